@@ -1,0 +1,85 @@
+/**
+ * Who may know whom (docs/architecture.md, "Who may know whom"). `npm run arrows` checks it.
+ */
+const SERVICES = 'node-agent|node-executor|pressure|container-gc|image-gc|audit|simulator';
+
+export default {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment: 'A ring of modules cannot be read from either end.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'schemas-know-nobody',
+      severity: 'error',
+      from: { path: '^schemas/' },
+      to: { path: '^(services|test)/' },
+    },
+    {
+      name: 'shared-knows-schemas-only',
+      comment: 'Plumbing has no domain word and knows no service.',
+      severity: 'error',
+      from: { path: '^services/shared/' },
+      to: { path: '^(services/(?!shared/)|test/)' },
+    },
+    {
+      name: 'a-service-knows-no-other-service',
+      severity: 'error',
+      from: { path: `^services/(${SERVICES})/` },
+      to: { path: '^services/', pathNot: '^services/(shared|$1)/' },
+    },
+    {
+      name: 'decide-is-pure',
+      comment:
+        'decide.ts and its helpers know schemas and their own folder: no clock, randomness, I/O or logger.',
+      severity: 'error',
+      from: { path: '^services/[^/]+/(decide|decide/.*|rules|rules/.*)\\.ts$' },
+      to: { pathNot: ['^schemas/', '^services/(pressure|container-gc|image-gc|audit)/'] },
+    },
+    {
+      name: 'decide-does-not-reach-its-handler',
+      severity: 'error',
+      from: { path: '^services/[^/]+/(decide|rules)' },
+      to: { path: '/(handler|main)\\.ts$' },
+    },
+    {
+      name: 'only-cri-imports-grpc',
+      severity: 'error',
+      from: { pathNot: '^services/shared/cri/' },
+      to: { path: 'node_modules/@grpc/' },
+    },
+    {
+      name: 'only-event-log-imports-a-client-library',
+      severity: 'error',
+      from: { pathNot: '^(services/shared/event-log/|test/)' },
+      to: { path: '(node_modules/kafkajs/|^(node:)?sqlite$)' },
+    },
+    {
+      name: 'tests-are-not-shipped',
+      severity: 'error',
+      from: { path: '^(services|schemas)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'not-to-dev-dependencies',
+      severity: 'error',
+      from: { path: '^(services|schemas)/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'resolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.json'] },
+  },
+};

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { FilesystemName } from './filesystem.ts';
+import { NodeIdentity } from './identity.ts';
+import { KeepRules } from './image-pattern.ts';
+import { Reclaim } from './reclaim.ts';
+import { Instant } from './time.ts';
+
+/** The version of command that this release writes, and those that its executor carries out. */
+export const COMMAND_VERSION = 1;
+export const ACCEPTED_COMMAND_VERSIONS: readonly number[] = [COMMAND_VERSION];
+
+/** A plan holds at most so many objects; more waits for the next round. */
+export const MAX_COMMAND_ITEMS = 50;
+/** No command is carried out later than this after its inventory was taken, whatever it says. */
+export const MAX_COMMAND_LIFETIME_MS = 600_000;
+
+/** Names the policy that decided: its name, its content hash, and the hash of all policies of that moment. */
+export const PolicyReference = z.strictObject({ name: z.string(), hash: z.string(), setHash: z.string() });
+export type PolicyReference = z.infer<typeof PolicyReference>;
+
+/** Bytes that a reclaim could not touch, by the reason. `not-images` is the space that no image accounts for. */
+export const Holder = z.strictObject({
+  reason: z.enum([
+    'in-use',
+    'pinned',
+    'too-young',
+    'kept-by-list',
+    'no-digest',
+    'not-ours',
+    'backing-off',
+    'waiting',
+    'not-images',
+  ]),
+  objects: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+});
+export type Holder = z.infer<typeof Holder>;
+
+const header = {
+  type: z.literal('fleetgc.node.command'),
+  version: z.literal(COMMAND_VERSION),
+  /** Derived from the inventory, the policy and the decider, so a redelivered inventory gives the same command. */
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  decisionId: z.string().min(1),
+  inventoryId: z.string().min(1),
+  /** `takenAt` of the inventory. */
+  takenAt: Instant,
+  lifetimeMs: z.int().positive().max(MAX_COMMAND_LIFETIME_MS),
+  policy: PolicyReference,
+  reclaim: Reclaim.nullable(),
+};
+
+export const ImageRemoval = z.strictObject({
+  ...header,
+  kind: z.literal('image-removal'),
+  keep: KeepRules,
+  /** What the executor reports when the target is out of reach. */
+  holders: z.array(Holder),
+  items: z
+    .array(
+      z.strictObject({
+        kind: z.literal('image'),
+        id: z.string().min(1),
+        sizeBytes: z.int().nonnegative(),
+        rule: z.string(),
+      }),
+    )
+    .min(1)
+    .max(MAX_COMMAND_ITEMS),
+});
+export type ImageRemoval = z.infer<typeof ImageRemoval>;
+
+export const ContainerRemoval = z.strictObject({
+  ...header,
+  kind: z.literal('container-removal'),
+  /** Checked again at the removal, where a container counts as created while its state is `created`. */
+  minimumContainerTTLMs: z.int().nonnegative(),
+  minimumCreatedContainerAgeMs: z.int().nonnegative(),
+  items: z
+    .array(
+      z.strictObject({ kind: z.enum(['container', 'sandbox']), id: z.string().min(1), rule: z.string() }),
+    )
+    .min(1)
+    .max(MAX_COMMAND_ITEMS),
+});
+export type ContainerRemoval = z.infer<typeof ContainerRemoval>;
+
+/**
+ * Order to one node's executor, in the order in which to remove. Strict: an executor never acts on a field it does
+ * not understand.
+ */
+export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval]);
+export type Command = z.infer<typeof Command>;
+
+/** The filesystem on which a command's effect is measured when it is not part of a reclaim. */
+export const MEASURED_FILESYSTEM: Readonly<Record<Command['kind'], z.infer<typeof FilesystemName>>> = {
+  'image-removal': 'imagefs',
+  'container-removal': 'containerfs',
+};

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** Why a message could not be processed. */
+export const DeadLetterCause = z.enum([
+  'not-json',
+  'wrong-schema',
+  'unknown-type',
+  'unknown-version',
+  'header-mismatch',
+  'key-mismatch',
+  'not-allowed',
+  'too-large',
+  'handler-failed',
+]);
+export type DeadLetterCause = z.infer<typeof DeadLetterCause>;
+
+/** Fact for people: a message that a consumer gave up on, whole, with its position. Keyed by the original key. */
+export const DeadLetter = z.object({
+  type: z.literal('fleetgc.dead-letter'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  cause: DeadLetterCause,
+  message: z.string(),
+  group: z.string(),
+  topic: z.string(),
+  partition: z.int().nonnegative(),
+  offset: z.string(),
+  timestampMs: z.int(),
+  /** The original, in base64; `null` where the original had none. */
+  key: z.string().nullable(),
+  value: z.string().nullable(),
+  headers: z.record(z.string(), z.string()),
+  /** Further messages of the same key that were only counted since the last dead letter (10 a minute are kept). */
+  suppressedBefore: z.int().nonnegative(),
+});
+export type DeadLetter = z.infer<typeof DeadLetter>;

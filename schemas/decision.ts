@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { PolicyReference } from './command.ts';
+import { NodeIdentity } from './identity.ts';
+import { Reclaim } from './reclaim.ts';
+import { Instant } from './time.ts';
+
+/** The message that was decided on. `sha256` is over its bytes as they lie on the log. */
+export const DecisionInput = z.object({
+  topic: z.string(),
+  partition: z.int().nonnegative(),
+  offset: z.string(),
+  id: z.string(),
+  sha256: z.string(),
+});
+export type DecisionInput = z.infer<typeof DecisionInput>;
+
+export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** What was decided for one object, by its position in the inventory's list, with the rule and the facts it used. */
+export const Verdict = z.object({
+  position: z.int().nonnegative(),
+  action: z.enum(['remove', 'keep']),
+  /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D10`. */
+  rule: z.string(),
+  facts: z.record(z.string(), Fact),
+});
+export type Verdict = z.infer<typeof Verdict>;
+
+export const DecisionOutcome = z.enum([
+  /** A command was sent. */
+  'commanded',
+  /** An order to observe was sent (pressure; container-gc moving a reclaim on to its images). */
+  'ordered',
+  /** The same plan, but the policy says `dry-run`. */
+  'dry-run',
+  'nothing-to-do',
+  /** image-gc saw an inventory of the step `containers`. */
+  'waits-for-containers',
+  /** Nothing more can be removed and the target is not reached. */
+  'unrelieved',
+  'no-policy',
+  'paused',
+  /** Facts are missing or impossible; see `notBelieved`. */
+  'not-believed',
+  /** The node accepts no command version that this service writes. */
+  'no-common-version',
+]);
+export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
+
+/** Fact: one decision about one message, acknowledged before its command is sent. */
+export const Decision = z.object({
+  type: z.literal('fleetgc.node.decision'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  takenAt: Instant,
+  decider: z.object({ name: z.enum(['pressure', 'container-gc', 'image-gc']), version: z.string() }),
+  input: DecisionInput,
+  /** `null` when no policy selects the node or a pause outranks them. */
+  policy: PolicyReference.nullable(),
+  policySetHash: z.string(),
+  outcome: DecisionOutcome,
+  /** For people: why, where the outcome alone does not say it. */
+  reason: z.string(),
+  notBelieved: z.array(z.object({ rule: z.string(), message: z.string() })),
+  reclaim: Reclaim.nullable(),
+  /** Sum of the listed sizes of what is to be removed; shared layers are counted in every image (D14). */
+  estimatedBytes: z.int().nonnegative(),
+  verdicts: z.object({
+    images: z.array(Verdict),
+    containers: z.array(Verdict),
+    sandboxes: z.array(Verdict),
+  }),
+  /** Ids of the orders and commands that follow from this decision. */
+  outputIds: z.array(z.string()),
+});
+export type Decision = z.infer<typeof Decision>;

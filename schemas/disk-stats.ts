@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { FilesystemReadings, Uint64 } from './filesystem.ts';
+import { NodeIdentity } from './identity.ts';
+import { Instant } from './time.ts';
+
+/** One span of the recent past: start (ms since boot), minimum, maximum, last value. Times of another boot are negative. */
+export const Bucket = z.tuple([z.int(), Uint64, Uint64, Uint64]);
+export type Bucket = z.infer<typeof Bucket>;
+
+/** Oldest first: minutes for the last two hours, then tens of seconds for the last ten minutes. */
+export const ResourceHistory = z.object({
+  availableBytes: z.array(Bucket),
+  inodesFree: z.array(Bucket),
+});
+
+/** Fact: how full a node's filesystems are now and were recently. Small and frequent. */
+export const DiskStats = z.object({
+  type: z.literal('fleetgc.node.disk-stats'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  takenAt: Instant,
+  /** Labels of the node, by which policies select. */
+  nodeLabels: z.record(z.string(), z.string()),
+  filesystems: FilesystemReadings,
+  /** Grace periods and minimum reclaim are folded over this, so that no service needs a memory. */
+  history: z.object({
+    nodefs: ResourceHistory,
+    imagefs: ResourceHistory,
+    containerfs: ResourceHistory,
+  }),
+});
+export type DiskStats = z.infer<typeof DiskStats>;

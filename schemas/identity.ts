@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** A name that may stand in a record key: no slash, no white space, no control characters. */
+const KeyPart = z.string().regex(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/, {
+  error:
+    'must be 1 to 253 letters, digits, dots, underscores or dashes, starting and ending with a letter or digit',
+});
+
+export const ClusterName = KeyPart;
+export const NodeName = KeyPart;
+
+/**
+ * Which node a message is about. Names are not identities: `nodeInstance` is random per installation and bound to
+ * the machine id, and an executor refuses orders that carry another one.
+ */
+export const NodeIdentity = z.object({
+  cluster: ClusterName,
+  node: NodeName,
+  nodeInstance: z.uuid(),
+});
+export type NodeIdentity = z.infer<typeof NodeIdentity>;
+
+/** The record key of everything that concerns one node: `<cluster>/<node>`. */
+export const nodeKey = ({ cluster, node }: Pick<NodeIdentity, 'cluster' | 'node'>): string =>
+  `${cluster}/${node}`;

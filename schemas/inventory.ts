@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { FilesystemReadings } from './filesystem.ts';
+import { NodeIdentity } from './identity.ts';
+import { Reclaim } from './reclaim.ts';
+import { Instant } from './time.ts';
+
+/** Beyond either limit the agent publishes counts only, and nothing is removed. */
+export const MAX_INVENTORY_OBJECTS = 20_000;
+export const MAX_INVENTORY_COMPRESSED_BYTES = 4 * 1024 * 1024;
+
+/** Nanoseconds since the epoch as decimal digits: they pass 2^53, and equal creation times must stay equal. */
+export const EpochNs = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
+
+/** Who needs an image, as seen on the node by `services/shared/cri/usage.ts`. */
+export const ImageUser = z.object({
+  kind: z.enum(['container', 'sandbox', 'pod', 'sandbox-image']),
+  /** Container or sandbox id, pod UID, or the reference configured as the sandbox image. */
+  id: z.string(),
+});
+export type ImageUser = z.infer<typeof ImageUser>;
+
+/** How often the node failed to remove an object, and until when (same clock as `takenAt`) it will not try again. */
+export const Backoff = z.object({ failures: z.int().positive(), untilMs: z.int().nonnegative() });
+
+export const InventoryImage = z.object({
+  id: z.string().min(1),
+  repoTags: z.array(z.string()),
+  repoDigests: z.array(z.string()),
+  sizeBytes: z.int().nonnegative(),
+  pinned: z.boolean(),
+  /** Empty when the runtime names none. */
+  runtimeHandler: z.string(),
+  labels: z.record(z.string(), z.string()),
+  /** Epoch milliseconds on the clock of `takenAt`, shifted by the agent when that clock was stepped (C1, C7). */
+  firstDetectedMs: z.int().nonnegative(),
+  /** As `firstDetectedMs`; `null` when no detection ever saw the image in use ("zero time"). */
+  lastUsedMs: z.int().nonnegative().nullable(),
+  usedBy: z.array(ImageUser),
+  backoff: Backoff.nullable(),
+});
+export type InventoryImage = z.infer<typeof InventoryImage>;
+
+/** The kubelet's labels on a container or sandbox. */
+export const PodReference = z.object({ uid: z.string(), name: z.string(), namespace: z.string() });
+
+export const ContainerState = z.enum(['created', 'running', 'exited', 'unknown']);
+export const InventoryContainer = z.object({
+  id: z.string().min(1),
+  name: z.string(),
+  attempt: z.int().nonnegative(),
+  /** `null` when the kubelet's labels are missing: not ours (A12, M41). */
+  pod: PodReference.nullable(),
+  sandboxId: z.string(),
+  state: ContainerState,
+  createdAtNs: EpochNs,
+  /** The image as the container names it: id, reference or digest; empty when it names none. */
+  imageId: z.string(),
+  /** Absolute path of the log, or `null` when the runtime could not tell. */
+  logPath: z.string().nullable(),
+  backoff: Backoff.nullable(),
+});
+export type InventoryContainer = z.infer<typeof InventoryContainer>;
+
+export const InventorySandbox = z.object({
+  id: z.string().min(1),
+  /** Attempts of one pod have the same pod UID and different ids. */
+  attempt: z.int().nonnegative(),
+  podUid: z.string(),
+  /** `null` when the kubelet's labels are missing: not ours (M41). */
+  pod: PodReference.nullable(),
+  state: z.enum(['ready', 'notReady']),
+  createdAtNs: EpochNs,
+  backoff: Backoff.nullable(),
+});
+export type InventorySandbox = z.infer<typeof InventorySandbox>;
+
+/** What is known of a pod UID (A6, A8). A UID that is not listed is unknown: neither is removable. */
+export const InventoryPod = z.object({
+  uid: z.string().min(1),
+  state: z.enum(['known', 'gone', 'unknown']),
+  contentRemovable: z.boolean(),
+  runtimeRemovable: z.boolean(),
+});
+export type InventoryPod = z.infer<typeof InventoryPod>;
+
+/** Why an inventory was published. */
+export const InventoryTrigger = z.enum(['start', 'container-died', 'listing-changed', 'interval', 'order']);
+
+/** Something the agent could not read or did not believe; a closed list so that a rule can name it. */
+export const InventoryProblem = z.object({
+  code: z.enum([
+    'runtime-unreachable',
+    'runtime-partial',
+    'runtime-changed-meanwhile',
+    'filesystem-unreadable',
+    'history-unreadable',
+    'duplicate-ids',
+    'value-out-of-range',
+  ]),
+  message: z.string(),
+});
+export type InventoryProblem = z.infer<typeof InventoryProblem>;
+
+const header = {
+  type: z.literal('fleetgc.node.inventory'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  /** Read before the first fact of this inventory. */
+  takenAt: Instant,
+  agentStartedAt: Instant,
+  trigger: InventoryTrigger,
+  /** The reclaim of the order that this inventory answers. */
+  reclaim: Reclaim.nullable(),
+  nodeLabels: z.record(z.string(), z.string()),
+  /** Versions of the command schema that this node's executor accepts. */
+  commandVersions: z.array(z.int().positive()),
+  runtime: z.object({ name: z.string(), version: z.string() }),
+  filesystems: FilesystemReadings,
+};
+
+export const CompleteInventory = z.object({
+  ...header,
+  status: z.literal('complete'),
+  /** Every configured pod source has delivered at least once (A7). */
+  allSourcesReady: z.boolean(),
+  /** Containers without any usable image reference: while there is one, no image may go. */
+  containersWithoutImage: z.array(z.string()),
+  /** Whether the image that new sandboxes need is known or reported as pinned (M9). */
+  sandboxImageKnown: z.boolean(),
+  images: z.array(InventoryImage),
+  containers: z.array(InventoryContainer),
+  sandboxes: z.array(InventorySandbox),
+  pods: z.array(InventoryPod),
+});
+export type CompleteInventory = z.infer<typeof CompleteInventory>;
+
+/** Something was missing or changed while it was read. Nothing may be removed on it. */
+export const IncompleteInventory = z.object({
+  ...header,
+  status: z.literal('incomplete'),
+  problems: z.array(InventoryProblem).min(1),
+});
+
+export const TooLargeInventory = z.object({
+  ...header,
+  status: z.literal('too-large'),
+  counts: z.object({
+    images: z.int().nonnegative(),
+    containers: z.int().nonnegative(),
+    sandboxes: z.int().nonnegative(),
+    bytes: z.int().nonnegative(),
+  }),
+});
+
+/**
+ * Fact: everything a decision needs about one node at one instant. Parsed tolerantly: unknown fields of a newer
+ * agent are dropped.
+ */
+export const Inventory = z.discriminatedUnion('status', [
+  CompleteInventory,
+  IncompleteInventory,
+  TooLargeInventory,
+]);
+export type Inventory = z.infer<typeof Inventory>;

@@ -1,0 +1,109 @@
+import picomatch from 'picomatch';
+import { z } from 'zod';
+import { KeepRules } from './image-pattern.ts';
+
+/** Which nodes a policy is for. Every given condition must hold; an empty list or record matches every node. */
+export const NodeSelector = z.strictObject({
+  clusters: z.array(z.string().min(1)),
+  /** Globs over the node name. */
+  nodeNames: z.array(z.string().min(1)),
+  nodeLabels: z.record(z.string().min(1), z.string()),
+});
+export type NodeSelector = z.infer<typeof NodeSelector>;
+
+/**
+ * A policy as it stands on the log: every default filled in and every quantity in its base unit, so that a later
+ * release with other defaults does not change what an applied policy means. `schemas/policy-file.ts` makes it from
+ * what people write.
+ */
+export const Policy = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/),
+  /** The matching policy with the highest priority holds; between equals, the first by name. */
+  priority: z.int(),
+  selector: NodeSelector,
+  mode: z.enum(['dry-run', 'enforce']),
+  profile: z.enum(['fleetgc', 'kubelet']),
+  imageGCHighThresholdPercent: z.int().min(0).max(100),
+  imageGCLowThresholdPercent: z.int().min(0).max(100),
+  /** Negative means no minimum age (B11). */
+  imageMinimumGCAgeMs: z.int(),
+  minimumContainerTTLMs: z.int().nonnegative(),
+  /** Own minimum age of containers that were created and never started (M32). */
+  minimumCreatedContainerAgeMs: z.int().nonnegative(),
+  /** Negative means no limit. */
+  maximumDeadContainersPerContainer: z.int(),
+  /** Negative means no limit. */
+  maximumDeadContainers: z.int(),
+  keep: KeepRules,
+  /** How long a command of this policy may be carried out after its inventory was taken. */
+  commandLifetimeMs: z.int().min(1_000).max(600_000),
+});
+export type Policy = z.infer<typeof Policy>;
+
+/** The record key that `fleetgc pause` uses; no policy can have this name, since names start with a letter or digit. */
+export const PAUSE_KEY = '!pause';
+
+/** State: one policy, keyed by its name. A record without value deletes it. */
+export const PolicyRecord = z.strictObject({
+  type: z.literal('fleetgc.policy'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  policy: Policy,
+  /** SHA-256 of the canonical JSON of `policy`. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What was applied, as written. */
+  source: z.string(),
+});
+export type PolicyRecord = z.infer<typeof PolicyRecord>;
+
+/** State, keyed by `!pause`: outranks every policy on the nodes it selects until it is deleted by `fleetgc resume`. */
+export const PauseRecord = z.strictObject({
+  type: z.literal('fleetgc.pause'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  selector: NodeSelector,
+  reason: z.string(),
+});
+export type PauseRecord = z.infer<typeof PauseRecord>;
+
+export const PolicyTopicRecord = z.discriminatedUnion('type', [PolicyRecord, PauseRecord]);
+export type PolicyTopicRecord = z.infer<typeof PolicyTopicRecord>;
+
+/** All policies at one moment, and the pauses that outrank them. `hash` covers both. */
+export interface PolicySet {
+  readonly policies: readonly PolicyRecord[];
+  readonly pauses: readonly PauseRecord[];
+  readonly hash: string;
+}
+
+/** What selection looks at. */
+export interface SelectableNode {
+  readonly cluster: string;
+  readonly node: string;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+}
+
+/** What holds for a node: paused, one policy, or none, which means keep everything. */
+export type Selection =
+  | { readonly kind: 'paused'; readonly pause: PauseRecord }
+  | { readonly kind: 'policy'; readonly record: PolicyRecord }
+  | { readonly kind: 'none' };
+
+export function selectPolicy(set: PolicySet, node: SelectableNode): Selection {
+  const pause = set.pauses.find(({ selector }) => selects(selector, node));
+  if (pause) return { kind: 'paused', pause };
+  const [record] = set.policies
+    .filter(({ policy }) => selects(policy.selector, node))
+    .toSorted((a, b) => b.policy.priority - a.policy.priority || compareText(a.policy.name, b.policy.name));
+  return record ? { kind: 'policy', record } : { kind: 'none' };
+}
+
+export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: SelectableNode): boolean {
+  return (
+    (selector.clusters.length === 0 || selector.clusters.includes(cluster)) &&
+    (selector.nodeNames.length === 0 || picomatch.isMatch(node, selector.nodeNames)) &&
+    Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
+  );
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

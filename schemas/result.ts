@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { Holder } from './command.ts';
+import { FilesystemName, Uint64 } from './filesystem.ts';
+import { NodeIdentity } from './identity.ts';
+import { Reclaim } from './reclaim.ts';
+import { Instant } from './time.ts';
+
+/** Why a command as a whole was not carried out. */
+export const CommandRefusal = z.enum([
+  'expired',
+  'superseded',
+  'other-boot',
+  'other-node',
+  'other-instance',
+  'taken-in-the-future',
+  'paused',
+  'held',
+  'malformed',
+  'unsupported-version',
+]);
+export type CommandRefusal = z.infer<typeof CommandRefusal>;
+
+/** Why one object was not removed although the command named it. */
+export const ObjectRefusal = z.enum([
+  ...CommandRefusal.options,
+  'in-use',
+  'pinned',
+  'kept-by-policy',
+  'kept-by-node',
+  'running',
+  'ready',
+  'has-containers',
+  'first-detected-later',
+  'too-young',
+  'not-ours',
+  'unsafe-log-path',
+  'sandbox-image-unknown',
+  'container-image-unknown',
+  'backing-off',
+  'rate-limited',
+  'runtime-unavailable',
+]);
+export type ObjectRefusal = z.infer<typeof ObjectRefusal>;
+
+/** What went wrong in a removal that was tried. */
+export const RemovalFailure = z.enum([
+  'still-listed',
+  'runtime-error',
+  'deadline-exceeded',
+  'stop-failed',
+  'log-removal-failed',
+]);
+export type RemovalFailure = z.infer<typeof RemovalFailure>;
+
+/** Available space before and after, as statfs gave it. */
+export const Measured = z.object({ filesystem: FilesystemName, beforeBytes: Uint64, afterBytes: Uint64 });
+export type Measured = z.infer<typeof Measured>;
+
+const header = {
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  at: Instant,
+  commandId: z.string().min(1),
+  decisionId: z.string().min(1),
+  inventoryId: z.string().min(1),
+  /** `memory` when the state directory could not be written. */
+  journal: z.enum(['disk', 'memory']),
+};
+
+/** `not-found` is success (M31); `not-needed` and `not-done` are objects the executor did not come to. */
+export const ObjectOutcome = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('removed'),
+    measured: Measured.nullable(),
+    durationMs: z.int().nonnegative(),
+  }),
+  z.object({ outcome: z.literal('not-found') }),
+  z.object({ outcome: z.literal('refused'), reason: ObjectRefusal, message: z.string() }),
+  z.object({
+    outcome: z.literal('failed'),
+    reason: RemovalFailure,
+    message: z.string(),
+    backoffUntilMs: z.int().nonnegative(),
+  }),
+  z.object({ outcome: z.literal('not-needed'), message: z.string() }),
+  z.object({ outcome: z.literal('not-done'), message: z.string() }),
+]);
+export type ObjectOutcome = z.infer<typeof ObjectOutcome>;
+
+/** Fact: what became of one object of a command. */
+export const ObjectResult = z.object({
+  type: z.literal('fleetgc.node.object-result'),
+  ...header,
+  object: z.object({ kind: z.enum(['image', 'container', 'sandbox']), id: z.string().min(1) }),
+  rule: z.string(),
+  result: ObjectOutcome,
+});
+export type ObjectResult = z.infer<typeof ObjectResult>;
+
+/** Fact: what became of a command, after the results of its objects. */
+export const CommandResult = z.object({
+  type: z.literal('fleetgc.node.command-result'),
+  ...header,
+  kind: z.enum(['image-removal', 'container-removal', 'unknown']),
+  result: z.discriminatedUnion('outcome', [
+    z.object({
+      outcome: z.literal('done'),
+      removed: z.int().nonnegative(),
+      refused: z.int().nonnegative(),
+      failed: z.int().nonnegative(),
+      notNeeded: z.int().nonnegative(),
+      measured: Measured.nullable(),
+      /** `null` when the command had no target. */
+      targetReached: z.boolean().nullable(),
+    }),
+    z.object({ outcome: z.literal('refused'), reason: CommandRefusal, message: z.string() }),
+  ]),
+});
+export type CommandResult = z.infer<typeof CommandResult>;
+
+/**
+ * Fact: a reclaim ended above its target. From the executor when it measured so, from image-gc when there was nothing
+ * to command.
+ */
+export const PressureUnrelieved = z.object({
+  type: z.literal('fleetgc.node.pressure-unrelieved'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  takenAt: Instant,
+  reclaim: Reclaim,
+  availableNow: Uint64.nullable(),
+  holders: z.array(Holder),
+});
+export type PressureUnrelieved = z.infer<typeof PressureUnrelieved>;

@@ -1,0 +1,115 @@
+import type { TopicName } from '../../../schemas/topics.ts';
+
+/** Headers are text on both adapters. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** A record to append. Its partition follows from the key and the table in `schemas/topics.ts`. */
+export interface OutgoingRecord {
+  readonly topic: TopicName;
+  readonly key: string;
+  /** `null` is a tombstone: on a compacted topic it deletes the key. */
+  readonly value: Buffer | null;
+  readonly headers: Headers;
+}
+
+/** A record as it lies on the log. */
+export interface LogRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly key: string | null;
+  readonly value: Buffer | null;
+  readonly headers: Headers;
+  /** Epoch milliseconds, by the log's own clock (LogAppendTime). */
+  readonly timestampMs: number;
+}
+
+/** Where a group without a committed offset begins. */
+export type StartPosition = 'earliest' | 'latest';
+
+export interface Subscription {
+  readonly group: string;
+  readonly topics: readonly TopicName[];
+  readonly start: StartPosition;
+  /**
+   * `shared`: the log spreads partitions over the members of the group.
+   * `key`: this member reads only the partition of that key (one group per node instance; the newest member owns it),
+   * beginning `lookBackMs` before now by the log's clock whatever was committed.
+   */
+  readonly assignment:
+    | { readonly kind: 'shared' }
+    | { readonly kind: 'key'; readonly key: string; readonly lookBackMs: number };
+  /** Records of one call to the handler; at most 500. */
+  readonly maxSliceRecords?: number;
+}
+
+/**
+ * Gets consecutive records of one partition, in order. When it resolves, their offsets are committed; when it rejects,
+ * the same records come again after a back-off. It is never called again for a partition before it settled.
+ * `signal` aborts when the partition was lost or the process stops: return early, and nothing is committed.
+ */
+export type SliceHandler = (records: readonly LogRecord[], signal: AbortSignal) => Promise<void>;
+
+export interface SubscriptionState {
+  /** Joined the group (also as a stand-by without partitions). */
+  readonly joined: boolean;
+  /** `topic/partition` to records not yet processed, as last seen. */
+  readonly lag: ReadonlyMap<string, number>;
+  readonly assigned: readonly string[];
+  /** The last failure, while it lasts; a sentence for people. */
+  readonly problem: string | null;
+}
+
+export interface ActiveSubscription extends AsyncDisposable {
+  state(): SubscriptionState;
+  /** Stops taking records, waits for the slice in hand, leaves the group. */
+  stop(): Promise<void>;
+  /** Settles when the subscription ends; rejects on a failure that no retry mends. */
+  readonly finished: Promise<void>;
+}
+
+/** First record to read: the oldest kept, an offset, or the first at or after a time of the log's clock. */
+export type ReadFrom = 'earliest' | { readonly offset: bigint } | { readonly timestampMs: number };
+/** Last record to read: the end as it was when reading began, or never (wait for more). */
+export type ReadTo = 'end' | 'forever';
+
+export interface ReadRequest {
+  readonly topic: TopicName;
+  /** All partitions when not given. */
+  readonly partition?: number;
+  readonly from: ReadFrom;
+  readonly to: ReadTo;
+}
+
+/** A point of a reading without a group: a record, or the mark that everything seen at the start was delivered. */
+export type ReadEvent =
+  | { readonly kind: 'record'; readonly record: LogRecord }
+  | { readonly kind: 'caught-up' };
+
+/** A difference between the log and the table of topics. */
+export interface TopicDifference {
+  readonly topic: TopicName;
+  readonly kind: 'missing' | 'partitions' | 'config';
+  readonly expected: string;
+  readonly found: string;
+  readonly message: string;
+}
+
+export interface LogHealth {
+  readonly connected: boolean;
+  /** Why not, in one clear line. */
+  readonly problem: string | null;
+}
+
+/** The event log. Two adapters: `kafka.ts` for fleets, `embedded.ts` for one machine; one contract suite for both. */
+export interface EventLog extends AsyncDisposable {
+  /** Resolves when every record is acknowledged. Keeps the order of records that share a key. */
+  publish(records: readonly OutgoingRecord[]): Promise<void>;
+  subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
+  /** Reads without a group and without committing. In order per partition. Ends after `caught-up` when `to` is `end`. */
+  read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;
+  /** Creates missing topics; never changes an existing one. Returns the names it created. */
+  createTopics(): Promise<readonly TopicName[]>;
+  checkTopics(): Promise<readonly TopicDifference[]>;
+  health(): LogHealth;
+}
