@@ -74,8 +74,7 @@ export type ImageRemoval = z.infer<typeof ImageRemoval>;
 export const ContainerRemoval = z.strictObject({
   ...header,
   kind: z.literal('container-removal'),
-  /** Checked again at the removal, where a container counts as created while its state is `created`. */
-  minimumContainerTTLMs: z.int().nonnegative(),
+  /** Checked again at the removal, for containers whose state is `created` (M32). */
   minimumCreatedContainerAgeMs: z.int().nonnegative(),
   items: z
     .array(

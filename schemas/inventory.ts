@@ -126,6 +126,8 @@ export const CompleteInventory = z.object({
   allSourcesReady: z.boolean(),
   /** Containers without any usable image reference: while there is one, no image may go. */
   containersWithoutImage: z.array(z.string()),
+  /** Containers that died since the last inventory, when that is the trigger (G23); else empty. */
+  diedContainerIds: z.array(z.string()),
   /** Whether the image that new sandboxes need is known or reported as pinned (M9). */
   sandboxImageKnown: z.boolean(),
   images: z.array(InventoryImage),
