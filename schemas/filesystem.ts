@@ -1,12 +1,17 @@
 import { z } from 'zod';
 
+const LARGEST_UINT64 = '18446744073709551615';
+
 /**
  * An unsigned 64-bit count as decimal digits. Large filesystems pass 2^53, where a JSON number loses its last
  * digits, so counts that enter threshold arithmetic travel as text and are computed with BigInt (D6).
  */
-export const Uint64 = z.string().regex(/^(0|[1-9][0-9]{0,18}|1[0-9]{19})$/, {
-  error: 'must be an unsigned 64-bit number in decimal digits',
-});
+export const Uint64 = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,19})$/, { error: 'must be an unsigned 64-bit number in decimal digits' })
+  .refine((digits) => digits.length < LARGEST_UINT64.length || digits <= LARGEST_UINT64, {
+    error: 'must be an unsigned 64-bit number in decimal digits',
+  });
 
 /** The kubelet's names: the node's root, the images, the containers' writable layers. */
 export const FilesystemName = z.enum(['nodefs', 'imagefs', 'containerfs']);

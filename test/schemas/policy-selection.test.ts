@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { type NodeSelector, type PauseRecord, type Policy, type PolicyRecord, selectPolicy, selects } from '../../schemas/policy.ts';
+
+const EVERY_NODE: NodeSelector = { clusters: [], nodeNames: [], nodeLabels: {} };
+const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web' } };
+
+const record = (name: string, overrides: Partial<Policy> = {}): PolicyRecord => ({
+  type: 'fleetgc.policy',
+  version: 1,
+  id: `policy-${name}`,
+  hash: 'a'.repeat(64),
+  source: '',
+  policy: {
+    name,
+    priority: 0,
+    selector: EVERY_NODE,
+    mode: 'enforce',
+    profile: 'fleetgc',
+    imageGCHighThresholdPercent: 85,
+    imageGCLowThresholdPercent: 80,
+    imageMinimumGCAgeMs: 120_000,
+    minimumContainerTTLMs: 0,
+    minimumCreatedContainerAgeMs: 300_000,
+    maximumDeadContainersPerContainer: 1,
+    maximumDeadContainers: -1,
+    keep: { patterns: [], digests: [], labels: {} },
+    commandLifetimeMs: 60_000,
+    ...overrides,
+  },
+});
+const pause = (selector: NodeSelector): PauseRecord => ({
+  type: 'fleetgc.pause',
+  version: 1,
+  id: 'pause',
+  selector,
+  reason: 'maintenance',
+});
+
+test('a node that no policy selects gets none, which means keep everything', () => {
+  expect(selectPolicy({ policies: [], pauses: [], hash: '' }, NODE)).toEqual({ kind: 'none' });
+});
+
+test('the highest priority wins, and between equals the first by name, whatever the order of arrival', () => {
+  const policies = [record('b', { priority: 5 }), record('low'), record('a', { priority: 5 })];
+  for (const order of [policies, policies.toReversed()]) {
+    const selection = selectPolicy({ policies: order, pauses: [], hash: '' }, NODE);
+    expect(selection).toMatchObject({ kind: 'policy', record: { policy: { name: 'a' } } });
+  }
+});
+
+test('a pause outranks every policy on the nodes it selects, and only there', () => {
+  const set = {
+    policies: [record('a', { priority: 1000 })],
+    pauses: [pause({ ...EVERY_NODE, clusters: ['prod'] })],
+    hash: '',
+  };
+  expect(selectPolicy(set, NODE).kind).toBe('paused');
+  expect(selectPolicy(set, { ...NODE, cluster: 'test' }).kind).toBe('policy');
+});
+
+describe('a selector', () => {
+  test.each<{ name: string; selector: Partial<NodeSelector>; selected: boolean }>([
+    { name: 'without conditions selects every node', selector: {}, selected: true },
+    { name: 'selects by cluster', selector: { clusters: ['prod'] }, selected: true },
+    { name: 'refuses another cluster', selector: { clusters: ['test'] }, selected: false },
+    { name: 'selects by a name pattern', selector: { nodeNames: ['db-*', 'web-*'] }, selected: true },
+    { name: 'refuses a name that no pattern matches', selector: { nodeNames: ['db-*'] }, selected: false },
+    { name: 'selects by label', selector: { nodeLabels: { pool: 'web' } }, selected: true },
+    { name: 'refuses a missing label', selector: { nodeLabels: { gpu: 'yes' } }, selected: false },
+    {
+      name: 'wants every condition',
+      selector: { clusters: ['prod'], nodeLabels: { pool: 'db' } },
+      selected: false,
+    },
+  ])('$name', ({ selector, selected }) => {
+    expect(selects({ ...EVERY_NODE, ...selector }, NODE)).toBe(selected);
+  });
+});
