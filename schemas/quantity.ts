@@ -90,7 +90,7 @@ export function parsePercent(text: string): Fraction | undefined {
 }
 
 /** A duration in Go's form as milliseconds; may be negative. */
-export const Duration = parsedText(
+export const DurationMs = parsedText(
   parseDurationMs,
   'must be a duration in whole milliseconds such as 300ms, 90s, 1m30s or 24h',
 );

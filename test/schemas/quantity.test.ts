@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Bytes, Duration, parseDurationMs, parsePercent, parseQuantity } from '../../schemas/quantity.ts';
+import { Bytes, DurationMs, parseDurationMs, parsePercent, parseQuantity } from '../../schemas/quantity.ts';
 
 describe('duration in Go form', () => {
   test.each<[text: string, ms: number]>([
@@ -160,12 +160,12 @@ describe('percentage', () => {
 
 describe('as schemas', () => {
   test('say what is wanted', () => {
-    expect(Duration.safeParse('soon').error?.issues[0]?.message).toContain('1m30s');
+    expect(DurationMs.safeParse('soon').error?.issues[0]?.message).toContain('1m30s');
     expect(Bytes.safeParse('-1Gi').error?.issues[0]?.message).toContain('10Gi');
   });
 
   test('give the value', () => {
-    expect(Duration.parse('2m')).toBe(120_000);
+    expect(DurationMs.parse('2m')).toBe(120_000);
     expect(Bytes.parse('1Ki')).toBe(1024n);
   });
 
