@@ -1,0 +1,19 @@
+/** What the container suites run on. A new version here is built or pulled at the next run; the old one stays in the cache. */
+export const KAFKA_VERSION = '4.3.1';
+export const CONTAINERD_VERSION = '2.4.2';
+export const DEBIAN_RELEASE = 'bookworm';
+/** The oldest Go that builds containerd. */
+export const MINIMUM_GO = { major: 1, minor: 24 } as const;
+
+export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
+export const NODE_IMAGE = `node:24-${DEBIAN_RELEASE}-slim`;
+export const KAFKA_IMAGE = `apache/kafka:${KAFKA_VERSION}`;
+export const REGISTRY_IMAGE = 'fleetgc/test-registry:2.8';
+export const SERVICE_IMAGE = 'fleetgc/fleetgc:test';
+
+/** A node's runtime: the main one, and the old end of what we support. */
+export type NodeRuntime = 'containerd-2.4.2' | 'containerd-1.6';
+
+export function nodeImage(runtime: NodeRuntime): string {
+  return `fleetgc/test-node:${runtime}`;
+}
