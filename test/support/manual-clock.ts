@@ -1,0 +1,30 @@
+import type { Instant } from '../../schemas/time.ts';
+import type { NodeClock } from '../../services/shared/clock.ts';
+
+export const BOOT_A = '11111111-1111-4111-8111-111111111111';
+export const BOOT_B = '22222222-2222-4222-8222-222222222222';
+
+/** A node's clock that a test moves by hand. */
+export interface ManualClock extends NodeClock {
+  /** Time passes, on both clocks. */
+  advance(ms: number): void;
+  /** Someone or something sets the wall clock; time since boot does not notice. */
+  stepWall(ms: number): void;
+  /** The machine goes down for `downMs` and comes up with another boot id. */
+  reboot(bootId: string, downMs: number): void;
+}
+
+export function manualClock(start: Partial<Instant> = {}): ManualClock {
+  let now: Instant = { wallTimeMs: Date.UTC(2026, 0, 1), bootId: BOOT_A, sinceBootMs: 86_400_000, ...start };
+  const shift = (wallMs: number, bootMs: number): void => {
+    now = { ...now, wallTimeMs: now.wallTimeMs + wallMs, sinceBootMs: now.sinceBootMs + bootMs };
+  };
+  return {
+    now: () => now,
+    advance: (ms) => shift(ms, ms),
+    stepWall: (ms) => shift(ms, 0),
+    reboot: (bootId, downMs) => {
+      now = { wallTimeMs: now.wallTimeMs + downMs, bootId, sinceBootMs: 0 };
+    },
+  };
+}
