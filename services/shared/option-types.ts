@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+/**
+ * Schemas for the values of options. Every source (flag, environment, config file) gives text, or a list of texts, so
+ * that `08` or `1e3` mean the same everywhere; these turn it into values.
+ */
+
+/** Kept with a schema, for help texts: `kind` tells how the value is given, `placeholder` what stands for it. */
+export interface OptionMeta {
+  readonly kind?: 'value' | 'switch' | 'list';
+  readonly placeholder?: string;
+  /** A positional argument of this verb instead of a flag. */
+  readonly positional?: boolean;
+  readonly description?: string;
+}
+
+/** Where `withMeta` keeps it. */
+export const optionMeta = z.registry<OptionMeta>();
+
+/** A copy of the schema with what help texts say about it, on top of what they say already. */
+export function withMeta<T extends z.ZodType>(schema: T, meta: OptionMeta): T {
+  const copy = schema.clone();
+  optionMeta.add<z.ZodType>(copy, meta);
+  return copy;
+}
+
+export const Text = withMeta(z.string().min(1, { error: 'must not be empty' }), { placeholder: 'TEXT' });
+
+export const FilePath = withMeta(z.string().min(1, { error: 'must be the path of a file' }), {
+  placeholder: 'FILE',
+});
+
+/** `true` or `false`; on the command line `--name` or `--no-name`. */
+export const Switch = withMeta(
+  z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true'),
+  { kind: 'switch' },
+);
+
+export const WholeNumber = withMeta(
+  z
+    .string()
+    .regex(/^[0-9]{1,15}$/, { error: 'must be a whole number' })
+    .transform(Number),
+  { placeholder: 'NUMBER' },
+);
+
+/** Repeated, separated by commas, or a list in the config file. Empty parts are left out. */
+export const TextList = withMeta(
+  z.union([z.string(), z.array(z.string())]).transform((given) =>
+    [given]
+      .flat()
+      .flatMap((text) => text.split(','))
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+  ),
+  { kind: 'list', placeholder: 'TEXT,…' },
+);
+
+/** `name=value` pairs, repeated or separated by commas. */
+export const Labels = withMeta(
+  TextList.transform((pairs, context) => {
+    const wrong = pairs.filter((pair) => !/^[^=]+=/.test(pair));
+    if (wrong.length === 0) return Object.fromEntries(pairs.map(splitPair));
+    context.addIssue({
+      code: 'custom',
+      message: `must be pairs of name=value, which ${wrong.join(', ')} is not`,
+    });
+    return z.NEVER;
+  }),
+  { kind: 'list', placeholder: 'NAME=VALUE,…' },
+);
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `HOST:PORT`; an IPv6 host in brackets. */
+export const ListenAddress = withMeta(
+  z.string().transform((text, context): Address => {
+    const [, bracketed, plain, port] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):([0-9]{1,5})$/.exec(text) ?? [];
+    const host = bracketed ?? plain;
+    if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+    context.addIssue({ code: 'custom', message: 'must be HOST:PORT, such as 127.0.0.1:9464 or [::]:9464' });
+    return z.NEVER;
+  }),
+  { placeholder: 'HOST:PORT' },
+);
+
+function splitPair(pair: string): [name: string, value: string] {
+  const at = pair.indexOf('=');
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}

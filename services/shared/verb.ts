@@ -1,0 +1,65 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { configError, type OptionSources, parseOptions } from './config.ts';
+import { loggingOptions } from './option-groups.ts';
+import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+
+/** What a verb gets from the process it runs in. */
+export interface VerbContext {
+  /** Aborts when the process was told to stop. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Writes one line of the result to stdout. Everything else goes to the logger. */
+  readonly print: (line: string) => void;
+}
+
+const LoggingOptions = z.object(loggingOptions);
+export type LoggingOptions = z.infer<typeof LoggingOptions>;
+
+/** A verb whose options were read and found good. */
+export interface PreparedVerb {
+  readonly logging: LoggingOptions;
+  run(context: VerbContext): Promise<void>;
+}
+
+/** One `fleetgc <verb>`, for the command line to list, explain and run. */
+export interface Verb {
+  /** Words separated by spaces, e.g. `policy apply`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly options: readonly OptionInfo[];
+  /** Throws `CONFIG_INVALID` with every problem of every option. */
+  prepare(sources: OptionSources): PreparedVerb;
+}
+
+export interface VerbDefinition<S extends OptionsSchema> {
+  readonly name: string;
+  /** One line for the list of verbs. */
+  readonly summary: string;
+  readonly options: S;
+  readonly run: (options: z.infer<S>, context: VerbContext) => Promise<void>;
+}
+
+export function defineVerb<S extends OptionsSchema>({
+  name,
+  summary,
+  options,
+  run,
+}: VerbDefinition<S>): Verb {
+  const described = [...describeOptions(options), ...describeOptions(LoggingOptions)];
+  const keys = new Set(described.map(({ key }) => key));
+  return {
+    name,
+    summary,
+    options: described,
+    prepare: (sources) => {
+      const all = { ...sources, otherKeys: new Set([...(sources.otherKeys ?? []), ...keys]) };
+      const own = parseOptions(options, all);
+      const logging = parseOptions(LoggingOptions, all);
+      if (own.ok && logging.ok) {
+        return { logging: logging.value, run: (context) => run(own.value, context) };
+      }
+      throw configError([...(own.ok ? [] : own.problems), ...(logging.ok ? [] : logging.problems)]);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { loadOptions } from '../../services/shared/config.ts';
+import { FleetGcError } from '../../services/shared/errors.ts';
+import { readLogSettings } from '../../services/shared/log-settings.ts';
+import { logOptions } from '../../services/shared/option-groups.ts';
+
+const FILES: Readonly<Record<string, string>> = {
+  'ca.pem': 'CA',
+  'cert.pem': 'CERT',
+  'key.pem': 'KEY',
+  password: 'secret\n',
+  'password-with-space': ' secret \r\n',
+  empty: '\n',
+};
+
+function readTextFile(path: string): string {
+  const text = FILES[path];
+  if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+  return text;
+}
+
+const settingsOf = (flags: Record<string, string | boolean>) =>
+  readLogSettings(
+    loadOptions(z.object(logOptions('kafka')), { flags, environment: {}, file: null }),
+    readTextFile,
+  );
+
+const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
+const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };
+
+test.each<{ name: string; flags: Record<string, string | boolean>; settings: unknown }>([
+  {
+    name: 'embedded',
+    flags: { log: 'embedded', logPath: '/x/log.db' },
+    settings: { kind: 'embedded', path: '/x/log.db' },
+  },
+  {
+    name: 'plain brokers',
+    flags: broker,
+    settings: { kind: 'kafka', brokers: ['k1:9092', '[::1]:9093'], tls: null, sasl: null },
+  },
+  {
+    name: 'TLS with the public authorities',
+    flags: { ...broker, kafkaTls: true },
+    settings: expect.objectContaining({ tls: {} }),
+  },
+  {
+    name: 'TLS with own files',
+    flags: {
+      ...broker,
+      kafkaTls: true,
+      kafkaCaFile: 'ca.pem',
+      kafkaCertificateFile: 'cert.pem',
+      kafkaKeyFile: 'key.pem',
+    },
+    settings: expect.objectContaining({ tls: { ca: 'CA', cert: 'CERT', key: 'KEY' } }),
+  },
+  {
+    name: 'a password without the newline at the end of its file',
+    flags: { ...broker, ...sasl },
+    settings: expect.objectContaining({
+      sasl: { mechanism: 'scram-sha-512', username: 'u', password: 'secret' },
+    }),
+  },
+  {
+    name: 'a password with spaces',
+    flags: { ...broker, ...sasl, kafkaPasswordFile: 'password-with-space' },
+    settings: expect.objectContaining({ sasl: expect.objectContaining({ password: ' secret ' }) }),
+  },
+])('gives settings for $name', ({ flags, settings }) => {
+  expect(settingsOf(flags)).toEqual(settings);
+});
+
+test.each<{ name: string; flags: Record<string, string | boolean>; message: string }>([
+  {
+    name: 'no brokers',
+    flags: {},
+    message: '--kafka-brokers is missing; give it, or --log embedded for one machine',
+  },
+  {
+    name: 'a broker without port',
+    flags: { kafkaBrokers: 'k1' },
+    message: '--kafka-brokers must be HOST:PORT, not "k1"',
+  },
+  {
+    name: 'a password without name',
+    flags: { ...broker, kafkaSaslMechanism: 'plain', kafkaPasswordFile: 'password' },
+    message:
+      '2 problems:\n  --kafka-sasl-mechanism needs --kafka-username\n  --kafka-password-file needs --kafka-username',
+  },
+  {
+    name: 'a certificate without its key',
+    flags: { ...broker, kafkaTls: true, kafkaCertificateFile: 'cert.pem' },
+    message: '--kafka-certificate-file needs --kafka-key-file',
+  },
+  {
+    name: 'an authority without TLS',
+    flags: { ...broker, kafkaCaFile: 'ca.pem' },
+    message: '--kafka-ca-file needs --kafka-tls',
+  },
+  {
+    name: 'files that are missing or empty',
+    flags: { ...broker, ...sasl, kafkaTls: true, kafkaCaFile: 'none', kafkaPasswordFile: 'empty' },
+    message:
+      '2 problems:\n  --kafka-ca-file: cannot read none (ENOENT)\n  --kafka-password-file: empty is empty',
+  },
+])('refuses $name', ({ flags, message }) => {
+  expect(() => settingsOf(flags)).toThrow(new FleetGcError('CONFIG_INVALID', message));
+});
