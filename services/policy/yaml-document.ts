@@ -1,0 +1,90 @@
+import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, type YAMLError } from 'yaml';
+import type { Place, Problem } from './problem.ts';
+
+/** One document of a YAML file: its value, and where each part of it stands. */
+export interface YamlDocument {
+  readonly value: unknown;
+  /** The text of this document alone. */
+  readonly source: string;
+  /** The document has a form; when it has none, `value` means nothing. */
+  readonly wellFormed: boolean;
+  readonly problems: readonly Problem[];
+  /** The value as written, before any default; `undefined` when there is none. */
+  readonly valueAt: (path: readonly PropertyKey[]) => unknown;
+  /** Where a value stands; for one that does not exist, the nearest thing around it. */
+  readonly placeOf: (path: readonly PropertyKey[]) => Place;
+  readonly placeOfKey: (path: readonly PropertyKey[], key: string) => Place;
+}
+
+/** These leave the value of the document intact, so its fields are checked as well. */
+const HARMLESS_TO_FORM: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
+
+/** Reads every document of `text` that is not empty. Anchors work; nothing is resolved but YAML 1.2's core types. */
+export function parseYaml(file: string, text: string): readonly YamlDocument[] {
+  const lines = new LineCounter();
+  const at = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+  if ('empty' in documents) return [];
+  return documents
+    .filter((document) => !isEmpty(document) || document.errors.length > 0)
+    .map((document, index) =>
+      toYamlDocument(document, text.slice(index === 0 ? 0 : document.range[0], document.range[2]), at),
+    );
+}
+
+const isEmpty = ({ contents }: Document.Parsed): boolean =>
+  contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
+
+function toYamlDocument(
+  document: Document.Parsed,
+  source: string,
+  at: (offset: number) => Place,
+): YamlDocument {
+  const faults = [...document.errors, ...document.warnings];
+  const { value, problem } = plainValue(document);
+  const placeOf = (path: readonly PropertyKey[]): Place => at(offsetOf(document, path));
+  return {
+    value,
+    source,
+    wellFormed: problem === undefined && faults.every(({ code }) => HARMLESS_TO_FORM.has(code)),
+    problems: [
+      ...faults.map((fault) => ({ ...at(fault.pos[0]), path: '', message: faultText(fault) })),
+      ...(problem === undefined ? [] : [{ ...placeOf([]), path: '', message: problem }]),
+    ],
+    valueAt: (path) => document.getIn(path),
+    placeOf,
+    placeOfKey: (path, key) => at(keyOffset(document, path, key) ?? offsetOf(document, path)),
+  };
+}
+
+/** Resolving an alias fails when its anchor is missing, or when aliases of aliases would fill memory. */
+function plainValue(document: Document.Parsed): { readonly value: unknown; readonly problem?: string } {
+  if (document.errors.some(({ code }) => !HARMLESS_TO_FORM.has(code))) return { value: null };
+  try {
+    return { value: document.toJS() };
+  } catch {
+    return { value: null, problem: 'an alias has no anchor, or there are too many; write the values out' };
+  }
+}
+
+function faultText({ code, message }: YAMLError): string {
+  if (code === 'DUPLICATE_KEY') return 'the same key stands here a second time';
+  if (code === 'TAG_RESOLVE_FAILED') return 'a tag such as !name has no meaning here';
+  return `not valid YAML: ${message}`;
+}
+
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+  const node = path.length === 0 ? document.contents : document.getIn(path, true);
+  if (isNode(node) && node.range) return node.range[0];
+  return path.length === 0 ? document.range[0] : offsetOf(document, path.slice(0, -1));
+}
+
+function keyOffset(document: Document.Parsed, path: readonly PropertyKey[], key: string): number | undefined {
+  const map = path.length === 0 ? document.contents : document.getIn(path, true);
+  if (!isMap(map)) return undefined;
+  const pair = map.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+  return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
+}

@@ -1,0 +1,252 @@
+import { expect, test } from 'vitest';
+import { Policy } from '../../schemas/policy.ts';
+import { POLICY_DEFAULTS, POLICY_SETTINGS, PolicyFile } from '../../schemas/policy-file.ts';
+
+const MINIMAL = { name: 'web', mode: 'enforce' };
+const given = (settings: object) => PolicyFile.safeParse({ ...MINIMAL, ...settings });
+const problems = (settings: object) =>
+  (given(settings).error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
+const accepted = (settings: object) => {
+  const { data, error } = given(settings);
+  if (!data) throw new Error(`refused: ${error}`);
+  return data;
+};
+
+test('the defaults are those of the kubelet', () => {
+  expect(PolicyFile.parse(MINIMAL)).toEqual({
+    name: 'web',
+    mode: 'enforce',
+    priority: 0,
+    profile: 'fleetgc',
+    selector: { clusters: [], nodeNames: [], nodeLabels: {} },
+    imageGCHighThresholdPercent: 85,
+    imageGCLowThresholdPercent: 80,
+    imageMinimumGCAgeMs: 120_000,
+    minimumContainerTTLMs: 0,
+    minimumCreatedContainerAgeMs: 300_000,
+    maximumDeadContainersPerContainer: 1,
+    maximumDeadContainers: -1,
+    keep: { patterns: [], digests: [], labels: {} },
+    commandLifetimeMs: 60_000,
+  });
+});
+
+test('writing every default out gives the same policy as leaving it out', () => {
+  expect(accepted(POLICY_DEFAULTS)).toEqual(accepted({}));
+});
+
+test.each<{ name: string; settings: object; policy: object }>([
+  {
+    name: 'durations in Go form',
+    settings: { imageMinimumGCAge: '1h30m' },
+    policy: { imageMinimumGCAgeMs: 5_400_000 },
+  },
+  {
+    name: '[B11] a negative minimum age of images',
+    settings: { imageMinimumGCAge: '-1s' },
+    policy: { imageMinimumGCAgeMs: -1_000 },
+  },
+  {
+    name: '[B3] zero as the minimum age of images, which means the default',
+    settings: { imageMinimumGCAge: '0s' },
+    policy: { imageMinimumGCAgeMs: 120_000 },
+  },
+  {
+    name: '[B5] a high threshold of 100',
+    settings: { imageGCHighThresholdPercent: 100 },
+    policy: { imageGCHighThresholdPercent: 100 },
+  },
+  {
+    name: '[B6, B7] a low threshold of 0, one below the high one',
+    settings: { imageGCLowThresholdPercent: 0, imageGCHighThresholdPercent: 1 },
+    policy: { imageGCLowThresholdPercent: 0, imageGCHighThresholdPercent: 1 },
+  },
+  {
+    name: 'negative limits of containers',
+    settings: { maximumDeadContainersPerContainer: -1, maximumDeadContainers: -2_147_483_648 },
+    policy: { maximumDeadContainersPerContainer: -1, maximumDeadContainers: -2_147_483_648 },
+  },
+  {
+    name: 'the shortest command lifetime',
+    settings: { commandLifetime: '1s' },
+    policy: { commandLifetimeMs: 1_000 },
+  },
+  {
+    name: 'the longest command lifetime',
+    settings: { commandLifetime: '10m' },
+    policy: { commandLifetimeMs: 600_000 },
+  },
+  {
+    name: 'conditions on nodes',
+    settings: { selector: { clusters: ['prod'], nodeNames: ['web-*'], nodeLabels: { pool: 'web' } } },
+    policy: { selector: { clusters: ['prod'], nodeNames: ['web-*'], nodeLabels: { pool: 'web' } } },
+  },
+  {
+    name: 'some conditions on nodes only',
+    settings: { selector: { nodeLabels: { pool: '' } } },
+    policy: { selector: { clusters: [], nodeNames: [], nodeLabels: { pool: '' } } },
+  },
+  {
+    name: 'images to keep',
+    settings: {
+      keep: {
+        images: ['registry.example/**'],
+        digests: [`sha256:${'a'.repeat(64)}`],
+        labels: { keep: 'yes' },
+      },
+    },
+    policy: {
+      keep: {
+        patterns: ['registry.example/**'],
+        digests: [`sha256:${'a'.repeat(64)}`],
+        labels: { keep: 'yes' },
+      },
+    },
+  },
+])('accepts $name', ({ settings, policy }) => {
+  const parsed = accepted(settings);
+
+  expect(parsed).toMatchObject(policy);
+  expect(Policy.parse(parsed)).toEqual(parsed);
+});
+
+const THRESHOLD = 'must be a whole number from 0 to 100, without a percent sign';
+test.each<{ name: string; settings: object; says: string[] }>([
+  {
+    name: 'no name',
+    settings: { name: undefined },
+    says: ['name is missing: give the policy a name of its own'],
+  },
+  {
+    name: 'a name in capitals',
+    settings: { name: 'Web' },
+    says: [
+      'name must be 1 to 63 lower-case letters, digits, dots or dashes, starting and ending with a letter or digit',
+    ],
+  },
+  {
+    name: 'no mode, for which there is no default',
+    settings: { mode: undefined },
+    says: ['mode is missing: write dry-run (decide and record, remove nothing) or enforce'],
+  },
+  {
+    name: 'the profile that is not released',
+    settings: { profile: 'kubelet' },
+    says: ['profile kubelet is not available in this release; leave the key out, or write fleetgc'],
+  },
+  {
+    name: '[B5] a high threshold of 101',
+    settings: { imageGCHighThresholdPercent: 101 },
+    says: ['imageGCHighThresholdPercent must be at most 100'],
+  },
+  {
+    name: '[B5] a high threshold of -1',
+    settings: { imageGCHighThresholdPercent: -1 },
+    says: ['imageGCHighThresholdPercent must be at least 0'],
+  },
+  {
+    name: '[B6] a low threshold of -1',
+    settings: { imageGCLowThresholdPercent: -1 },
+    says: ['imageGCLowThresholdPercent must be at least 0'],
+  },
+  {
+    name: '[B6] a low threshold of 101',
+    settings: { imageGCLowThresholdPercent: 101 },
+    says: ['imageGCLowThresholdPercent must be at most 100'],
+  },
+  {
+    name: '[B7] equal thresholds',
+    settings: { imageGCLowThresholdPercent: 70, imageGCHighThresholdPercent: 70 },
+    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 70'],
+  },
+  {
+    name: '[B7] a low threshold at the default of the high one',
+    settings: { imageGCLowThresholdPercent: 85 },
+    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 85'],
+  },
+  {
+    name: '[B7] a high threshold at the default of the low one',
+    settings: { imageGCHighThresholdPercent: 80 },
+    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 80'],
+  },
+  {
+    name: '[B12] thresholds in the wrong order, whatever else is wrong',
+    settings: { mode: 'on', imageGCHighThresholdPercent: 10, commandLifetime: 60 },
+    says: [
+      'mode must be dry-run (decide and record, remove nothing) or enforce',
+      'commandLifetime must be a duration with a unit, such as 90s, 1m30s or 24h',
+      'imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 10',
+    ],
+  },
+  {
+    name: 'a percent sign and half a percent',
+    settings: { imageGCHighThresholdPercent: '85%', imageGCLowThresholdPercent: 79.5 },
+    says: [`imageGCHighThresholdPercent ${THRESHOLD}`, `imageGCLowThresholdPercent ${THRESHOLD}`],
+  },
+  {
+    name: '[B13] a negative minimum age of containers',
+    settings: { minimumContainerTTLDuration: '-1s', minimumCreatedContainerAge: '-1ms' },
+    says: [
+      'minimumContainerTTLDuration must not be negative',
+      'minimumCreatedContainerAge must not be negative',
+    ],
+  },
+  {
+    name: 'a command lifetime just outside its range',
+    settings: { commandLifetime: '10m1ms' },
+    says: ['commandLifetime must be from 1s to 10m'],
+  },
+  {
+    name: 'a command lifetime under a second',
+    settings: { commandLifetime: '999ms' },
+    says: ['commandLifetime must be from 1s to 10m'],
+  },
+  {
+    name: 'emptied conditions, which would select every node',
+    settings: { selector: { clusters: [], nodeNames: [], nodeLabels: {} } },
+    says: ['clusters', 'nodeNames', 'nodeLabels'].map(
+      (key) => `selector.${key} must not be empty; leave the key out for no such condition`,
+    ),
+  },
+  {
+    name: 'a selector without anything in it',
+    settings: { selector: null },
+    says: ['selector must be a map of settings; leave the key out if there is none'],
+  },
+  {
+    name: 'exceptions in lists, since any other pattern of the list would undo them',
+    settings: { selector: { nodeNames: ['!db-*'] }, keep: { images: ['!x'] } },
+    says: [
+      'selector.nodeNames.0 must not start with an exclamation mark: a list has no exceptions',
+      'keep.images.0 must not start with an exclamation mark: a list has no exceptions',
+    ],
+  },
+  {
+    name: 'a truth value as a label',
+    settings: { selector: { nodeLabels: { gpu: true } } },
+    says: ['selector.nodeLabels.gpu must be text; put it in quotes, as in "true" or "1"'],
+  },
+  {
+    name: 'half a digest',
+    settings: { keep: { digests: ['sha256:abc'] } },
+    says: ['keep.digests.0 must be sha256: and 64 hexadecimal digits'],
+  },
+])('refuses $name', ({ settings, says }) => {
+  expect(problems(settings)).toEqual(says);
+});
+
+test('unknown keys are refused on every level', () => {
+  const { error } = given({ nmae: 'x', selector: { cluster: ['a'] }, keep: { image: [] } });
+
+  expect(error?.issues.map(({ code, path }) => `${code} ${path}`)).toEqual([
+    'unrecognized_keys selector',
+    'unrecognized_keys keep',
+    'unrecognized_keys ',
+  ]);
+});
+
+test('the names of all settings are known, for suggestions', () => {
+  expect(POLICY_SETTINGS['']).toContain('imageMinimumGCAge');
+  expect(POLICY_SETTINGS.selector).toEqual(['clusters', 'nodeNames', 'nodeLabels']);
+  expect(POLICY_SETTINGS.keep).toEqual(['images', 'digests', 'labels']);
+});
