@@ -5,12 +5,14 @@ export interface CommandOptions {
   readonly timeoutMs: number;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Sees each piece of output as it comes, and may end the command early. */
-  readonly onOutput?: (text: string, child: ChildProcess) => void;
+  readonly signal?: AbortSignal;
+  /** Sees each piece of output as it comes. */
+  readonly onOutput?: (text: string) => void;
 }
 
 export interface CommandResult {
   readonly stdout: string;
+  /** stdout and stderr in the order in which they came, the end of it when it is long. */
   readonly output: string;
 }
 
@@ -18,42 +20,26 @@ const KEPT_CHARACTERS = 200_000;
 const SHOWN_LINES = 40;
 
 /** Runs a program to its end. Rejects with its last lines when it fails, cannot start or takes too long. */
-export function run(
+export async function run(
   program: string,
   args: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<CommandResult>();
+  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const signal = options.signal ? AbortSignal.any([deadline, options.signal]) : deadline;
   const env = { ...process.env, ...options.env };
   const child = spawn(program, args, { cwd: options.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const shown = [program, ...args].join(' ').slice(0, 200);
-  let stdout = '';
-  let output = '';
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    endHard(child);
-  }, options.timeoutMs);
-  const take = (text: string): void => {
-    output = (output + text).slice(-KEPT_CHARACTERS);
-    options.onOutput?.(text, child);
-  };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    take(text);
-  });
-  child.stderr.setEncoding('utf8').on('data', take);
-  child.once('error', (cause) => {
-    clearTimeout(timer);
-    reject(new Error(`cannot start '${program}': ${cause.message}`, { cause }));
-  });
-  child.once('close', (code, signal) => {
-    clearTimeout(timer);
-    if (code === 0) return resolve({ stdout, output });
-    const how = timedOut ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${code ?? signal}`;
-    reject(new Error(`'${shown}' ${how}\n${lastLines(output)}`));
-  });
-  return promise;
+  const captured = capture(child, options.onOutput);
+  const end = (): void => endHard(child);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    const ended = await ending(child, program);
+    if (ended === 0) return captured;
+    const how = deadline.aborted ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${ended}`;
+    throw new Error(`'${[program, ...args].join(' ').slice(0, 200)}' ${how}\n${lastLines(captured.output)}`);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /** Whether the program ran and ended well; its output does not matter. */
@@ -73,6 +59,27 @@ export function endHard(child: ChildProcess): void {
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
   child.once('close', () => clearTimeout(timer));
+}
+
+function capture(child: ChildProcess, onOutput: (text: string) => void = () => {}): CommandResult {
+  const captured = { stdout: '', output: '' };
+  const take = (text: string): void => {
+    captured.output = (captured.output + text).slice(-KEPT_CHARACTERS);
+    onOutput(text);
+  };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    captured.stdout += text;
+    take(text);
+  });
+  child.stderr?.setEncoding('utf8').on('data', take);
+  return captured;
+}
+
+function ending(child: ChildProcess, program: string): Promise<number | string | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
+  child.once('error', (cause) => reject(new Error(`cannot start '${program}': ${cause.message}`, { cause })));
+  child.once('close', (code, signal) => resolve(code ?? signal));
+  return promise;
 }
 
 function lastLines(output: string): string {

@@ -1,0 +1,40 @@
+import { ensureKafkaImage } from './base-images.ts';
+import { busyboxFile } from './busybox.ts';
+import { ensureContainerdImage } from './containerd-image.ts';
+import { ensureDocker } from './docker.ts';
+import { ensureRegistryImage } from './registry-image.ts';
+import { buildServiceImage } from './service-image.ts';
+
+const PREPARE = {
+  kafka: ensureKafkaImage,
+  containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
+  'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
+  registry: ensureRegistryImage,
+  service: buildServiceImage,
+} as const satisfies Record<string, () => Promise<unknown>>;
+
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, a registry to pull from, our own image. */
+export type Need = keyof typeof PREPARE;
+
+export const ALL_NEEDS: readonly Need[] = ['kafka', 'containerd', 'containerd-1.6', 'registry'];
+
+export function isNeed(text: string): text is Need {
+  return Object.hasOwn(PREPARE, text);
+}
+
+/**
+ * Makes sure that everything needed is there: found, or installed and built once and kept. Costs a second when it is.
+ * Rejects with one sentence per missing part, which says what to install.
+ */
+export async function ensureToolchain(needs: readonly Need[]): Promise<void> {
+  await ensureDocker();
+  const prepared = await Promise.allSettled(needs.map((need) => PREPARE[need]()));
+  const failures = prepared.flatMap((outcome, i) =>
+    outcome.status === 'rejected' ? [`${needs[i]}: ${messageOf(outcome.reason)}`] : [],
+  );
+  if (failures.length > 0) throw new Error(failures.join('\n'));
+}
+
+function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}
