@@ -1,0 +1,51 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { Command } from './command.ts';
+import { DeadLetter } from './dead-letter.ts';
+import { Decision } from './decision.ts';
+import { DiskStats } from './disk-stats.ts';
+import { EnvelopeHeaders } from './envelope.ts';
+import { Inventory } from './inventory.ts';
+import { Observe } from './observe.ts';
+import { PauseRecord, PolicyRecord } from './policy.ts';
+import { PolicyFile } from './policy-file.ts';
+import { CommandResult, ObjectResult, PressureUnrelieved } from './result.ts';
+
+/** Where the generated schemas lie, one file each. */
+export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);
+
+/** What is described: every event by its CloudEvents type, the headers of all, and the file that people write. */
+const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
+  'fleetgc.node.disk-stats.v1': DiskStats,
+  'fleetgc.node.inventory.v1': Inventory,
+  'fleetgc.node.observe.v1': Observe,
+  'fleetgc.node.command.v1': Command,
+  'fleetgc.node.object-result.v1': ObjectResult,
+  'fleetgc.node.command-result.v1': CommandResult,
+  'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
+  'fleetgc.node.decision.v1': Decision,
+  'fleetgc.policy.v1': PolicyRecord,
+  'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.dead-letter.v1': DeadLetter,
+  'envelope-headers': EnvelopeHeaders,
+  'policy-file': PolicyFile,
+};
+
+/** File names and contents of all JSON Schemas (2020-12), as one writes the values, before any default is filled in. */
+export function generateJsonSchemas(): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(DESCRIBED).map(([name, schema]) => {
+      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
+      const titled = { $schema, $id: `${name}.schema.json`, title: name, ...rest };
+      return [`${name}.schema.json`, `${JSON.stringify(titled, null, 2)}\n`];
+    }),
+  );
+}
+
+function writeJsonSchemas(): void {
+  for (const stale of readdirSync(GENERATED_DIRECTORY)) rmSync(new URL(stale, GENERATED_DIRECTORY));
+  for (const [file, content] of generateJsonSchemas())
+    writeFileSync(new URL(file, GENERATED_DIRECTORY), content);
+}
+
+if (import.meta.main) writeJsonSchemas();

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { GENERATED_DIRECTORY, generateJsonSchemas } from '../../schemas/generate.ts';
+import { TOPICS, type TopicSpec } from '../../schemas/topics.ts';
+
+const generated = generateJsonSchemas();
+
+test('schemas/generated is up to date; `npm run schemas` renews it', () => {
+  const files = readdirSync(GENERATED_DIRECTORY);
+  const onDisk = new Map(
+    files.map((file) => [file, readFileSync(new URL(file, GENERATED_DIRECTORY), 'utf8')]),
+  );
+
+  expect([...onDisk.keys()].toSorted()).toEqual([...generated.keys()].toSorted());
+  for (const [file, content] of generated) expect(onDisk.get(file), file).toBe(content);
+});
+
+test('every event that may stand on a topic has a schema', () => {
+  const types = Object.values<TopicSpec>(TOPICS)
+    .flatMap(({ schemas }) => schemas)
+    .flatMap((schema) => [
+      ...JSON.stringify(z.toJSONSchema(schema)).matchAll(/"const":"(fleetgc\.[a-z.-]+)"/g),
+    ])
+    .map(([, type]) => `${type}.v1.schema.json`);
+
+  expect(types.length).toBeGreaterThan(0);
+  expect([...generated.keys()]).toEqual(expect.arrayContaining(types));
+});
+
+test.each([...generated.keys()])('%s is a JSON Schema that other tools understand', (file) => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { uuid: true } });
+
+  expect(() => ajv.compile(JSON.parse(generated.get(file) ?? ''))).not.toThrow();
+});
+
+test('the schema of a policy file accepts what people write and refuses a misspelt key', () => {
+  const ajv = new Ajv2020({ strict: true });
+  const validate = ajv.compile(JSON.parse(generated.get('policy-file.schema.json') ?? ''));
+
+  expect(validate({ name: 'web', mode: 'enforce', keep: { images: ['registry.example/**'] } })).toBe(true);
+  expect(validate({ name: 'web', mode: 'enforce', kep: {} })).toBe(false);
+  expect(validate({ name: 'web' })).toBe(false);
+});
