@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type {
+  ImageSpec,
+  RuntimeContainer,
+  RuntimeContainerState,
+  RuntimeContainerStatus,
+  RuntimeFilesystem,
+  RuntimeImage,
+  RuntimeSandbox,
+} from './port.ts';
+import type {
+  ContainerStatusWire,
+  ContainerWire,
+  FilesystemUsageWire,
+  ImageWire,
+  SandboxWire,
+} from './wire.ts';
+
+const NO_IMAGE: ImageSpec = { image: '', userSpecifiedImage: '', imageRef: '', runtimeHandler: '' };
+
+const CONTAINER_STATE: Readonly<Record<ContainerWire['state'], RuntimeContainerState>> = {
+  CONTAINER_CREATED: 'created',
+  CONTAINER_RUNNING: 'running',
+  CONTAINER_EXITED: 'exited',
+  CONTAINER_UNKNOWN: 'unknown',
+};
+
+export const runtimeImage = (image: ImageWire): RuntimeImage => ({
+  id: image.id,
+  repoTags: image.repoTags,
+  repoDigests: image.repoDigests,
+  sizeBytes: image.size,
+  pinned: image.pinned,
+  runtimeHandler: image.spec?.runtimeHandler ?? '',
+});
+
+export const runtimeContainer = (container: ContainerWire): RuntimeContainer => ({
+  id: container.id,
+  sandboxId: container.podSandboxId,
+  name: container.metadata?.name ?? '',
+  attempt: container.metadata?.attempt ?? 0,
+  state: CONTAINER_STATE[container.state],
+  createdAtNs: container.createdAt,
+  image: container.image ?? NO_IMAGE,
+  imageRef: container.imageRef,
+  imageId: container.imageId,
+  labels: container.labels,
+  annotations: container.annotations,
+});
+
+export const runtimeContainerStatus = (container: ContainerStatusWire): RuntimeContainerStatus => ({
+  id: container.id,
+  state: CONTAINER_STATE[container.state],
+  createdAtNs: container.createdAt,
+  startedAtNs: container.startedAt,
+  finishedAtNs: container.finishedAt,
+  imageRef: container.imageRef,
+  imageId: container.imageId,
+  logPath: container.logPath,
+  annotations: container.annotations,
+  mountedImages: container.mounts.flatMap(({ image }) => image ?? []),
+});
+
+export const sandboxState = (state: SandboxWire['state']): RuntimeSandbox['state'] =>
+  state === 'SANDBOX_READY' ? 'ready' : 'notReady';
+
+export const runtimeSandbox = (sandbox: SandboxWire): RuntimeSandbox => ({
+  id: sandbox.id,
+  podUid: sandbox.metadata?.uid ?? '',
+  podName: sandbox.metadata?.name ?? '',
+  podNamespace: sandbox.metadata?.namespace ?? '',
+  attempt: sandbox.metadata?.attempt ?? 0,
+  state: sandboxState(sandbox.state),
+  createdAtNs: sandbox.createdAt,
+  labels: sandbox.labels,
+  annotations: sandbox.annotations,
+});
+
+export const runtimeFilesystem = (usage: FilesystemUsageWire): RuntimeFilesystem => ({
+  mountpoint: usage.fsId?.mountpoint ?? '',
+  usedBytes: usage.usedBytes?.value ?? null,
+  inodesUsed: usage.inodesUsed?.value ?? null,
+});
+
+/** The text at `key` of a verbose answer, which is JSON inside a string; empty when it is not there. */
+export function verboseText(info: string | undefined, key: string): string {
+  if (info === undefined) return '';
+  try {
+    return z.looseObject({ [key]: z.string() }).parse(JSON.parse(info))[key] ?? '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,162 @@
+import type { z } from 'zod';
+import type { InventoryProblem } from '../../../schemas/inventory.ts';
+import { FleetGcError, toFleetGcError } from '../errors.ts';
+import { mapBounded } from './bounded.ts';
+import { unbelievable } from './listing-problems.ts';
+import type { ImageSpec, RuntimeContainer, RuntimeImage, RuntimeReader, RuntimeSandbox } from './port.ts';
+
+export type ListingProblem = z.infer<typeof InventoryProblem>;
+
+/** A container with what only its status tells. */
+export interface ListedContainer extends RuntimeContainer {
+  /** As the runtime has it; empty when it has none. */
+  readonly logPath: string;
+  readonly mountedImages: readonly ImageSpec[];
+}
+
+export interface ListedSandbox extends RuntimeSandbox {
+  /** The image it runs on; empty when the runtime does not tell. */
+  readonly image: string;
+}
+
+export interface CompleteListing {
+  readonly status: 'complete';
+  readonly images: readonly RuntimeImage[];
+  readonly containers: readonly ListedContainer[];
+  readonly sandboxes: readonly ListedSandbox[];
+  /** The image that new sandboxes get; empty when the runtime does not tell. */
+  readonly configuredSandboxImage: string;
+}
+
+/** Nothing may be concluded from it but that something is wrong. */
+export interface IncompleteListing {
+  readonly status: 'incomplete';
+  readonly problems: readonly ListingProblem[];
+}
+
+/** What a runtime holds, all of one moment, or why that could not be had. */
+export type Listing = CompleteListing | IncompleteListing;
+
+type ContainerFacts = Pick<ListedContainer, 'logPath' | 'mountedImages'>;
+
+/** What never changes while a container or sandbox lives, so that it is asked only once. */
+export interface ListingMemory {
+  readonly containers: Map<string, ContainerFacts>;
+  readonly sandboxImages: Map<string, string>;
+}
+
+export const createListingMemory = (): ListingMemory => ({ containers: new Map(), sandboxImages: new Map() });
+
+/** Statuses asked at the same time. */
+const STATUS_CONCURRENCY = 8;
+
+/**
+ * Lists images first and their users after, so that a container created meanwhile is seen and its image is not taken
+ * for unused; sandboxes before containers for the same reason. Then lists again: any difference makes the listing
+ * incomplete. One attempt, never rejects; `memory` saves the statuses of what was seen before.
+ */
+export async function readListing(reader: RuntimeReader, memory = createListingMemory()): Promise<Listing> {
+  try {
+    return await read(reader, memory);
+  } catch (error) {
+    return { status: 'incomplete', problems: [problemOf(error)] };
+  }
+}
+
+async function read(reader: RuntimeReader, memory: ListingMemory): Promise<Listing> {
+  const { sandboxImage } = await reader.status();
+  const lists = await readLists(reader);
+  const problems = unbelievable(lists);
+  if (problems.length > 0) return { status: 'incomplete', problems };
+  const sandboxes = await withImages(lists.sandboxes, reader, memory);
+  const containers = await withStatuses(lists.containers, reader, memory);
+  if (fingerprint(lists) !== fingerprint(await readLists(reader))) throw changedMeanwhile();
+  return {
+    status: 'complete',
+    images: lists.images,
+    containers,
+    sandboxes,
+    configuredSandboxImage: sandboxImage,
+  };
+}
+
+/** The three lists, in the order that errs towards "in use". */
+export interface RuntimeLists {
+  readonly images: readonly RuntimeImage[];
+  readonly sandboxes: readonly RuntimeSandbox[];
+  readonly containers: readonly RuntimeContainer[];
+}
+
+async function readLists(reader: RuntimeReader): Promise<RuntimeLists> {
+  const images = await reader.listImages();
+  const sandboxes = await reader.listSandboxes();
+  const containers = await reader.listContainers();
+  return { images, sandboxes, containers };
+}
+
+async function withImages(
+  sandboxes: readonly RuntimeSandbox[],
+  reader: RuntimeReader,
+  { sandboxImages }: ListingMemory,
+): Promise<ListedSandbox[]> {
+  forgetOthers(sandboxImages, sandboxes);
+  return mapBounded(sandboxes, STATUS_CONCURRENCY, async (sandbox) => {
+    const image = sandboxImages.get(sandbox.id) ?? (await reader.sandboxStatus(sandbox.id)).image;
+    if (image !== '') sandboxImages.set(sandbox.id, image);
+    return { ...sandbox, image };
+  });
+}
+
+async function withStatuses(
+  containers: readonly RuntimeContainer[],
+  reader: RuntimeReader,
+  memory: ListingMemory,
+): Promise<ListedContainer[]> {
+  forgetOthers(memory.containers, containers);
+  return mapBounded(containers, STATUS_CONCURRENCY, async (container) => {
+    const facts = memory.containers.get(container.id) ?? (await containerFacts(reader, container.id));
+    memory.containers.set(container.id, facts);
+    return { ...container, ...facts };
+  });
+}
+
+async function containerFacts(reader: RuntimeReader, id: string): Promise<ContainerFacts> {
+  const { logPath, mountedImages } = await reader.containerStatus(id);
+  return { logPath, mountedImages };
+}
+
+function forgetOthers(memory: Map<string, unknown>, listed: readonly { readonly id: string }[]): void {
+  const ids = new Set(listed.map(({ id }) => id));
+  for (const id of memory.keys()) if (!ids.has(id)) memory.delete(id);
+}
+
+/** Equal for lists that say the same, in whatever order. */
+function fingerprint({ images, sandboxes, containers }: RuntimeLists): string {
+  const rows = [
+    ...images.map(({ id, repoTags, repoDigests, pinned }) => [
+      'image',
+      id,
+      pinned,
+      ...repoTags.toSorted(),
+      ...repoDigests.toSorted(),
+    ]),
+    ...sandboxes.map(({ id, state }) => ['sandbox', id, state]),
+    ...containers.map(({ id, state, imageId, imageRef }) => ['container', id, state, imageId, imageRef]),
+  ];
+  return rows
+    .map((row) => JSON.stringify(row))
+    .toSorted()
+    .join('\n');
+}
+
+const changedMeanwhile = (): FleetGcError =>
+  new FleetGcError('RUNTIME_NOT_FOUND', 'Images, containers or sandboxes changed while they were read.');
+
+const UNREACHABLE = new Set(['RUNTIME_MISSING', 'RUNTIME_REFUSED', 'RUNTIME_TIMEOUT', 'RUNTIME_UNSUPPORTED']);
+
+/** What was listed and is not found any more went away while we read. */
+function problemOf(error: unknown): ListingProblem {
+  const { code, message } = toFleetGcError(error);
+  if (code === 'RUNTIME_NOT_FOUND') return { code: 'runtime-changed-meanwhile', message };
+  return { code: UNREACHABLE.has(code) ? 'runtime-unreachable' : 'runtime-partial', message };
+}

@@ -1,0 +1,112 @@
+import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
+import { z } from 'zod';
+import * as wire from './wire.ts';
+
+/** One method of CRI: where it is on the wire, and what its messages are. */
+export interface CriMethod<Request extends z.ZodType, Response extends z.ZodType> {
+  readonly definition: MethodDefinition<object, object>;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+const PACKAGE = loadSync(new URL('runtime.proto', import.meta.url).pathname, {
+  longs: String,
+  enums: String,
+  defaults: true,
+});
+
+type CriService = Readonly<Record<string, MethodDefinition<object, object>>>;
+
+function service(name: string): CriService {
+  const definition = PACKAGE[`runtime.v1.${name}`];
+  if (!definition || 'format' in definition) throw new TypeError(`runtime.proto has no service ${name}`);
+  return definition;
+}
+
+export const RUNTIME_SERVICE = service('RuntimeService');
+export const IMAGE_SERVICE = service('ImageService');
+
+function method<Request extends z.ZodType, Response extends z.ZodType>(
+  from: CriService,
+  name: string,
+  request: Request,
+  response: Response,
+): CriMethod<Request, Response> {
+  const definition = from[name];
+  if (!definition) throw new TypeError(`runtime.proto has no method ${name}`);
+  return { definition, request, response };
+}
+
+/** Every method that client, server and workload use. */
+export const METHODS = {
+  version: method(RUNTIME_SERVICE, 'Version', z.object({ version: z.string() }), wire.VersionWire),
+  status: method(RUNTIME_SERVICE, 'Status', wire.VerboseWire, wire.StatusWire),
+  runPodSandbox: method(
+    RUNTIME_SERVICE,
+    'RunPodSandbox',
+    z.object({ config: wire.SandboxConfigWire.nullable(), runtimeHandler: z.string() }),
+    wire.SandboxIdWire,
+  ),
+  stopPodSandbox: method(RUNTIME_SERVICE, 'StopPodSandbox', wire.SandboxIdWire, wire.EmptyWire),
+  removePodSandbox: method(RUNTIME_SERVICE, 'RemovePodSandbox', wire.SandboxIdWire, wire.EmptyWire),
+  podSandboxStatus: method(
+    RUNTIME_SERVICE,
+    'PodSandboxStatus',
+    wire.SandboxIdWire.extend(wire.VerboseWire.shape),
+    wire.SandboxStatusWire,
+  ),
+  listPodSandbox: method(
+    RUNTIME_SERVICE,
+    'ListPodSandbox',
+    wire.EmptyWire,
+    z.object({ items: z.array(wire.SandboxWire) }),
+  ),
+  createContainer: method(
+    RUNTIME_SERVICE,
+    'CreateContainer',
+    z.object({
+      podSandboxId: z.string(),
+      config: wire.ContainerConfigWire.nullable(),
+      sandboxConfig: wire.SandboxConfigWire.nullable(),
+    }),
+    wire.ContainerIdWire,
+  ),
+  startContainer: method(RUNTIME_SERVICE, 'StartContainer', wire.ContainerIdWire, wire.EmptyWire),
+  stopContainer: method(
+    RUNTIME_SERVICE,
+    'StopContainer',
+    wire.ContainerIdWire.extend({ timeout: z.string() }),
+    wire.EmptyWire,
+  ),
+  removeContainer: method(RUNTIME_SERVICE, 'RemoveContainer', wire.ContainerIdWire, wire.EmptyWire),
+  listContainers: method(
+    RUNTIME_SERVICE,
+    'ListContainers',
+    wire.EmptyWire,
+    z.object({ containers: z.array(wire.ContainerWire) }),
+  ),
+  containerStatus: method(
+    RUNTIME_SERVICE,
+    'ContainerStatus',
+    wire.ContainerIdWire,
+    z.object({ status: wire.ContainerStatusWire.nullable() }),
+  ),
+  getContainerEvents: method(RUNTIME_SERVICE, 'GetContainerEvents', wire.EmptyWire, wire.ContainerEventWire),
+  listImages: method(
+    IMAGE_SERVICE,
+    'ListImages',
+    wire.EmptyWire,
+    z.object({ images: z.array(wire.ImageWire) }),
+  ),
+  pullImage: method(IMAGE_SERVICE, 'PullImage', wire.ImageNameWire, z.object({ imageRef: z.string() })),
+  removeImage: method(IMAGE_SERVICE, 'RemoveImage', wire.ImageNameWire, wire.EmptyWire),
+  imageFsInfo: method(
+    IMAGE_SERVICE,
+    'ImageFsInfo',
+    wire.EmptyWire,
+    z.object({
+      imageFilesystems: z.array(wire.FilesystemUsageWire),
+      containerFilesystems: z.array(wire.FilesystemUsageWire),
+    }),
+  ),
+} as const;

@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import type { ImageUser as ImageUserSchema } from '../../../schemas/inventory.ts';
+import type { KubeletPod } from '../pod-source.ts';
+import { type ImageIndex, indexImages, lookUp, lookUpAnyVersion } from './image-index.ts';
+import { parseReference } from './image-names.ts';
+import type { CompleteListing, ListedContainer } from './listing.ts';
+import type { ImageSpec } from './port.ts';
+
+export type ImageUser = z.infer<typeof ImageUserSchema>;
+
+/** Who uses which image. */
+export interface ImageUsage {
+  /** An entry for every listed image id; an image whose list is empty is not in use. */
+  readonly users: ReadonlyMap<string, readonly ImageUser[]>;
+  /** Ids of containers that use we do not know what: while there is one, no image may go. */
+  readonly containersWithoutImage: readonly string[];
+  /** False: the image that sandboxes need could be any of the listed ones (M9). */
+  readonly sandboxImageKnown: boolean;
+}
+
+interface Use {
+  readonly user: ImageUser;
+  readonly references: readonly string[];
+  readonly find: typeof lookUp;
+}
+
+/**
+ * The one answer to "which images are in use", for agent and executor alike. A container in any state uses its image
+ * (C8) and those it mounts (M19); a pod that is not finished wants its images (M3, C10); sandboxes use theirs (M9).
+ * Where a reference may mean several images, it uses them all.
+ */
+export function imageUsage(
+  listing: CompleteListing,
+  wantedByPods: readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[],
+): ImageUsage {
+  const index = indexImages(listing.images);
+  const users = new Map<string, ImageUser[]>(listing.images.map(({ id }) => [id, []]));
+  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods)]) addUse(users, index, one);
+  return {
+    users,
+    containersWithoutImage: listing.containers.filter(isWithoutImage).map(({ id }) => id),
+    sandboxImageKnown: isSandboxImageKnown(listing),
+  };
+}
+
+function usesOfRuntime({ containers, sandboxes, configuredSandboxImage }: CompleteListing): Use[] {
+  return [
+    ...containers.flatMap(usesOfContainer),
+    ...sandboxes.map(({ id, image }) => use({ kind: 'sandbox', id }, image)),
+    use({ kind: 'sandbox-image', id: configuredSandboxImage }, configuredSandboxImage),
+  ];
+}
+
+function usesOfContainer(container: ListedContainer): Use[] {
+  const user: ImageUser = { kind: 'container', id: container.id };
+  return imagesOf(container).map((references) => ({ user, references, find: lookUpAnyVersion }));
+}
+
+const usesOfPods = (pods: readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[]): Use[] =>
+  pods
+    .filter(({ finished }) => !finished)
+    .flatMap(({ uid, images }) => images.map((image) => use({ kind: 'pod', id: uid }, image)));
+
+const use = (user: ImageUser, reference: string): Use => ({ user, references: [reference], find: lookUp });
+
+/** For each image that the container needs, everything by which it is called. */
+const imagesOf = ({ imageId, imageRef, image, mountedImages }: ListedContainer): string[][] => [
+  [imageId, imageRef, ...namesIn(image)],
+  ...mountedImages.map(namesIn),
+];
+
+const namesIn = ({ image, userSpecifiedImage, imageRef }: ImageSpec): string[] => [
+  image,
+  userSpecifiedImage,
+  imageRef,
+];
+
+function addUse(users: Map<string, ImageUser[]>, index: ImageIndex, { user, references, find }: Use): void {
+  for (const imageId of find(index, references)) {
+    const known = users.get(imageId);
+    if (known && !known.some(({ kind, id }) => kind === user.kind && id === user.id)) known.push(user);
+  }
+}
+
+const isWithoutImage = (container: ListedContainer): boolean =>
+  imagesOf(container).some((references) => !references.some(isUsable));
+
+const isUsable = (reference: string): boolean => parseReference(reference) !== undefined;
+
+/** Pinning is how runtimes since CRI 1.24 say which images their sandboxes need. */
+function isSandboxImageKnown({ images, sandboxes, configuredSandboxImage }: CompleteListing): boolean {
+  if (images.some(({ pinned }) => pinned)) return true;
+  return isUsable(configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(image));
+}
