@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { configError, type OptionSources, parseOptions } from './config.ts';
 import { loggingOptions } from './option-groups.ts';
 import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+import { SHUTDOWN_LIMIT_MS } from './run.ts';
 
 /** What a verb gets from the process it runs in. */
 export interface VerbContext {
@@ -28,6 +29,8 @@ export interface Verb {
   readonly name: string;
   readonly summary: string;
   readonly options: readonly OptionInfo[];
+  /** How long an orderly stop may take. */
+  readonly shutdownLimitMs: number;
   /** Throws `CONFIG_INVALID` with every problem of every option. */
   prepare(sources: OptionSources): PreparedVerb;
 }
@@ -37,21 +40,20 @@ export interface VerbDefinition<S extends OptionsSchema> {
   /** One line for the list of verbs. */
   readonly summary: string;
   readonly options: S;
+  /** When not given: 10 s. */
+  readonly shutdownLimitMs?: number;
   readonly run: (options: z.infer<S>, context: VerbContext) => Promise<void>;
 }
 
-export function defineVerb<S extends OptionsSchema>({
-  name,
-  summary,
-  options,
-  run,
-}: VerbDefinition<S>): Verb {
+export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S>): Verb {
+  const { name, summary, options, run, shutdownLimitMs = SHUTDOWN_LIMIT_MS } = definition;
   const described = [...describeOptions(options), ...describeOptions(LoggingOptions)];
   const keys = new Set(described.map(({ key }) => key));
   return {
     name,
     summary,
     options: described,
+    shutdownLimitMs,
     prepare: (sources) => {
       const all = { ...sources, otherKeys: new Set([...(sources.otherKeys ?? []), ...keys]) };
       const own = parseOptions(options, all);

@@ -1,0 +1,35 @@
+import type { ProcessControl } from './run.ts';
+
+/** The process that this code runs in. */
+export const processControl: ProcessControl = {
+  onStopSignal(listener) {
+    process.on('SIGINT', listener);
+    process.on('SIGTERM', listener);
+    return () => {
+      process.off('SIGINT', listener);
+      process.off('SIGTERM', listener);
+    };
+  },
+  onUncaught(listener) {
+    process.on('uncaughtException', listener);
+    process.on('unhandledRejection', listener);
+    return () => {
+      process.off('uncaughtException', listener);
+      process.off('unhandledRejection', listener);
+    };
+  },
+  exit: (code) => process.exit(code),
+  after(delayMs, listener) {
+    const timer = setTimeout(listener, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** How long something left open may hold up the end of the process. */
+const LINGER_MS = 2_000;
+
+/** Lets the process end by itself, so that stdout is written whole, but not wait for what somebody forgot to close. */
+export function endProcess(exitCode: number): void {
+  process.exitCode = exitCode;
+  setTimeout(() => process.exit(exitCode), LINGER_MS).unref();
+}

@@ -1,0 +1,32 @@
+import type { OptionSources } from './config.ts';
+import { toFleetGcError } from './errors.ts';
+import { createLogger, type LogDestination } from './logger.ts';
+import { type ProcessControl, runProcess } from './run.ts';
+import type { PreparedVerb, Verb } from './verb.ts';
+
+/** What a verb's process has to the outside. */
+export interface VerbOutside {
+  readonly control: ProcessControl;
+  readonly stderr: LogDestination;
+  /** Writes one line to stdout. */
+  readonly print: (line: string) => void;
+}
+
+/** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
+export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
+  const { control, stderr, print } = outside;
+  let prepared: PreparedVerb;
+  try {
+    prepared = verb.prepare(sources);
+  } catch (thrown) {
+    const { message, exitCode } = toFleetGcError(thrown);
+    stderr.write(`fleetgc ${verb.name}: ${message}\n`);
+    return exitCode;
+  }
+  const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
+  return await runProcess((signal) => prepared.run({ signal, logger, print }), {
+    logger,
+    control,
+    shutdownLimitMs: verb.shutdownLimitMs,
+  });
+}

@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { FleetGcError } from '../../services/shared/errors.ts';
+import { createLogger } from '../../services/shared/logger.ts';
+import { WholeNumber } from '../../services/shared/option-types.ts';
+import { runProcess } from '../../services/shared/run.ts';
+import { runVerb } from '../../services/shared/run-verb.ts';
+import { defineVerb } from '../../services/shared/verb.ts';
+import { FakeProcess } from '../support/fake-process.ts';
+import { logLines, parsedLines } from '../support/log-lines.ts';
+
+const SHUTDOWN_LIMIT_MS = 5_000;
+
+function start(body: (signal: AbortSignal) => Promise<void>) {
+  const control = new FakeProcess();
+  const out = logLines();
+  const logger = createLogger({ service: 'x', level: 'info' }, out);
+  const ended = runProcess(body, { logger, control, shutdownLimitMs: SHUTDOWN_LIMIT_MS });
+  return { control, ended, messages: () => parsedLines(out.lines) };
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+test('ends with 0 when the body returns, and listens to nothing any more', async () => {
+  const { control, ended } = start(async () => undefined);
+  expect(await ended).toBe(0);
+  expect(control.listening).toBe(0);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s asks the body to stop, and an orderly stop is 0',
+  async (signal) => {
+    const { control, ended } = start(untilAborted);
+    control.signal(signal);
+    expect(await ended).toBe(0);
+    expect(control.exitCodes).toEqual([]);
+    expect(control.listening).toBe(0);
+  },
+);
+
+test('work that was cut off by the stop is no failure', async () => {
+  const { control, ended } = start(async (signal) => {
+    await untilAborted(signal);
+    signal.throwIfAborted();
+  });
+  control.signal('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test('a second signal ends the process at once', async () => {
+  const { control } = start(() => new Promise<never>(() => undefined));
+  control.signal('SIGINT');
+  control.signal('SIGINT');
+  expect(control.exitCodes).toEqual([130]);
+});
+
+test('a stop that takes longer than the limit ends the process and says so', async () => {
+  const { control, messages } = start(() => new Promise<never>(() => undefined));
+  control.signal('SIGTERM');
+  control.pass(SHUTDOWN_LIMIT_MS - 1);
+  expect(control.exitCodes).toEqual([]);
+  control.pass(SHUTDOWN_LIMIT_MS);
+  expect(control.exitCodes).toEqual([1]);
+  expect(messages().at(-1)).toMatchObject({ level: 'fatal', code: 'TIMEOUT' });
+});
+
+test('no time limit holds before a signal', () => {
+  const { control } = start(() => new Promise<never>(() => undefined));
+  control.pass(1e9);
+  expect(control.exitCodes).toEqual([]);
+});
+
+test('a foreseen failure is one line without a stack, and its exit code', async () => {
+  const { ended, messages } = start(async () => {
+    throw new FleetGcError('CONFIG_INVALID', 'no such topic');
+  });
+  expect(await ended).toBe(2);
+  expect(messages()).toEqual([
+    { level: 'fatal', time: expect.any(String), service: 'x', code: 'CONFIG_INVALID', msg: 'no such topic' },
+  ]);
+});
+
+test('a failure that nobody foresaw keeps its stack', async () => {
+  const { ended, messages } = start(async () => {
+    throw new TypeError('x is not a function');
+  });
+  expect(await ended).toBe(1);
+  expect(messages()).toEqual([
+    expect.objectContaining({
+      code: 'INTERNAL',
+      msg: 'x is not a function',
+      err: expect.objectContaining({ stack: expect.stringContaining('TypeError') }),
+    }),
+  ]);
+});
+
+test('what is thrown outside of every await ends the process', () => {
+  const { control, messages } = start(() => new Promise<never>(() => undefined));
+  control.fault(new Error('lost'));
+  expect(control.exitCodes).toEqual([1]);
+  expect(messages()).toEqual([expect.objectContaining({ level: 'fatal', msg: 'lost' })]);
+});
+
+const greet = defineVerb({
+  name: 'greet',
+  summary: 'Says hello.',
+  options: z.object({ times: WholeNumber.prefault('1') }),
+  run: async ({ times }, { print, logger }) => {
+    logger.info('greeting');
+    for (let i = 0; i < times; i++) print('hello');
+  },
+});
+
+const runGreet = async (flags: Record<string, string>) => {
+  const stderr = logLines(true);
+  const stdout: string[] = [];
+  const outside = { control: new FakeProcess(), stderr, print: (line: string) => stdout.push(line) };
+  const exitCode = await runVerb(greet, { flags, environment: {}, file: null }, outside);
+  return { exitCode, stdout, stderr: stderr.lines };
+};
+
+test('a verb writes results to stdout and its log to stderr', async () => {
+  const { exitCode, stdout, stderr } = await runGreet({ times: '2' });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: ['hello', 'hello'] });
+  expect(stderr).toEqual([expect.stringContaining('greeting')]);
+});
+
+test('a wrong option is one sentence and exit code 2', async () => {
+  expect(await runGreet({ times: 'often' })).toEqual({
+    exitCode: 2,
+    stdout: [],
+    stderr: ['fleetgc greet: --times must be a whole number, not "often"\n'],
+  });
+});
+
+test('the log level is an option of every verb', async () => {
+  expect(await runGreet({ logLevel: 'error' })).toMatchObject({ stderr: [], stdout: ['hello'] });
+});
