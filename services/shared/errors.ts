@@ -14,6 +14,7 @@ const CODES = {
   LOG_FULL: { retry: true, exitCode: 1 },
   LOG_CORRUPT: { retry: false, exitCode: 1 },
   LOG_RECORD_TOO_LARGE: { retry: false, exitCode: 1 },
+  TOPICS_MISSING: { retry: true, exitCode: 1 },
   TOPICS_DIFFER: { retry: false, exitCode: 1 },
   GROUP_LOST: { retry: true, exitCode: 1 },
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },

@@ -1,0 +1,30 @@
+import type { TopicName } from '../../../schemas/topics.ts';
+import { FleetGcError } from '../errors.ts';
+import { topicSpec } from './partition.ts';
+import type { TopicDifference } from './port.ts';
+
+export const missingTopic = (topic: TopicName): TopicDifference => ({
+  topic,
+  kind: 'missing',
+  expected: `${topicSpec(topic).partitions} partitions`,
+  found: 'no such topic',
+  message: `Topic ${topic} is missing: create it with "fleetgc topics create".`,
+});
+
+/** What differs in the number of partitions; null when nothing does. */
+export function partitionDifference(topic: TopicName, found: number): TopicDifference | null {
+  const { partitions } = topicSpec(topic);
+  if (found === partitions) return null;
+  if (found === 0) return missingTopic(topic);
+  return {
+    topic,
+    kind: 'partitions',
+    expected: `${partitions} partitions`,
+    found: `${found} partitions`,
+    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Keys would be looked for in the wrong place: another number needs a new topic name and a drain.`,
+  };
+}
+
+/** A missing topic may come; another number of partitions is never mended by waiting. */
+export const refusal = (difference: TopicDifference): FleetGcError =>
+  new FleetGcError(difference.kind === 'missing' ? 'TOPICS_MISSING' : 'TOPICS_DIFFER', difference.message);

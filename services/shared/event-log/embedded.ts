@@ -1,0 +1,90 @@
+import type { TopicName } from '../../../schemas/topics.ts';
+import type { EventLogContext } from './context.ts';
+import { partitionDifference } from './differences.ts';
+import { append, declaredPartitions } from './embedded/append.ts';
+import { watchChanges } from './embedded/changes.ts';
+import { openDatabase } from './embedded/database.ts';
+import { watchEnds } from './embedded/ends.ts';
+import { startMember } from './embedded/member.ts';
+import type { EmbeddedCore } from './embedded/membership.ts';
+import { readRecords } from './embedded/read.ts';
+import { cleanForever } from './embedded/retention.ts';
+import type { Statements } from './embedded/statements.ts';
+import { refuseTooLarge } from './limits.ts';
+import { TOPIC_NAMES, topicSpec } from './partition.ts';
+import type { ActiveSubscription, EventLog, OutgoingRecord, TopicDifference } from './port.ts';
+
+export interface EmbeddedOptions {
+  /** The SQLite file; created when missing, with its directory. */
+  readonly path: string;
+  /** The file never grows beyond this; the oldest records go first, and before it is reached. */
+  readonly maxBytes: number;
+}
+
+function createMissing(statements: Statements): TopicName[] {
+  const missing = TOPIC_NAMES.filter((topic) => statements.partitions(topic).length === 0);
+  for (const topic of missing) {
+    const { partitions } = topicSpec(topic);
+    for (let number = 0; number < partitions; number += 1) statements.addPartition(topic, number);
+  }
+  return missing;
+}
+
+const differences = (statements: Statements): TopicDifference[] =>
+  TOPIC_NAMES.map((topic) => partitionDifference(topic, statements.partitions(topic).length)).filter(
+    (difference) => difference !== null,
+  );
+
+async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
+  const database = await openDatabase(options.path, options.maxBytes);
+  const changes = watchChanges(database);
+  return { database, changes, ends: watchEnds(database, changes), context };
+}
+
+/** The first publish to a topic refuses another number of partitions than declared; later ones keep to ours. */
+function createPublish(core: EmbeddedCore): (records: readonly OutgoingRecord[]) => Promise<void> {
+  const checked = new Set<TopicName>();
+
+  return async (records) => {
+    if (records.length === 0) return;
+    await refuseTooLarge(records);
+    const topics = new Set(records.map(({ topic }) => topic).filter((topic) => !checked.has(topic)));
+    await core.database.write((statements) => {
+      for (const topic of topics) declaredPartitions(statements, topic);
+      append(statements, records, core.context.now());
+    });
+    for (const topic of topics) checked.add(topic);
+    core.changes.notify();
+  };
+}
+
+/**
+ * The event log of one machine: an SQLite file that processes share. A publish is one transaction, kept whole or not
+ * at all. Throws `LOG_BUSY`, `LOG_FULL`, `LOG_CORRUPT` or `LOG_UNREACHABLE`.
+ */
+export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLogContext): Promise<EventLog> {
+  const core = await openCore(options, context);
+  const closing = new AbortController();
+  const members = new Set<ActiveSubscription>();
+  const cleaning = cleanForever(core, options.maxBytes, closing.signal);
+
+  return {
+    publish: createPublish(core),
+    subscribe: async (subscription, handle) => {
+      const member = startMember(core, subscription, handle);
+      members.add(member);
+      return member;
+    },
+    read: (request, signal) =>
+      readRecords(core, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
+    createTopics: () => core.database.write(createMissing),
+    checkTopics: () => core.database.read(differences),
+    health: () => ({ connected: core.database.problem() === null, problem: core.database.problem() }),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...members].map((member) => member.stop()));
+      closing.abort();
+      await cleaning;
+      core.database.close();
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Changes } from './changes.ts';
+import type { Database } from './database.ts';
+
+/** The end of every partition, by its id. */
+export type PartitionEnds = ReadonlyMap<number, number>;
+
+export interface Ends {
+  /** As of now; read once per change of the log, however many ask. */
+  current(): Promise<PartitionEnds>;
+}
+
+export function watchEnds(database: Database, changes: Changes): Ends {
+  let readAt = -1;
+  let known: Promise<PartitionEnds> = Promise.resolve(new Map());
+  return {
+    current: () => {
+      const version = changes.version();
+      if (version !== readAt) known = database.read((statements) => statements.ends());
+      readAt = version;
+      return known;
+    },
+  };
+}

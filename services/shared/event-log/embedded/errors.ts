@@ -1,0 +1,70 @@
+import { FleetGcError, toFleetGcError } from '../../errors.ts';
+
+/** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+const SQLITE = {
+  PERM: 3,
+  BUSY: 5,
+  LOCKED: 6,
+  READONLY: 8,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  NOTADB: 26,
+} as const;
+
+/** The primary code of an error of the driver; null for any other value. */
+function sqliteCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null;
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : null;
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === SQLITE.BUSY || code === SQLITE.LOCKED;
+}
+
+export const busyError = (path: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'LOG_BUSY',
+    `The event log ${path} was locked by another process for 5 s. Find who holds it (fuser ${path}); nothing was written, and it can be tried again.`,
+    { cause },
+  );
+
+export const corruptError = (path: string, what: string, cause?: unknown): FleetGcError =>
+  new FleetGcError(
+    'LOG_CORRUPT',
+    `The event log ${path} cannot be read: ${what}. Keep the file for inspection, move it and its -wal and -shm files away, and start again; a new one is created.`,
+    { cause },
+  );
+
+/** Says in the operator's words what the driver reported. */
+export function toLogError(path: string, error: unknown): FleetGcError {
+  if (error instanceof FleetGcError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  switch (sqliteCode(error)) {
+    case SQLITE.BUSY:
+    case SQLITE.LOCKED:
+      return busyError(path, error);
+    case SQLITE.FULL:
+      return new FleetGcError(
+        'LOG_FULL',
+        `The event log ${path} cannot grow: its disk or its own limit is full. Nothing of this write was kept. Free space on that disk or raise the limit; writing goes on by itself.`,
+        { cause: error },
+      );
+    case SQLITE.CORRUPT:
+    case SQLITE.NOTADB:
+      return corruptError(path, text, error);
+    case SQLITE.PERM:
+    case SQLITE.READONLY:
+    case SQLITE.IOERR:
+    case SQLITE.CANTOPEN:
+      return new FleetGcError(
+        'LOG_UNREACHABLE',
+        `The event log ${path} cannot be opened, read or written (${text}). Check that the directory exists, is writable for this user and its disk is well.`,
+        { cause: error },
+      );
+    default:
+      return toFleetGcError(error);
+  }
+}

@@ -1,0 +1,63 @@
+import type { TopicName } from '../../../../schemas/topics.ts';
+import { partitionOf } from '../partition.ts';
+import type { Subscription } from '../port.ts';
+import { declaredPartitions } from './append.ts';
+import type { PartitionEnd, Statements } from './statements.ts';
+
+/** A partition a member owns, and how far it is. */
+export interface Position {
+  readonly id: number;
+  readonly topic: TopicName;
+  readonly partition: number;
+  /** The next offset to hand out. */
+  next: number;
+  /** The end of the partition as last seen. */
+  end: number;
+  draining: boolean;
+}
+
+function firstOffset(statements: Statements, end: PartitionEnd, subscription: Subscription): number {
+  const committed = statements.committed(subscription.group, end.id);
+  if (committed !== null) return committed;
+  return subscription.start === 'latest' ? end.nextOffset : 0;
+}
+
+function lookBackOffset(statements: Statements, end: PartitionEnd, sinceMs: number): number {
+  return statements.offsetAtTime(end.id, sinceMs) ?? end.nextOffset;
+}
+
+function topicPositions(
+  statements: Statements,
+  topic: TopicName,
+  subscription: Subscription,
+  nowMs: number,
+): Position[] {
+  const { assignment } = subscription;
+  const owned = declaredPartitions(statements, topic).filter(
+    ({ partition }) => assignment.kind === 'shared' || partition === partitionOf(topic, assignment.key),
+  );
+  return owned.map((end) => ({
+    id: end.id,
+    topic,
+    partition: end.partition,
+    next:
+      assignment.kind === 'key'
+        ? lookBackOffset(statements, end, nowMs - assignment.lookBackMs)
+        : firstOffset(statements, end, subscription),
+    end: end.nextOffset,
+    draining: false,
+  }));
+}
+
+/** Where a member begins. Written down at once, so that `latest` means the same moment after a restart. */
+export function startPositions(
+  statements: Statements,
+  subscription: Subscription,
+  nowMs: number,
+): readonly Position[] {
+  const positions = subscription.topics.flatMap((topic) =>
+    topicPositions(statements, topic, subscription, nowMs),
+  );
+  for (const { id, next } of positions) statements.commit(subscription.group, id, next);
+  return positions;
+}

@@ -1,0 +1,86 @@
+import type { TopicName } from '../../../../schemas/topics.ts';
+import { FleetGcError } from '../../errors.ts';
+import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
+import { topicSpec } from '../partition.ts';
+import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
+import { declaredPartitions } from './append.ts';
+import type { EmbeddedCore } from './membership.ts';
+import type { PartitionEnd, Statements } from './statements.ts';
+
+const LOOK_MS = 1000;
+
+interface Cursor {
+  readonly id: number;
+  readonly topic: TopicName;
+  readonly partition: number;
+  next: number;
+  end: number;
+}
+
+function firstOffset(statements: Statements, end: PartitionEnd, from: ReadFrom): number {
+  if (from === 'earliest') return 0;
+  if ('offset' in from) return Number(from.offset);
+  return statements.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
+}
+
+function openCursors(statements: Statements, { topic, partition, from }: ReadRequest): Cursor[] {
+  return declaredPartitions(statements, topic)
+    .filter((end) => partition === undefined || end.partition === partition)
+    .map((end) => ({
+      id: end.id,
+      topic,
+      partition: end.partition,
+      next: firstOffset(statements, end, from),
+      end: end.nextOffset,
+    }));
+}
+
+async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<readonly LogRecord[]> {
+  const limits = { maxRecords: MAX_SLICE_RECORDS, maxBytes: MAX_SLICE_BYTES };
+  const page = { ...cursor, from: cursor.next, before: cursor.end, ...limits };
+  const records = await database.read((statements) => statements.page(page));
+  const last = records.at(-1);
+  cursor.next = last === undefined ? cursor.end : Number(last.offset) + 1;
+  return records;
+}
+
+async function* readToEnds(core: EmbeddedCore, cursors: readonly Cursor[], signal: AbortSignal) {
+  for (const cursor of cursors) {
+    while (cursor.next < cursor.end && !signal.aborted) yield* await nextPage(core, cursor);
+  }
+}
+
+async function advanceEnds(core: EmbeddedCore, cursors: readonly Cursor[]): Promise<void> {
+  const ends = await core.ends.current();
+  for (const cursor of cursors) cursor.end = ends.get(cursor.id) ?? cursor.end;
+}
+
+const asEvent = (record: LogRecord): ReadEvent => ({ kind: 'record', record });
+
+/** Reads without a group. Ends quietly when `signal` aborts. */
+export async function* readRecords(
+  core: EmbeddedCore,
+  request: ReadRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  requirePartition(request);
+  const cursors = await core.database.read((statements) => openCursors(statements, request));
+  for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
+  if (signal.aborted) return;
+  yield { kind: 'caught-up' };
+  while (request.to === 'forever' && !signal.aborted) {
+    const seen = core.changes.version();
+    await advanceEnds(core, cursors);
+    for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
+    await core.changes.after(seen, signal, LOOK_MS);
+  }
+}
+
+function requirePartition({ topic, partition }: ReadRequest): void {
+  const { partitions } = topicSpec(topic);
+  if (partition === undefined || (partition >= 0 && partition < partitions)) return;
+  throw new FleetGcError(
+    'USAGE',
+    `Topic ${topic} has no partition ${partition}: it has 0 to ${partitions - 1}.`,
+  );
+}

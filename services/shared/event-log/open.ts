@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { EventLogContext } from './context.ts';
+import { openEmbeddedLog } from './embedded.ts';
+import type { EventLog } from './port.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+const Embedded = z.strictObject({
+  kind: z.literal('embedded'),
+  path: z.string().min(1),
+  /** Size the file may reach. */
+  maxBytes: z
+    .int()
+    .min(16 * MEBIBYTE)
+    .default(1024 * MEBIBYTE),
+});
+
+/** Which event log, and where. */
+export const EventLogOptions = z.discriminatedUnion('kind', [Embedded]);
+export type EventLogOptions = z.infer<typeof EventLogOptions>;
+
+/** Opens the event log. */
+export function openEventLog(options: EventLogOptions, context: EventLogContext): Promise<EventLog> {
+  return openEmbeddedLog(options, context);
+}
