@@ -77,7 +77,6 @@ export default {
     },
   ],
   options: {
-    parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.json'] },

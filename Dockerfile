@@ -1,0 +1,26 @@
+# One image for every verb: docker build -t fleetgc .
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /opt/fleetgc
+COPY package.json package-lock.json .npmrc ./
+# The base image brings Node.js, so the packages that carry it (optional dependencies) stay out, as do the tools of development.
+RUN npm ci --omit=dev --omit=optional
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="fleetgc" org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /opt/fleetgc
+COPY --from=dependencies /opt/fleetgc/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY bin ./bin
+COPY schemas ./schemas
+COPY services ./services
+# Decision services need no privilege. On a node, run agent and executor as root (deploy/kubernetes/node.yaml does).
+USER node
+# Every service answers /livez on this address; one-shot verbs end before the first check.
+ENV FLEETGC_HTTP_ADDRESS=127.0.0.1:9640
+HEALTHCHECK --interval=15s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://${process.env.FLEETGC_HTTP_ADDRESS.replace('0.0.0.0', '127.0.0.1')}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["/opt/fleetgc/bin/fleetgc"]
+CMD ["--help"]
