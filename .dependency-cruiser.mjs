@@ -34,10 +34,22 @@ export default {
     {
       name: 'decide-is-pure',
       comment:
-        'decide.ts and its helpers know schemas and their own folder: no clock, randomness, I/O or logger.',
+        'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
       from: { path: '^services/[^/]+/(decide|decide/.*|rules|rules/.*)\\.ts$' },
-      to: { pathNot: ['^schemas/', '^services/(pressure|container-gc|image-gc|audit)/'] },
+      to: {
+        pathNot: [
+          '^schemas/',
+          '^services/shared/decision/',
+          '^services/(pressure|container-gc|image-gc|audit)/',
+        ],
+      },
+    },
+    {
+      name: 'what-deciders-share-is-pure',
+      severity: 'error',
+      from: { path: '^services/shared/decision/' },
+      to: { pathNot: ['^schemas/', '^services/shared/decision/'] },
     },
     {
       name: 'decide-does-not-reach-its-handler',

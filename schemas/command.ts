@@ -18,7 +18,10 @@ export const MAX_COMMAND_LIFETIME_MS = 600_000;
 export const PolicyReference = z.strictObject({ name: z.string(), hash: z.string(), setHash: z.string() });
 export type PolicyReference = z.infer<typeof PolicyReference>;
 
-/** Bytes that a reclaim could not touch, by the reason. `not-images` is the space that no image accounts for. */
+/**
+ * Bytes that a reclaim could not touch, by the reason. `waiting` may go in a later round; `not-images` is the space that
+ * no image accounts for.
+ */
 export const Holder = z.strictObject({
   reason: z.enum([
     'in-use',
@@ -28,6 +31,7 @@ export const Holder = z.strictObject({
     'no-digest',
     'not-ours',
     'backing-off',
+    'not-believed',
     'waiting',
     'not-images',
   ]),

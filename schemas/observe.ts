@@ -3,6 +3,9 @@ import { NodeIdentity } from './identity.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
+/** How long an order to observe is good for. */
+export const OBSERVE_LIFETIME_MS = 60_000;
+
 /** Order to a node's agent: publish an inventory now, and repeat the reclaim in it. */
 export const Observe = z.strictObject({
   type: z.literal('fleetgc.node.observe'),

@@ -1,0 +1,79 @@
+import type { ContainerRemoval } from '../../schemas/command.ts';
+import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import { commandOutcome } from '../shared/decision/command-outcome.ts';
+import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
+import { statusDoubts } from '../shared/decision/listing.ts';
+import { OWN_RULES } from '../shared/decision/own-rules.ts';
+import { doubts } from './rules/doubts.ts';
+import { type ContainerPlan, planPass } from './rules/plan.ts';
+
+export const DECIDER = { name: 'container-gc', version: '1' } as const;
+
+export type ContainerItem = ContainerRemoval['items'][number];
+
+export interface ContainerConclusion extends Conclusion {
+  /** In the order in which they go. They become a command only if the outcome is `commanded`. */
+  readonly items: readonly ContainerItem[];
+  /** Whether the reclaim goes on to its images without a command. */
+  readonly goesOnToImages: boolean;
+}
+
+/**
+ * Which dead containers and inactive sandboxes of a node go. Any complete inventory will do, except that of a reclaim
+ * that is at its images: there image-gc acts, and two commands at once would supersede each other's facts.
+ */
+export function decide(inventory: Inventory, policy: Policy): ContainerConclusion {
+  if (inventory.status !== 'complete') return notComplete(inventory);
+  const waits = inventory.reclaim?.step === 'images';
+  const plan = planPass({ inventory, policy, evictNonDeletedPods: false, waits });
+  const items = [
+    ...plan.containers.map(({ item, rule }): ContainerItem => ({ kind: 'container', id: item.id, rule })),
+    ...plan.sandboxes.map(({ item, rule }): ContainerItem => ({ kind: 'sandbox', id: item.id, rule })),
+  ];
+  return {
+    ...(items.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
+    items,
+    notBelieved: doubts(inventory),
+    verdicts: { ...NO_VERDICTS, ...plan.verdicts },
+    estimatedBytes: 0,
+    reclaim: inventory.reclaim,
+  };
+}
+
+type Answer = Pick<ContainerConclusion, 'outcome' | 'reason' | 'goesOnToImages'>;
+
+/** In dry-run no executor follows who would order the next step. */
+function removing(inventory: CompleteInventory, policy: Policy, plan: ContainerPlan): Answer {
+  const sentence = `${plan.containers.length} container(s) and ${plan.sandboxes.length} sandbox(es) go`;
+  const answer = commandOutcome(inventory, policy, sentence);
+  return { ...answer, goesOnToImages: answer.outcome === 'dry-run' && inventory.reclaim !== null };
+}
+
+function nothing({ reclaim }: CompleteInventory): Answer {
+  switch (reclaim?.step) {
+    case 'containers': {
+      const reason = 'no container or sandbox is to go: the reclaim goes on to its images';
+      return { outcome: 'ordered', reason, goesOnToImages: true };
+    }
+    case 'images':
+      return { outcome: 'nothing-to-do', reason: OWN_RULES.P7, goesOnToImages: false };
+    case undefined:
+      return {
+        outcome: 'nothing-to-do',
+        reason: 'no container or sandbox is to go',
+        goesOnToImages: false,
+      };
+  }
+}
+
+const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ContainerConclusion => ({
+  outcome: 'not-believed',
+  reason: OWN_RULES.P3,
+  notBelieved: statusDoubts(inventory),
+  verdicts: NO_VERDICTS,
+  estimatedBytes: 0,
+  reclaim: inventory.reclaim,
+  items: [],
+  goesOnToImages: false,
+});

@@ -1,0 +1,43 @@
+import type { Verdict } from '../../../schemas/decision.ts';
+import type { Kept } from '../../shared/decision/conclusion.ts';
+import type { OwnRule } from '../../shared/decision/own-rules.ts';
+import type { Listed, Selected } from './selected.ts';
+
+/** How many more objects the command takes, and the rule by which the others wait. */
+export interface Room {
+  readonly objects: number;
+  readonly waitBy: OwnRule;
+}
+
+export interface Admission<Item extends Listed> {
+  /** In the order in which they go. */
+  readonly planned: readonly Selected<Item>[];
+  /** Of all that were selected, by position. */
+  readonly verdicts: ReadonlyMap<number, Verdict>;
+}
+
+/**
+ * Takes what was selected into the command, as far as there is room. What is withheld counts as done for its limits,
+ * so that it costs no other object its place (G14).
+ */
+export function admit<Item extends Listed>(
+  selected: readonly Selected<Item>[],
+  room: Room,
+  withhold: (item: Item) => Kept | undefined,
+): Admission<Item> {
+  const planned: Selected<Item>[] = [];
+  const verdicts = new Map<number, Verdict>();
+  for (const candidate of selected) {
+    const { item, rule, facts } = candidate;
+    const isFull = planned.length >= room.objects;
+    const kept = withhold(item) ?? (isFull ? { rule: room.waitBy, facts: {} } : undefined);
+    if (!kept) planned.push(candidate);
+    verdicts.set(item.position, {
+      position: item.position,
+      ...(kept
+        ? { action: 'keep', rule: kept.rule, facts: { ...kept.facts, selectedBy: rule } }
+        : { action: 'remove', rule, facts }),
+    });
+  }
+  return { planned, verdicts };
+}

@@ -1,0 +1,81 @@
+import type { Policy } from '../../../schemas/policy.ts';
+import type { Facts } from '../../shared/decision/conclusion.ts';
+import { oldestFirst } from './age-order.ts';
+import type { Selected } from './selected.ts';
+import type { DeadContainer } from './standing.ts';
+
+/** The dead containers of one unit, oldest first. */
+type Unit = readonly DeadContainer[];
+
+/** What one step leaves over, and what it takes. */
+interface Step {
+  readonly units: readonly Unit[];
+  readonly selected: readonly Selected<DeadContainer>[];
+}
+
+/**
+ * One pass over the evictable containers (G6 to G9). Each step goes oldest first, across units too, whose order the
+ * kubelet leaves open.
+ */
+export function selectBeyondLimits(
+  evictable: readonly DeadContainer[],
+  removable: ReadonlySet<string>,
+  policy: Policy,
+): Selected<DeadContainer>[] {
+  const units = [...Map.groupBy(evictable, ({ unit }) => unit).values()].map((members) =>
+    members.toSorted(oldestFirst),
+  );
+  const ofGonePods = dropUnits(units, removable);
+  const perUnit = keepNewestOfUnit(ofGonePods.units, policy.maximumDeadContainersPerContainer);
+  const shared = shareOut(perUnit.units, policy.maximumDeadContainers);
+  const total = keepNewestOfNode(shared.units, policy.maximumDeadContainers);
+  return [ofGonePods, perUnit, shared, total].flatMap((step) =>
+    step.selected.toSorted((a, b) => oldestFirst(a.item, b.item)),
+  );
+}
+
+/** G6. Units of removed pods are dropped, so they take no share in G8. */
+function dropUnits(units: readonly Unit[], removable: ReadonlySet<string>): Step {
+  const isRemovable = ([first]: Unit) => first !== undefined && removable.has(first.podUid);
+  return {
+    units: units.filter((unit) => !isRemovable(unit)),
+    selected: units.filter(isRemovable).flatMap((unit) => select(unit, 'G6', { podIsRemovable: true })),
+  };
+}
+
+/** G7. Units that it empties still count as units in G8 (G11). */
+function keepNewestOfUnit(units: readonly Unit[], limit: number): Step {
+  return limit < 0 ? { units, selected: [] } : keepNewest(units, limit, 'G7');
+}
+
+/** G8, with a share that is not topped up (G10). */
+function shareOut(units: readonly Unit[], limit: number): Step {
+  if (limit < 0 || count(units) <= limit) return { units, selected: [] };
+  return keepNewest(units, Math.max(1, Math.floor(limit / units.length)), 'G8');
+}
+
+/** G9. With a limit of 0 it takes every evictable container (G12). */
+function keepNewestOfNode(units: readonly Unit[], limit: number): Step {
+  const left = count(units);
+  if (limit < 0 || left <= limit) return { units, selected: [] };
+  const oldest = units
+    .flat()
+    .toSorted(oldestFirst)
+    .slice(0, left - limit);
+  return { units, selected: select(oldest, 'G9', { limit, left }) };
+}
+
+const keepNewest = (units: readonly Unit[], limit: number, rule: string): Step => ({
+  units: units.map((unit) => unit.slice(excess(unit, limit))),
+  selected: units.flatMap((unit) => select(unit.slice(0, excess(unit, limit)), rule, { limit })),
+});
+
+const excess = (unit: Unit, limit: number): number => Math.max(0, unit.length - limit);
+
+const count = (units: readonly Unit[]): number => units.reduce((sum, { length }) => sum + length, 0);
+
+const select = (
+  containers: readonly DeadContainer[],
+  rule: string,
+  facts: Facts,
+): Selected<DeadContainer>[] => containers.map((item) => ({ item, rule, facts }));

@@ -1,0 +1,82 @@
+import type { CompleteInventory, InventorySandbox } from '../../../schemas/inventory.ts';
+import type { Kept } from '../../shared/decision/conclusion.ts';
+import { listedTwice } from '../../shared/decision/listing.ts';
+import { oldestFirst } from './age-order.ts';
+import type { Listed, Selected } from './selected.ts';
+import { NS_PER_MS } from './standing.ts';
+
+/** A sandbox that is ours. */
+export interface PodSandbox extends Listed {
+  readonly podUid: string;
+  readonly sandbox: InventorySandbox;
+  /** Ready, or named by a container that stays: never removed (H1, H3). */
+  readonly active: Kept | undefined;
+}
+
+export interface SandboxSelection {
+  readonly selected: readonly Selected<PodSandbox>[];
+  /** By position. */
+  readonly kept: ReadonlyMap<number, Kept>;
+}
+
+/** The sandboxes that go once the planned containers are gone, oldest first (H1 to H5). */
+export function selectSandboxes(
+  inventory: CompleteInventory,
+  removable: ReadonlySet<string>,
+  plannedContainers: ReadonlySet<string>,
+): SandboxSelection {
+  const kept = new Map<number, Kept>();
+  const ours = sandboxesOfPods(inventory, plannedContainers, kept);
+  const newest = newestOfEachPod(ours, BigInt(inventory.takenAt.wallTimeMs) * NS_PER_MS);
+  const selected: Selected<PodSandbox>[] = [];
+  for (const item of ours.toSorted(oldestFirst)) {
+    const { position, podUid, active } = item;
+    const reason = active ?? (removable.has(podUid) ? undefined : notOlder(item, newest.get(podUid)));
+    if (reason) kept.set(position, reason);
+    else selected.push({ item, rule: 'H2', facts: { podIsRemovable: removable.has(podUid) } });
+  }
+  return { selected, kept };
+}
+
+function sandboxesOfPods(
+  { sandboxes, containers }: CompleteInventory,
+  plannedContainers: ReadonlySet<string>,
+  kept: Map<number, Kept>,
+): PodSandbox[] {
+  const twice = listedTwice(sandboxes.map(({ id }) => id));
+  const staying = containers.filter(({ id }) => !plannedContainers.has(id));
+  const occupied = new Map(staying.map(({ sandboxId, id }) => [sandboxId, id]));
+  return sandboxes.flatMap((sandbox, position) => {
+    const { id, podUid } = sandbox;
+    const reason = twice.has(id) ? LISTED_TWICE : notOurs(sandbox);
+    if (reason) {
+      kept.set(position, reason);
+      return [];
+    }
+    const createdAtNs = BigInt(sandbox.createdAtNs);
+    return [{ position, id, podUid, createdAtNs, sandbox, active: activity(sandbox, occupied.get(id)) }];
+  });
+}
+
+const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
+
+/** Without the kubelet's labels, or with labels that contradict the metadata (A12, M41). */
+const notOurs = ({ pod, podUid }: InventorySandbox): Kept | undefined =>
+  podUid !== '' && pod?.uid === podUid ? undefined : { rule: 'M41', facts: { kubeletLabels: false } };
+
+function activity({ state }: InventorySandbox, container: string | undefined): Kept | undefined {
+  if (state === 'ready') return { rule: 'H1', facts: { state } };
+  return container === undefined ? undefined : { rule: 'H1', facts: { state, container } };
+}
+
+/** The newest counts whether active or not (H2). One created after the inventory was taken proves no other one old. */
+function newestOfEachPod(sandboxes: readonly PodSandbox[], nowNs: bigint): ReadonlyMap<string, PodSandbox> {
+  const believed = sandboxes.filter(({ createdAtNs }) => createdAtNs <= nowNs);
+  return new Map(believed.toSorted(oldestFirst).map((sandbox) => [sandbox.podUid, sandbox]));
+}
+
+/** A pod that is not gone keeps its newest sandbox, which may be just being created (H7). */
+function notOlder(sandbox: PodSandbox, newest: PodSandbox | undefined): Kept | undefined {
+  const isOlder = newest !== undefined && oldestFirst(sandbox, newest) < 0;
+  return isOlder ? undefined : { rule: 'H2', facts: { newestOfItsPod: true } };
+}

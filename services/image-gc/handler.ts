@@ -1,0 +1,75 @@
+import type { ImageRemoval } from '../../schemas/command.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { PressureUnrelieved } from '../../schemas/result.ts';
+import { keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
+import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
+import {
+  commandHeader,
+  type Deciding,
+  decisionId,
+  decisionRecord,
+  identityOf,
+} from '../shared/decision-record.ts';
+import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
+import { deriveId } from '../shared/ids.ts';
+import { DECIDER, decide, type ImageConclusion } from './decide.ts';
+
+/**
+ * An inventory in; a decision record out, and after it a command to remove images, or the fact that a reclaim ended
+ * above its target.
+ */
+export const imageGcHandler =
+  (policies: () => PolicySet): Handler<Inventory> =>
+  (input) =>
+    answer(input, policies());
+
+function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
+  const gate = gateFor(policies, input.event);
+  const deciding = { decider: DECIDER, input, policies, record: gate.record };
+  if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
+  const conclusion = decide(input.event, gate.record.policy);
+  const command = conclusion.outcome === 'commanded' ? imageRemoval(deciding, gate.record, conclusion) : null;
+  const recorded = [
+    nodeOutput('decisions', decisionRecord(deciding, conclusion, command ? [command.id] : [])),
+  ];
+  if (command) return [recorded, [nodeOutput('commands', command)]];
+  const unrelieved = pressureUnrelieved(deciding, conclusion);
+  return unrelieved ? [recorded, [nodeOutput('decisions', unrelieved)]] : [recorded];
+}
+
+function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
+  const { event } = deciding.input;
+  const images = event.status === 'complete' ? keepAll(event.images, { rule, facts: {} }) : [];
+  const verdicts = { ...NO_VERDICTS, images };
+  return decisionRecord(deciding, { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim }, []);
+}
+
+const imageRemoval = (
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  { items, holders }: ImageConclusion,
+): ImageRemoval => ({
+  ...commandHeader(deciding, record),
+  kind: 'image-removal',
+  keep: record.policy.keep,
+  holders: [...holders],
+  items: [...items],
+});
+
+function pressureUnrelieved(
+  deciding: Deciding<Inventory>,
+  { reclaim, unrelievedAt, holders }: ImageConclusion,
+): PressureUnrelieved | null {
+  if (reclaim === null || unrelievedAt === null) return null;
+  return {
+    type: 'fleetgc.node.pressure-unrelieved',
+    version: 1,
+    id: deriveId('unrelieved', decisionId(deciding)),
+    ...identityOf(deciding.input.event),
+    takenAt: deciding.input.event.takenAt,
+    reclaim,
+    availableNow: unrelievedAt,
+    holders: [...holders],
+  };
+}

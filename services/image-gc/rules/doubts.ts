@@ -1,0 +1,39 @@
+import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
+import type { Doubt } from '../../shared/decision/conclusion.ts';
+import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
+
+/** Facts whose lack keeps every image of the node. */
+export const nodeDoubts = ({ containersWithoutImage, sandboxImageKnown }: CompleteInventory): Doubt[] => [
+  ...doubtAbout(
+    'C8',
+    containersWithoutImage,
+    'container(s) name no usable image, so any image may be theirs: none is removed',
+  ),
+  ...(sandboxImageKnown
+    ? []
+    : [{ rule: 'M9', message: 'it is not known which image new sandboxes need: no image is removed' }]),
+];
+
+/** Facts that keep the images they are about. */
+export function imageDoubts({ images, takenAt }: CompleteInventory): Doubt[] {
+  const idsWhere = (isDoubtful: (image: InventoryImage) => boolean) =>
+    images.filter(isDoubtful).map(({ id }) => id);
+  const later = (timeMs: number | null) => timeMs !== null && timeMs > takenAt.wallTimeMs;
+  return [
+    ...doubtAbout(
+      'C5',
+      [...listedTwice(images.map(({ id }) => id))],
+      'image id(s) are listed more than once and kept',
+    ),
+    ...doubtAbout(
+      'M2',
+      idsWhere(({ firstDetectedMs }) => later(firstDetectedMs)),
+      'image(s) were first detected after the inventory was taken and are kept',
+    ),
+    ...doubtAbout(
+      'D9',
+      idsWhere(({ lastUsedMs }) => later(lastUsedMs)),
+      'image(s) were last used after the inventory was taken and are kept',
+    ),
+  ];
+}

@@ -1,0 +1,36 @@
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { compareCandidates } from './candidate-order.ts';
+import type { Candidate } from './plan.ts';
+import { type Protection, protections } from './protection.ts';
+
+/** The images of one inventory, each either protected or a candidate (D7). */
+export interface Survey {
+  /** By position in the inventory. */
+  readonly protected: ReadonlyMap<number, ProtectedImage>;
+  /** In the order in which they would go (D8). */
+  readonly candidates: readonly Candidate[];
+  readonly listedBytes: bigint;
+}
+
+export interface ProtectedImage extends Protection {
+  readonly sizeBytes: number;
+}
+
+export function survey(inventory: CompleteInventory, policy: Policy): Survey {
+  const protectionOf = protections(inventory, policy);
+  const protectedImages = new Map<number, ProtectedImage>();
+  const candidates: Candidate[] = [];
+  let listedBytes = 0n;
+  for (const [position, image] of inventory.images.entries()) {
+    const protection = protectionOf(image);
+    listedBytes += BigInt(image.sizeBytes);
+    if (protection) protectedImages.set(position, { ...protection, sizeBytes: image.sizeBytes });
+    else candidates.push({ position, image });
+  }
+  return {
+    protected: protectedImages,
+    candidates: candidates.toSorted((a, b) => compareCandidates(a.image, b.image)),
+    listedBytes,
+  };
+}

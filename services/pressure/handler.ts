@@ -1,0 +1,51 @@
+import type { DiskStats } from '../../schemas/disk-stats.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
+import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
+import { gateFor } from '../shared/decision/gate.ts';
+import { type Deciding, decisionId, decisionRecord, observeOrder } from '../shared/decision-record.ts';
+import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
+import { deriveId } from '../shared/ids.ts';
+import { DECIDER, decide, type PressureConclusion } from './decide.ts';
+
+/** Disk statistics in; a decision record and, when a threshold is met, one order to observe out. */
+export const pressureHandler =
+  (policies: () => PolicySet): Handler<DiskStats> =>
+  (input) =>
+    answer(input, policies());
+
+function answer(input: Input<DiskStats>, policies: PolicySet): Outputs {
+  const gate = gateFor(policies, input.event);
+  const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
+  if (gate.kind === 'closed') return outputs(deciding, { ...gate, begin: null });
+  return outputs(deciding, decide(input.event, gate.record.policy));
+}
+
+type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved'> & Pick<PressureConclusion, 'begin'>;
+
+function outputs(deciding: Deciding, answered: Answer): Outputs {
+  const order = answered.begin && observeOrder(deciding, firstStep(deciding, answered.begin));
+  const { outcome, reason, notBelieved } = answered;
+  const record = decisionRecord(
+    deciding,
+    {
+      outcome,
+      reason,
+      notBelieved,
+      verdicts: NO_VERDICTS,
+      estimatedBytes: 0,
+      reclaim: order?.reclaim ?? null,
+    },
+    order ? [order.id] : [],
+  );
+  const recorded = [nodeOutput('decisions', record)];
+  return order ? [recorded, [nodeOutput('observe', order)]] : [recorded];
+}
+
+/** A reclaim begins with the containers, since a dead one keeps its image in use (J21, M20). */
+const firstStep = (deciding: Deciding, begin: Pick<Reclaim, 'cause' | 'target'>): Reclaim => ({
+  id: deriveId('reclaim', decisionId(deciding)),
+  ...begin,
+  step: 'containers',
+  round: 1,
+});

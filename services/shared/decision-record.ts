@@ -1,0 +1,99 @@
+import { COMMAND_VERSION, type Command, type PolicyReference } from '../../schemas/command.ts';
+import type { Decision } from '../../schemas/decision.ts';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
+import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { Conclusion } from './decision/conclusion.ts';
+import type { Input } from './handler.ts';
+import { deriveId } from './ids.ts';
+
+/** What every event that is decided on has. */
+export interface DecidableEvent extends NodeIdentity {
+  readonly id: string;
+  readonly takenAt: Instant;
+}
+
+/** One decision: who decides, on what, under which policies. */
+export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
+  readonly decider: Decision['decider'];
+  readonly input: Input<Event>;
+  readonly policies: PolicySet;
+  /** The policy in force; `null` when none is. */
+  readonly record: PolicyRecord | null;
+}
+
+/** Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id. */
+export const decisionId = ({ decider, input, policies }: Deciding): string =>
+  deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
+
+const policyReference = ({ policy, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
+  name: policy.name,
+  hash,
+  setHash: set.hash,
+});
+
+export const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
+  cluster,
+  node,
+  nodeInstance,
+});
+
+/** The record of a decision; `outputIds` are the orders and commands that follow from it. */
+export function decisionRecord(
+  deciding: Deciding,
+  conclusion: Conclusion,
+  outputIds: readonly string[],
+): Decision {
+  const { decider, input, policies, record } = deciding;
+  const { topic, partition, offset, sha256 } = input.position;
+  return {
+    type: 'fleetgc.node.decision',
+    version: 1,
+    id: decisionId(deciding),
+    ...identityOf(input.event),
+    takenAt: input.event.takenAt,
+    decider,
+    input: { topic, partition, offset, id: input.event.id, sha256 },
+    policy: record && policyReference(record, policies),
+    policySetHash: policies.hash,
+    outcome: conclusion.outcome,
+    reason: conclusion.reason,
+    notBelieved: [...conclusion.notBelieved],
+    reclaim: conclusion.reclaim,
+    estimatedBytes: conclusion.estimatedBytes,
+    verdicts: conclusion.verdicts,
+    outputIds: [...outputIds],
+  };
+}
+
+/** What commands of both kinds begin with; `record` is the policy in force. */
+export function commandHeader(deciding: Deciding<Inventory>, record: PolicyRecord) {
+  const { event } = deciding.input;
+  const decision = decisionId(deciding);
+  return {
+    type: 'fleetgc.node.command',
+    version: COMMAND_VERSION,
+    id: deriveId('command', decision),
+    ...identityOf(event),
+    decisionId: decision,
+    inventoryId: event.id,
+    takenAt: event.takenAt,
+    lifetimeMs: record.policy.commandLifetimeMs,
+    policy: policyReference(record, deciding.policies),
+    reclaim: event.reclaim,
+  } as const satisfies Partial<Command>;
+}
+
+/** The order that begins a reclaim or moves it on. */
+export const observeOrder = (deciding: Deciding, reclaim: Reclaim): Observe => ({
+  type: 'fleetgc.node.observe',
+  version: 1,
+  id: deriveId('observe', decisionId(deciding)),
+  ...identityOf(deciding.input.event),
+  takenAt: deciding.input.event.takenAt,
+  lifetimeMs: OBSERVE_LIFETIME_MS,
+  reclaim,
+});

@@ -1,0 +1,33 @@
+import type { Decision, DecisionOutcome, Verdict } from '../../../schemas/decision.ts';
+import type { Reclaim } from '../../../schemas/reclaim.ts';
+
+/** A fact that was missing or impossible, and what follows from it. */
+export type Doubt = Decision['notBelieved'][number];
+export type Facts = Verdict['facts'];
+export type Verdicts = Decision['verdicts'];
+
+/** Why an object is kept. */
+export interface Kept {
+  readonly rule: string;
+  readonly facts: Facts;
+}
+
+export const NO_VERDICTS: Verdicts = { images: [], containers: [], sandboxes: [] };
+
+/** What a decider concludes from one event: all of the decision record that is not identity. */
+export interface Conclusion {
+  readonly outcome: DecisionOutcome;
+  readonly reason: string;
+  readonly notBelieved: readonly Doubt[];
+  readonly verdicts: Verdicts;
+  readonly estimatedBytes: number;
+  readonly reclaim: Reclaim | null;
+}
+
+/** Verdicts of a list of which every object is kept for the same reason. */
+export const keepAll = (objects: readonly unknown[], { rule, facts }: Kept): Verdict[] =>
+  objects.map((_, position) => ({ position, action: 'keep', rule, facts }));
+
+/** Byte counts of records are JSON numbers; a sum beyond 2^53 - 1 is told as that, which only people read. */
+export const reportedBytes = (bytes: bigint): number =>
+  bytes > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(bytes);

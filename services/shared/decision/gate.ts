@@ -1,0 +1,51 @@
+import type { DecisionOutcome } from '../../../schemas/decision.ts';
+import {
+  type PolicyRecord,
+  type PolicySet,
+  type SelectableNode,
+  selectPolicy,
+} from '../../../schemas/policy.ts';
+import type { Doubt } from './conclusion.ts';
+import { OWN_RULES, type OwnRule } from './own-rules.ts';
+
+/** Nothing may be decided for the node, whatever its facts. */
+export interface ClosedGate {
+  readonly kind: 'closed';
+  readonly rule: OwnRule;
+  readonly outcome: Extract<DecisionOutcome, 'paused' | 'no-policy' | 'not-believed'>;
+  readonly reason: string;
+  readonly notBelieved: readonly Doubt[];
+  readonly record: PolicyRecord | null;
+}
+
+export type Gate = ClosedGate | { readonly kind: 'open'; readonly record: PolicyRecord };
+
+/** What holds for a node before its facts are looked at: a policy, a pause, or nothing. */
+export function gateFor(policies: PolicySet, node: SelectableNode): Gate {
+  const selection = selectPolicy(policies, node);
+  switch (selection.kind) {
+    case 'paused':
+      return closed('P2', 'paused', `${OWN_RULES.P2}; reason given: ${selection.pause.reason}`);
+    case 'none':
+      return closed('P1', 'no-policy', OWN_RULES.P1);
+    case 'policy':
+      return releasedProfile(selection.record);
+  }
+}
+
+function releasedProfile(record: PolicyRecord): Gate {
+  const { name, profile } = record.policy;
+  if (profile === 'fleetgc') return { kind: 'open', record };
+  const reason = `${OWN_RULES.P8}; policy ${name} asks for ${profile}`;
+  const notBelieved = [{ rule: 'P8', message: reason }];
+  return { ...closed('P8', 'not-believed', reason), notBelieved, record };
+}
+
+const closed = (rule: OwnRule, outcome: ClosedGate['outcome'], reason: string): ClosedGate => ({
+  kind: 'closed',
+  rule,
+  outcome,
+  reason,
+  notBelieved: [],
+  record: null,
+});

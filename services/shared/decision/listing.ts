@@ -1,0 +1,34 @@
+import type { CompleteInventory, Inventory, InventoryImage } from '../../../schemas/inventory.ts';
+import type { Doubt, Kept } from './conclusion.ts';
+
+/** What an inventory that is not complete says about itself; nothing is removed on it. */
+export function statusDoubts(inventory: Exclude<Inventory, CompleteInventory>): Doubt[] {
+  if (inventory.status === 'incomplete')
+    return inventory.problems.map(({ code, message }) => ({ rule: 'P3', message: `${code}: ${message}` }));
+  const { images, containers, sandboxes, bytes } = inventory.counts;
+  const message = `too large to publish: ${images} images, ${containers} containers, ${sandboxes} sandboxes, ${bytes} bytes`;
+  return [{ rule: 'P3', message }];
+}
+
+/** Keys that occur more than once: which of the entries is true is not known, so all of them stay (C5). */
+export function listedTwice(keys: Iterable<string>): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const key of keys) (seen.has(key) ? twice : seen).add(key);
+  return twice;
+}
+
+/** One sentence for any number of objects, so that a record stays readable; none for no objects. */
+export function doubtAbout(rule: string, ids: readonly string[], message: string): Doubt[] {
+  const [first] = ids.toSorted(compareText);
+  return first === undefined ? [] : [{ rule, message: `${ids.length} ${message}; first by name: ${first}` }];
+}
+
+/** Objects that lately failed to go are left out, so that they cost no other object its place (M17, M33). */
+export function backingOff(backoff: InventoryImage['backoff'], nowMs: number): Kept | undefined {
+  if (backoff === null || backoff.untilMs <= nowMs) return undefined;
+  return { rule: 'M33', facts: { failures: backoff.failures, untilMs: backoff.untilMs } };
+}
+
+/** By code units: the same on every machine, whatever its locale. */
+export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
