@@ -1,4 +1,4 @@
-import type { ListingProblem, RuntimeLists } from './listing.ts';
+import type { ListingProblem, RuntimeLists } from './listing-types.ts';
 
 /** What of the lists cannot be true, so that nothing may be concluded from any of them. */
 export function unbelievable(lists: RuntimeLists): ListingProblem[] {

@@ -1,41 +1,14 @@
-import type { z } from 'zod';
-import type { InventoryProblem } from '../../../schemas/inventory.ts';
-import { FleetGcError, toFleetGcError } from '../errors.ts';
+import { FleetGcError } from '../errors.ts';
 import { mapBounded } from './bounded.ts';
 import { unbelievable } from './listing-problems.ts';
-import type { ImageSpec, RuntimeContainer, RuntimeImage, RuntimeReader, RuntimeSandbox } from './port.ts';
-
-export type ListingProblem = z.infer<typeof InventoryProblem>;
-
-/** A container with what only its status tells. */
-export interface ListedContainer extends RuntimeContainer {
-  /** As the runtime has it; empty when it has none. */
-  readonly logPath: string;
-  readonly mountedImages: readonly ImageSpec[];
-}
-
-export interface ListedSandbox extends RuntimeSandbox {
-  /** The image it runs on; empty when the runtime does not tell. */
-  readonly image: string;
-}
-
-export interface CompleteListing {
-  readonly status: 'complete';
-  readonly images: readonly RuntimeImage[];
-  readonly containers: readonly ListedContainer[];
-  readonly sandboxes: readonly ListedSandbox[];
-  /** The image that new sandboxes get; empty when the runtime does not tell. */
-  readonly configuredSandboxImage: string;
-}
-
-/** Nothing may be concluded from it but that something is wrong. */
-export interface IncompleteListing {
-  readonly status: 'incomplete';
-  readonly problems: readonly ListingProblem[];
-}
-
-/** What a runtime holds, all of one moment, or why that could not be had. */
-export type Listing = CompleteListing | IncompleteListing;
+import type {
+  ListedContainer,
+  ListedSandbox,
+  Listing,
+  ListingProblem,
+  RuntimeLists,
+} from './listing-types.ts';
+import type { RuntimeContainer, RuntimeReader, RuntimeSandbox } from './port.ts';
 
 type ContainerFacts = Pick<ListedContainer, 'logPath' | 'mountedImages'>;
 
@@ -53,7 +26,8 @@ const STATUS_CONCURRENCY = 8;
 /**
  * Lists images first and their users after, so that a container created meanwhile is seen and its image is not taken
  * for unused; sandboxes before containers for the same reason. Then lists again: any difference makes the listing
- * incomplete. One attempt, never rejects; `memory` saves the statuses of what was seen before.
+ * incomplete. One attempt; a failing runtime is a problem, not an error; `memory` saves the statuses of what was seen
+ * before.
  */
 export async function readListing(reader: RuntimeReader, memory = createListingMemory()): Promise<Listing> {
   try {
@@ -80,13 +54,7 @@ async function read(reader: RuntimeReader, memory: ListingMemory): Promise<Listi
   };
 }
 
-/** The three lists, in the order that errs towards "in use". */
-export interface RuntimeLists {
-  readonly images: readonly RuntimeImage[];
-  readonly sandboxes: readonly RuntimeSandbox[];
-  readonly containers: readonly RuntimeContainer[];
-}
-
+/** In the order that errs towards "in use". */
 async function readLists(reader: RuntimeReader): Promise<RuntimeLists> {
   const images = await reader.listImages();
   const sandboxes = await reader.listSandboxes();
@@ -156,7 +124,8 @@ const UNREACHABLE = new Set(['RUNTIME_MISSING', 'RUNTIME_REFUSED', 'RUNTIME_TIME
 
 /** What was listed and is not found any more went away while we read. */
 function problemOf(error: unknown): ListingProblem {
-  const { code, message } = toFleetGcError(error);
+  if (!(error instanceof FleetGcError)) throw error;
+  const { code, message } = error;
   if (code === 'RUNTIME_NOT_FOUND') return { code: 'runtime-changed-meanwhile', message };
   return { code: UNREACHABLE.has(code) ? 'runtime-unreachable' : 'runtime-partial', message };
 }

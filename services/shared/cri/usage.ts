@@ -3,7 +3,7 @@ import type { ImageUser as ImageUserSchema } from '../../../schemas/inventory.ts
 import type { KubeletPod } from '../pod-source.ts';
 import { type ImageIndex, indexImages, lookUp, lookUpAnyVersion } from './image-index.ts';
 import { parseReference } from './image-names.ts';
-import type { CompleteListing, ListedContainer } from './listing.ts';
+import type { CompleteListing, ListedContainer } from './listing-types.ts';
 import type { ImageSpec } from './port.ts';
 
 export type ImageUser = z.infer<typeof ImageUserSchema>;

@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import type { InventoryProblem } from '../../../schemas/inventory.ts';
+import type { ImageSpec, RuntimeContainer, RuntimeImage, RuntimeSandbox } from './port.ts';
+
+export type ListingProblem = z.infer<typeof InventoryProblem>;
+
+/** A container with what only its status tells. */
+export interface ListedContainer extends RuntimeContainer {
+  /** As the runtime has it; empty when it has none. */
+  readonly logPath: string;
+  readonly mountedImages: readonly ImageSpec[];
+}
+
+export interface ListedSandbox extends RuntimeSandbox {
+  /** The image it runs on; empty when the runtime does not tell. */
+  readonly image: string;
+}
+
+export interface CompleteListing {
+  readonly status: 'complete';
+  readonly images: readonly RuntimeImage[];
+  readonly containers: readonly ListedContainer[];
+  readonly sandboxes: readonly ListedSandbox[];
+  /** The image that new sandboxes get; empty when the runtime does not tell. */
+  readonly configuredSandboxImage: string;
+}
+
+/** Nothing may be concluded from it but that something is wrong. */
+export interface IncompleteListing {
+  readonly status: 'incomplete';
+  readonly problems: readonly ListingProblem[];
+}
+
+/** What a runtime holds, all of one moment, or why that could not be had. */
+export type Listing = CompleteListing | IncompleteListing;
+
+/** The three lists as the runtime gives them. */
+export interface RuntimeLists {
+  readonly images: readonly RuntimeImage[];
+  readonly sandboxes: readonly RuntimeSandbox[];
+  readonly containers: readonly RuntimeContainer[];
+}

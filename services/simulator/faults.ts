@@ -1,0 +1,69 @@
+import type { CriMethodName } from '../shared/cri/server.ts';
+import { FleetGcError } from '../shared/errors.ts';
+
+/** How a call goes wrong. `half`: a list comes without its second half, as if that were all. */
+export type CallFault =
+  | { readonly kind: 'hang' }
+  | { readonly kind: 'half' }
+  | { readonly kind: 'error'; readonly message: string };
+
+/** What goes wrong on a simulated node; changed while it runs. */
+export interface Faults {
+  /** The next `times` calls of `method` go wrong so. */
+  onCall(method: CriMethodName, fault: CallFault, times?: number): void;
+  /** Runs `change` once, right after the next call of `method` was answered. */
+  afterCall(method: CriMethodName, change: () => void): void;
+  /** Image ids whose removal is reported as done and not done. */
+  readonly keptImages: Set<string>;
+  /** Ids of images, containers and sandboxes whose removal fails, with the message. */
+  readonly refusedRemovals: Map<string, string>;
+  /** How long after a removal its bytes become available. */
+  freeLateMs: number;
+  filesystemsUnreadable: boolean;
+  podsUnreadable: boolean;
+  clear(): void;
+  /** For the simulator: what is wrong with this call. */
+  take(method: CriMethodName): CallFault | undefined;
+  /** For the simulator: the call was answered. */
+  answered(method: CriMethodName): void;
+}
+
+export function createFaults(): Faults {
+  const calls = new Map<CriMethodName, { readonly fault: CallFault; left: number }>();
+  const changes = new Map<CriMethodName, () => void>();
+  return {
+    onCall: (method, fault, times = Number.POSITIVE_INFINITY) => calls.set(method, { fault, left: times }),
+    afterCall: (method, change) => changes.set(method, change),
+    keptImages: new Set(),
+    refusedRemovals: new Map(),
+    freeLateMs: 0,
+    filesystemsUnreadable: false,
+    podsUnreadable: false,
+    clear() {
+      calls.clear();
+      changes.clear();
+      this.keptImages.clear();
+      this.refusedRemovals.clear();
+      this.freeLateMs = 0;
+      this.filesystemsUnreadable = false;
+      this.podsUnreadable = false;
+    },
+    take: (method) => {
+      const entry = calls.get(method);
+      if (!entry || entry.left <= 0) return undefined;
+      entry.left -= 1;
+      return entry.fault;
+    },
+    answered: (method) => {
+      const change = changes.get(method);
+      changes.delete(method);
+      change?.();
+    },
+  };
+}
+
+/** Throws when the removal of `id` is to fail. */
+export function refuseRemoval(faults: Faults, id: string): void {
+  const message = faults.refusedRemovals.get(id);
+  if (message !== undefined) throw new FleetGcError('RUNTIME_FAILED', message);
+}

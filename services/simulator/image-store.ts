@@ -1,0 +1,102 @@
+import { parseReference, repositoryOf } from '../shared/cri/image-names.ts';
+import { FleetGcError } from '../shared/errors.ts';
+import { refuseRemoval } from './faults.ts';
+import type { SimulatedImage } from './objects.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+
+/** The images of a node; behaves as containerd's image service. */
+export interface ImageStore {
+  readonly images: ReadonlyMap<string, SimulatedImage>;
+  /** Puts an image there without a pull, whatever the disk says. */
+  addImage(image: SimulatedImage): void;
+  /** Resolves to the image id; fails when the registry lacks the image or the disk has no room. */
+  pullImage(reference: string): Promise<string>;
+  /** Removes the image with all its names. An unknown one is no error, and one in use goes too: its bytes stay (K4). */
+  removeImage(reference: string): void;
+  /** By id, name or digest. */
+  findImage(reference: string): SimulatedImage | undefined;
+  /** Bytes of images that are neither listed nor used any more become available. */
+  releaseUnused(): void;
+}
+
+export function createImageStore(parts: RuntimeParts, isUsed: (imageId: string) => boolean): ImageStore {
+  const images = new Map<string, SimulatedImage>();
+  const contents = new Set<string>();
+  const findImage = (reference: string) => [...images.values()].find((image) => isCalled(image, reference));
+  const addImage = (image: SimulatedImage) => {
+    takeTagsFromOthers(images, image);
+    images.set(image.id, image);
+    contents.add(image.id);
+    parts.disk.store(image.id, image.sizeBytes);
+  };
+  const releaseUnused = () => {
+    for (const id of contents) {
+      if (images.has(id) || isUsed(id)) continue;
+      contents.delete(id);
+      parts.disk.release(id);
+    }
+  };
+  return {
+    images,
+    addImage,
+    findImage,
+    releaseUnused,
+    pullImage: async (reference) => {
+      const pulled = await fetchImage(parts, reference, contents);
+      addImage(mergeNames(images.get(pulled.id), pulled));
+      return pulled.id;
+    },
+    removeImage: (reference) => {
+      const image = findImage(reference);
+      if (!image || parts.faults.keptImages.has(image.id)) return;
+      refuseRemoval(parts.faults, image.id);
+      images.delete(image.id);
+      releaseUnused();
+    },
+  };
+}
+
+async function fetchImage(
+  { registry, disk, logBytes, sandboxImage }: RuntimeParts,
+  reference: string,
+  contents: ReadonlySet<string>,
+): Promise<SimulatedImage> {
+  const found = registry(reference);
+  if (!found) throw new FleetGcError('RUNTIME_NOT_FOUND', `failed to pull ${reference}: not found`);
+  const free = disk.capacityBytes - disk.usedBytes(await logBytes());
+  if (!contents.has(found.id) && found.sizeBytes > free)
+    throw new FleetGcError('RUNTIME_FAILED', `failed to pull ${reference}: no space left on device`);
+  const name = fullName(reference);
+  return {
+    id: found.id,
+    sizeBytes: found.sizeBytes,
+    repoTags: reference.includes('@') ? [] : [name],
+    repoDigests: found.digest === '' ? [] : [`${repositoryOf(name)}@${found.digest}`],
+    pinned: name === fullName(sandboxImage),
+  };
+}
+
+const mergeNames = (known: SimulatedImage | undefined, pulled: SimulatedImage): SimulatedImage => ({
+  ...pulled,
+  repoTags: [...new Set([...(known?.repoTags ?? []), ...pulled.repoTags])],
+  repoDigests: [...new Set([...(known?.repoDigests ?? []), ...pulled.repoDigests])],
+  pinned: pulled.pinned || (known?.pinned ?? false),
+});
+
+/** A tag names one image: the one that had it before keeps only its digest. */
+function takeTagsFromOthers(images: Map<string, SimulatedImage>, { id, repoTags }: SimulatedImage): void {
+  for (const other of images.values())
+    if (other.id !== id && other.repoTags.some((tag) => repoTags.includes(tag)))
+      images.set(other.id, {
+        ...other,
+        repoTags: other.repoTags.filter((tag) => !repoTags.includes(tag)),
+      });
+}
+
+const isCalled = ({ id, repoTags, repoDigests }: SimulatedImage, reference: string): boolean =>
+  id === reference ||
+  id === `sha256:${reference}` ||
+  repoTags.includes(fullName(reference)) ||
+  repoDigests.includes(reference);
+
+const fullName = (reference: string): string => parseReference(reference)?.names[0] ?? reference;
