@@ -1,13 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import type { EventLogContext } from '../../../services/shared/event-log/context.ts';
 import type { EventLogOptions } from '../../../services/shared/event-log/open.ts';
 import { openEventLog } from '../../../services/shared/event-log/open.ts';
 import { partitionOf } from '../../../services/shared/event-log/partition.ts';
-import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
+import type {
+  ActiveSubscription,
+  EventLog,
+  LogRecord,
+  SliceHandler,
+  Subscription,
+} from '../../../services/shared/event-log/port.ts';
 import {
   collector,
   deferred,
@@ -63,14 +69,14 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       log.publish(texts.map((value) => outgoing({ topic, key, value: Buffer.from(value) })));
 
     /** Runs before the topics exist. */
-    test('without topics: publishing says that they are missing, subscribing waits for them', async () => {
+    test('without topics: publishing says that they are missing, subscribing waits for them', async (context) => {
       const key = uniqueKey();
       await expect(publishTexts(key, ['lost'])).rejects.toMatchObject({ code: 'TOPICS_MISSING' });
       expect((await log.checkTopics()).map(({ kind }) => kind)).toEqual(
         Object.keys(TOPICS).map(() => 'missing'),
       );
       const seen = collector(key);
-      await using subscription = await log.subscribe(subscriptionOf(), seen.handle);
+      const subscription = await serve(context, log, subscriptionOf(), seen.handle);
       await until('a clear problem', () =>
         /gc.node.results is missing/.test(subscription.state().problem ?? ''),
       );
@@ -104,10 +110,10 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       expect(record?.timestampMs).toBeGreaterThanOrEqual(before - 1000);
     });
 
-    test('records of one key keep their order, within a publish and over several', async () => {
+    test('records of one key keep their order, within a publish and over several', async (context) => {
       const key = uniqueKey();
       const seen = collector(key);
-      await using _ = await log.subscribe(subscriptionOf(), seen.handle);
+      await serve(context, log, subscriptionOf(), seen.handle);
       const texts = Array.from({ length: 120 }, (_unused, index) => `${index}`);
       for (let at = 0; at < texts.length; at += 40) {
         const noise = Array.from({ length: 20 }, () => outgoing());
@@ -122,14 +128,14 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       expect(offsets).toEqual(offsets.toSorted((a, b) => Number(a - b)));
     });
 
-    test('a slice is consecutive records of one partition, no more than asked for', async () => {
+    test('a slice is consecutive records of one partition, no more than asked for', async (context) => {
       const key = uniqueKey();
       await publishTexts(
         key,
         Array.from({ length: 25 }, (_unused, index) => `${index}`),
       );
       const seen = collector(key);
-      await using _ = await log.subscribe(subscriptionOf({ maxSliceRecords: 7 }), seen.handle);
+      await serve(context, log, subscriptionOf({ maxSliceRecords: 7 }), seen.handle);
       await until('all records', () => seen.records.length === 25, PATIENCE_MS);
 
       for (const slice of seen.slices) {
@@ -139,7 +145,7 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       expect(seen.texts()).toEqual(Array.from({ length: 25 }, (_unused, index) => `${index}`));
     });
 
-    test('a group without offsets starts where it says, and one with offsets where it was', async () => {
+    test('a group without offsets starts where it says, and one with offsets where it was', async (context) => {
       const key = uniqueKey();
       await publishTexts(key, ['old']);
       const latest = collector(key);
@@ -151,16 +157,18 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       await first.stop();
 
       await publishTexts(key, ['while away']);
-      await using _ = await log.subscribe(spec, latest.handle);
+      await serve(context, log, spec, latest.handle);
       await until('the record of the pause', () => latest.records.length > 1, PATIENCE_MS);
       expect(latest.texts()).toEqual(['new', 'while away']);
     });
 
-    test('the state tells of members, partitions and lag', async () => {
+    test('the state tells of members, partitions and lag', async (context) => {
       const key = uniqueKey();
       const gate = deferred();
       const partition = `gc.node.results/${partitionOf('gc.node.results', key)}`;
-      await using subscription = await log.subscribe(
+      const subscription = await serve(
+        context,
+        log,
         subscriptionOf({ start: 'latest', maxSliceRecords: 1 }),
         (records) => (records.some((record) => record.key === key) ? gate.promise : Promise.resolve()),
       );
@@ -172,175 +180,259 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       await until('no lag', () => subscription.state().lag.get(partition) === 0);
     });
 
-    describe('groups', () => {
-      test('each record goes to one member; when that leaves, another goes on where it was', async () => {
-        const key = uniqueKey();
-        const spec = subscriptionOf({ start: 'earliest' });
-        const [a, b] = [collector(key), collector(key)];
-        const first = await log.subscribe(spec, a.handle);
-        await publishTexts(key, ['1']);
-        await until('the first record', () => a.records.length === 1, PATIENCE_MS);
-        const other = await open();
-        await using second = await other.subscribe(spec, b.handle);
-        await until('both members', () => second.state().joined && first.state().joined, PATIENCE_MS);
-        await publishTexts(key, ['2']);
-        await until('the second record', () => a.records.length + b.records.length >= 2, PATIENCE_MS);
-        await first.stop();
-        await publishTexts(key, ['3']);
-        await until('the third record', () => b.texts().includes('3'), PATIENCE_MS);
-
-        expect([...a.texts(), ...b.texts()]).toEqual(['1', '2', '3']);
-      });
-
-      test('what a killed member had in hand comes again', async () => {
-        const key = uniqueKey();
-        const group = uniqueGroup();
-        await publishTexts(key, ['in hand']);
-        const child = startMember(subject.options, group);
-        await tookRecord(child, 'in hand');
-        child.kill('SIGKILL');
-        const seen = collector(key);
-        await using _ = await log.subscribe(subscriptionOf({ group }), seen.handle);
-        await until('the record again', () => seen.texts().includes('in hand'), PATIENCE_MS);
-      });
-
-      test('long work does not lose the group, and the record comes once', async () => {
-        const key = uniqueKey();
-        const spec = subscriptionOf({ start: 'latest' });
-        const started: string[] = [];
-        const ended: boolean[] = [];
-        const work = (signal: AbortSignal) =>
-          new Promise<void>((resolve) => setTimeout(resolve, subject.sessionMs * 1.3)).then(() => {
-            ended.push(signal.aborted);
-          });
-        const handle = async (records: readonly LogRecord[], signal: AbortSignal): Promise<void> => {
-          if (!records.some((record) => record.key === key)) return;
-          started.push('started');
-          await work(signal);
-        };
-        await using first = await log.subscribe(spec, handle);
-        await until('a member', () => first.state().assigned.length > 0, PATIENCE_MS);
-        await publishTexts(key, ['long']);
-        await until('the start', () => started.length > 0, PATIENCE_MS);
-        await until('the end', () => ended.length > 0, PATIENCE_MS);
-        const partition = `gc.node.results/${partitionOf('gc.node.results', key)}`;
-        await until('the commit', () => first.state().lag.get(partition) === 0);
-        expect([started.length, ended]).toEqual([1, [false]]);
-      });
-    });
-
-    describe('commits', () => {
-      test('only after the handler resolved: what it returned early from comes again', async () => {
-        const key = uniqueKey();
-        const spec = subscriptionOf();
-        await publishTexts(key, ['a']);
-        const entered = deferred();
-        const first = await log.subscribe(spec, async (records, signal) => {
-          if (!records.some((record) => record.key === key)) return;
-          entered.resolve();
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        });
-        await within('the slice', entered.promise, PATIENCE_MS);
-        await within('the stop', first.stop(), 6000);
-
-        const seen = collector(key);
-        await using _ = await log.subscribe(spec, seen.handle);
-        await until('the record again', () => seen.records.length === 1, PATIENCE_MS);
-      });
-
-      test('a stop in the middle of a slice lets it end and commits it', async () => {
-        const key = uniqueKey();
-        const spec = subscriptionOf();
-        await publishTexts(key, ['a']);
-        const entered = deferred();
-        const gate = deferred();
-        const aborted: boolean[] = [];
-        const first = await log.subscribe(spec, async (records, signal) => {
-          if (!records.some((record) => record.key === key)) return;
-          entered.resolve();
-          await gate.promise;
-          aborted.push(signal.aborted);
-        });
-        await within('the slice', entered.promise, PATIENCE_MS);
-        const stopped = first.stop();
-        await publishTexts(key, ['b']);
-        gate.resolve();
-        await within('the stop', stopped, 6000);
-        expect(aborted).toEqual([false]);
-
-        const seen = collector(key);
-        await using _ = await log.subscribe(spec, seen.handle);
-        await until('the next record', () => seen.records.length > 0, PATIENCE_MS);
-        expect(seen.texts()).toEqual(['b']);
-      });
-
-      test('stopping when nothing is in hand is quick, though the log is idle', async () => {
-        const subscription = await log.subscribe(subscriptionOf({ start: 'latest' }), async () => undefined);
-        await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
-        await within('the stop', subscription.stop(), 1500);
-        await expect(subscription.finished).resolves.toBeUndefined();
-      });
-    });
-
-    describe('failing handlers', () => {
-      const failures: readonly [string, () => Error][] = [
-        ['Error', () => new Error('no')],
-        ['TypeError', () => new TypeError('x is not a function')],
-        ['SyntaxError', () => new SyntaxError('Unexpected token')],
-        [
-          'an error that calls itself not retriable',
-          () => Object.assign(new Error('no'), { retriable: false }),
-        ],
-      ];
-      test.each(failures)(
-        'a handler that throws %s gets its slice again, and the consumer lives on',
-        async (_, make) => {
+    describe.concurrent('consumers', () => {
+      describe('groups', () => {
+        test('each record goes to one member; when that leaves, another goes on where it was', async (context) => {
           const key = uniqueKey();
-          const seen: string[] = [];
-          let left = 3;
-          await using subscription = await log.subscribe(
-            subscriptionOf({ start: 'earliest' }),
-            async (records) => {
-              const mine = records.filter((record) => record.key === key).map(text);
-              if (mine.length > 0 && left > 0) {
-                left -= 1;
-                throw make();
-              }
-              seen.push(...mine);
-            },
-          );
+          const spec = subscriptionOf({ start: 'earliest' });
+          const [a, b] = [collector(key), collector(key)];
+          const first = await log.subscribe(spec, a.handle);
           await publishTexts(key, ['1']);
-          await until('the record in the end', () => seen.includes('1'), PATIENCE_MS);
+          await until('the first record', () => a.records.length === 1, PATIENCE_MS);
+          const other = await open();
+          const second = await serve(context, other, spec, b.handle);
+          await until('both members', () => second.state().joined && first.state().joined, PATIENCE_MS);
           await publishTexts(key, ['2']);
-          await until('the next record', () => seen.includes('2'), PATIENCE_MS);
-          expect(seen).toEqual(['1', '2']);
-          expect(left).toBe(0);
-          expect(subscription.state().problem).toBeNull();
-        },
-      );
+          await until('the second record', () => a.records.length + b.records.length >= 2, PATIENCE_MS);
+          await first.stop();
+          await publishTexts(key, ['3']);
+          await until('the third record', () => b.texts().includes('3'), PATIENCE_MS);
 
-      test('a poison message holds up its own partition only, with back-off, and shows as a problem', async () => {
-        const poison = uniqueKey();
-        const well = keyElsewhere(poison, 'gc.node.results', partitionOf);
-        const seen = collector(well);
-        let tries = 0;
-        await using subscription = await log.subscribe(
-          subscriptionOf({ start: 'latest' }),
-          async (records, signal) => {
-            if (records.some((record) => record.key === poison)) {
-              tries += 1;
-              throw new Error('poisoned');
-            }
-            await seen.handle(records, signal);
+          expect([...a.texts(), ...b.texts()]).toEqual(['1', '2', '3']);
+        });
+
+        test('what a killed member had in hand comes again', async (context) => {
+          const key = uniqueKey();
+          const group = uniqueGroup();
+          await publishTexts(key, ['in hand']);
+          const child = startMember(subject.options, group);
+          await tookRecord(child, 'in hand');
+          child.kill('SIGKILL');
+          const seen = collector(key);
+          await serve(context, log, subscriptionOf({ group }), seen.handle);
+          await until('the record again', () => seen.texts().includes('in hand'), PATIENCE_MS);
+        });
+
+        test('long work does not lose the group, and the record comes once', async (context) => {
+          const key = uniqueKey();
+          const spec = subscriptionOf({ start: 'latest' });
+          const started: string[] = [];
+          const ended: boolean[] = [];
+          const work = (signal: AbortSignal) =>
+            new Promise<void>((resolve) => setTimeout(resolve, subject.sessionMs * 1.3)).then(() => {
+              ended.push(signal.aborted);
+            });
+          const handle = async (records: readonly LogRecord[], signal: AbortSignal): Promise<void> => {
+            if (!records.some((record) => record.key === key)) return;
+            started.push('started');
+            await work(signal);
+          };
+          const first = await serve(context, log, spec, handle);
+          await until('a member', () => first.state().assigned.length > 0, PATIENCE_MS);
+          await publishTexts(key, ['long']);
+          await until('the start', () => started.length > 0, PATIENCE_MS);
+          await until('the end', () => ended.length > 0, PATIENCE_MS);
+          const partition = `gc.node.results/${partitionOf('gc.node.results', key)}`;
+          await until('the commit', () => first.state().lag.get(partition) === 0);
+          expect([started.length, ended]).toEqual([1, [false]]);
+        });
+      });
+
+      describe('commits', () => {
+        test('only after the handler resolved: what it returned early from comes again', async (context) => {
+          const key = uniqueKey();
+          const spec = subscriptionOf();
+          await publishTexts(key, ['a']);
+          const entered = deferred();
+          const first = await log.subscribe(spec, async (records, signal) => {
+            if (!records.some((record) => record.key === key)) return;
+            entered.resolve();
+            await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          });
+          await within('the slice', entered.promise, PATIENCE_MS);
+          await within('the stop', first.stop(), 6000);
+
+          const seen = collector(key);
+          await serve(context, log, spec, seen.handle);
+          await until('the record again', () => seen.records.length === 1, PATIENCE_MS);
+        });
+
+        test('a stop in the middle of a slice lets it end and commits it', async (context) => {
+          const key = uniqueKey();
+          const spec = subscriptionOf();
+          await publishTexts(key, ['a']);
+          const entered = deferred();
+          const gate = deferred();
+          const aborted: boolean[] = [];
+          const first = await log.subscribe(spec, async (records, signal) => {
+            if (!records.some((record) => record.key === key)) return;
+            entered.resolve();
+            await gate.promise;
+            aborted.push(signal.aborted);
+          });
+          await within('the slice', entered.promise, PATIENCE_MS);
+          const stopped = first.stop();
+          await publishTexts(key, ['b']);
+          gate.resolve();
+          await within('the stop', stopped, 6000);
+          expect(aborted).toEqual([false]);
+
+          const seen = collector(key);
+          await serve(context, log, spec, seen.handle);
+          await until('the next record', () => seen.records.length > 0, PATIENCE_MS);
+          expect(seen.texts()).toEqual(['b']);
+        });
+
+        test('stopping when nothing is in hand is quick, though the log is idle', async () => {
+          const subscription = await log.subscribe(
+            subscriptionOf({ start: 'latest' }),
+            async () => undefined,
+          );
+          await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
+          await within('the stop', subscription.stop(), 1500);
+          await expect(subscription.finished).resolves.toBeUndefined();
+        });
+      });
+
+      describe('failing handlers', () => {
+        const failures: readonly [string, () => Error][] = [
+          ['Error', () => new Error('no')],
+          ['TypeError', () => new TypeError('x is not a function')],
+          ['SyntaxError', () => new SyntaxError('Unexpected token')],
+          [
+            'an error that calls itself not retriable',
+            () => Object.assign(new Error('no'), { retriable: false }),
+          ],
+        ];
+        test.for(failures)(
+          'a handler that throws %s gets its slice again, and the consumer lives on',
+          async ([, make], context) => {
+            const key = uniqueKey();
+            const seen: string[] = [];
+            let left = 3;
+            const subscription = await serve(
+              context,
+              log,
+              subscriptionOf({ start: 'earliest' }),
+              async (records) => {
+                const mine = records.filter((record) => record.key === key).map(text);
+                if (mine.length > 0 && left > 0) {
+                  left -= 1;
+                  throw make();
+                }
+                seen.push(...mine);
+              },
+            );
+            await publishTexts(key, ['1']);
+            await until('the record in the end', () => seen.includes('1'), PATIENCE_MS);
+            await publishTexts(key, ['2']);
+            await until('the next record', () => seen.includes('2'), PATIENCE_MS);
+            expect(seen).toEqual(['1', '2']);
+            expect(left).toBe(0);
+            expect(subscription.state().problem).toBeNull();
           },
         );
-        await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
-        await publishTexts(poison, ['p']);
-        await until('some tries', () => tries >= 3, PATIENCE_MS);
-        for (const value of ['1', '2', '3']) await publishTexts(well, [value]);
-        await until('the records of other partitions', () => seen.records.length === 3, PATIENCE_MS);
-        expect(subscription.state().problem).toMatch(/poisoned/);
-        expect(tries).toBeLessThan(30);
+
+        test('a poison message holds up its own partition only, with back-off, and shows as a problem', async (context) => {
+          const poison = uniqueKey();
+          const well = keyElsewhere(poison, 'gc.node.results', partitionOf);
+          const seen = collector(well);
+          let tries = 0;
+          const subscription = await serve(
+            context,
+            log,
+            subscriptionOf({ start: 'latest' }),
+            async (records, signal) => {
+              if (records.some((record) => record.key === poison)) {
+                tries += 1;
+                throw new Error('poisoned');
+              }
+              await seen.handle(records, signal);
+            },
+          );
+          await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
+          await publishTexts(poison, ['p']);
+          await until('some tries', () => tries >= 3, PATIENCE_MS);
+          for (const value of ['1', '2', '3']) await publishTexts(well, [value]);
+          await until('the records of other partitions', () => seen.records.length === 3, PATIENCE_MS);
+          expect(subscription.state().problem).toMatch(/poisoned/);
+          expect(tries).toBeLessThan(30);
+        });
+      });
+
+      describe('the partition of one key', () => {
+        const keyed = (key: string, lookBackMs: number) => ({
+          group: `executor-${key}`,
+          topics: ['gc.node.commands', 'gc.node.observe'] as const,
+          start: 'earliest' as const,
+          assignment: { kind: 'key' as const, key, lookBackMs },
+        });
+
+        test('only that partition of each topic is read', async (context) => {
+          const key = uniqueKey();
+          const foreign = keyElsewhere(key, 'gc.node.commands', partitionOf);
+          const slices: LogRecord[] = [];
+          const subscription = await serve(context, log, keyed(key, 60_000), async (records) => {
+            slices.push(...records);
+          });
+          await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
+          const partition = partitionOf('gc.node.commands', key);
+          expect(subscription.state().assigned.toSorted()).toEqual([
+            `gc.node.commands/${partition}`,
+            `gc.node.observe/${partition}`,
+          ]);
+          await publishTexts(foreign, ['foreign'], 'gc.node.commands');
+          await publishTexts(key, ['command'], 'gc.node.commands');
+          await publishTexts(key, ['order'], 'gc.node.observe');
+          const mine = () => slices.filter((record) => record.key === key).map(text);
+          await until('both records', () => mine().length === 2, PATIENCE_MS);
+          expect(mine().toSorted()).toEqual(['command', 'order']);
+          expect(slices.map((record) => record.key)).not.toContain(foreign);
+        });
+
+        test('begins so long before now by the time of the log, whatever was committed', async (context) => {
+          const key = uniqueKey();
+          await publishTexts(key, ['1'], 'gc.node.commands');
+          const seen = collector(key);
+          const first = await log.subscribe(keyed(key, 60_000), seen.handle);
+          await until('the record', () => seen.records.length === 1, PATIENCE_MS);
+          await first.stop();
+          const again = collector(key);
+          const second = await log.subscribe(keyed(key, 60_000), again.handle);
+          await until('the same record', () => again.records.length === 1, PATIENCE_MS);
+          await second.stop();
+
+          const time = seen.records[0]?.timestampMs ?? 0;
+          await until('two seconds later', () => Date.now() > time + 2000);
+          const late = collector(key);
+          const third = await serve(context, log, keyed(key, 1000), late.handle);
+          await until('a member', () => third.state().assigned.length > 0, PATIENCE_MS);
+          await publishTexts(key, ['2'], 'gc.node.commands');
+          await until('the new record', () => late.records.length > 0, PATIENCE_MS);
+          expect(late.texts()).toEqual(['2']);
+        });
+
+        test('the newest member owns it; the older stands by and gets it back', async (context) => {
+          const key = uniqueKey();
+          const [older, newer] = [collector(key), collector(key)];
+          const first = await serve(context, log, keyed(key, 0), older.handle);
+          await until('the first member', () => first.state().assigned.length > 0, PATIENCE_MS);
+          const other = await open();
+          const second = await other.subscribe(keyed(key, 0), newer.handle);
+          await until('the takeover', () => second.state().assigned.length > 0, PATIENCE_MS);
+          await until(
+            'the stand-by',
+            () => first.state().assigned.length === 0 && first.state().joined,
+            PATIENCE_MS,
+          );
+          await publishTexts(key, ['to the newer'], 'gc.node.commands');
+          await until('the record', () => newer.records.length === 1, PATIENCE_MS);
+          await second.stop();
+          await until('the return', () => first.state().assigned.length > 0, PATIENCE_MS);
+          await publishTexts(key, ['to the older'], 'gc.node.commands');
+          await until('the next record', () => older.texts().includes('to the older'), PATIENCE_MS);
+          expect(newer.texts()).toEqual(['to the newer']);
+        });
       });
     });
 
@@ -411,87 +503,12 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       });
     });
 
-    describe('the partition of one key', () => {
-      const keyed = (key: string, lookBackMs: number) => ({
-        group: `executor-${key}`,
-        topics: ['gc.node.commands', 'gc.node.observe'] as const,
-        start: 'earliest' as const,
-        assignment: { kind: 'key' as const, key, lookBackMs },
-      });
-
-      test('only that partition of each topic is read', async () => {
-        const key = uniqueKey();
-        const foreign = keyElsewhere(key, 'gc.node.commands', partitionOf);
-        const slices: LogRecord[] = [];
-        await using subscription = await log.subscribe(keyed(key, 60_000), async (records) => {
-          slices.push(...records);
-        });
-        await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);
-        const partition = partitionOf('gc.node.commands', key);
-        expect(subscription.state().assigned.toSorted()).toEqual([
-          `gc.node.commands/${partition}`,
-          `gc.node.observe/${partition}`,
-        ]);
-        await publishTexts(foreign, ['foreign'], 'gc.node.commands');
-        await publishTexts(key, ['command'], 'gc.node.commands');
-        await publishTexts(key, ['order'], 'gc.node.observe');
-        const mine = () => slices.filter((record) => record.key === key).map(text);
-        await until('both records', () => mine().length === 2, PATIENCE_MS);
-        expect(mine().toSorted()).toEqual(['command', 'order']);
-        expect(slices.map((record) => record.key)).not.toContain(foreign);
-      });
-
-      test('begins so long before now by the time of the log, whatever was committed', async () => {
-        const key = uniqueKey();
-        await publishTexts(key, ['1'], 'gc.node.commands');
-        const seen = collector(key);
-        const first = await log.subscribe(keyed(key, 60_000), seen.handle);
-        await until('the record', () => seen.records.length === 1, PATIENCE_MS);
-        await first.stop();
-        const again = collector(key);
-        const second = await log.subscribe(keyed(key, 60_000), again.handle);
-        await until('the same record', () => again.records.length === 1, PATIENCE_MS);
-        await second.stop();
-
-        const time = seen.records[0]?.timestampMs ?? 0;
-        await until('two seconds later', () => Date.now() > time + 2000);
-        const late = collector(key);
-        await using third = await log.subscribe(keyed(key, 1000), late.handle);
-        await until('a member', () => third.state().assigned.length > 0, PATIENCE_MS);
-        await publishTexts(key, ['2'], 'gc.node.commands');
-        await until('the new record', () => late.records.length > 0, PATIENCE_MS);
-        expect(late.texts()).toEqual(['2']);
-      });
-
-      test('the newest member owns it; the older stands by and gets it back', async () => {
-        const key = uniqueKey();
-        const [older, newer] = [collector(key), collector(key)];
-        await using first = await log.subscribe(keyed(key, 0), older.handle);
-        await until('the first member', () => first.state().assigned.length > 0, PATIENCE_MS);
-        const other = await open();
-        const second = await other.subscribe(keyed(key, 0), newer.handle);
-        await until('the takeover', () => second.state().assigned.length > 0, PATIENCE_MS);
-        await until(
-          'the stand-by',
-          () => first.state().assigned.length === 0 && first.state().joined,
-          PATIENCE_MS,
-        );
-        await publishTexts(key, ['to the newer'], 'gc.node.commands');
-        await until('the record', () => newer.records.length === 1, PATIENCE_MS);
-        await second.stop();
-        await until('the return', () => first.state().assigned.length > 0, PATIENCE_MS);
-        await publishTexts(key, ['to the older'], 'gc.node.commands');
-        await until('the next record', () => older.texts().includes('to the older'), PATIENCE_MS);
-        expect(newer.texts()).toEqual(['to the newer']);
-      });
-    });
-
     describe('sizes', () => {
-      test('a record of 4 MiB that does not compress passes', async () => {
+      test('a record of 4 MiB that does not compress passes', async (context) => {
         const key = uniqueKey();
         const value = randomBytes(4 * MEBIBYTE);
         const seen = collector(key);
-        await using _ = await log.subscribe(subscriptionOf({ start: 'latest' }), seen.handle);
+        await serve(context, log, subscriptionOf({ start: 'latest' }), seen.handle);
         await log.publish([outgoing({ key, value })]);
         expect((await readAll(log, key))[0]?.value?.equals(value)).toBe(true);
       });
@@ -589,4 +606,16 @@ async function followKey(log: EventLog, key: string, seen: string[], signal: Abo
     if (event.kind === 'caught-up') seen.push('caught up');
     else if (event.record.key === key) seen.push(text(event.record));
   }
+}
+
+/** A subscription that ends with its test. */
+async function serve(
+  context: TestContext,
+  log: EventLog,
+  subscription: Subscription,
+  handle: SliceHandler,
+): Promise<ActiveSubscription> {
+  const active = await log.subscribe(subscription, handle);
+  context.onTestFinished(() => active.stop());
+  return active;
 }

@@ -38,6 +38,15 @@ export const corruptError = (path: string, what: string, cause?: unknown): Fleet
     { cause },
   );
 
+const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
+
+const unreachable = (path: string, text: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `The event log ${path} cannot be opened, read or written (${text}). Check that the directory exists, is writable for this user and its disk is well.`,
+    { cause },
+  );
+
 /** Says in the operator's words what the driver reported. */
 export function toLogError(path: string, error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
@@ -59,12 +68,8 @@ export function toLogError(path: string, error: unknown): FleetGcError {
     case SQLITE.READONLY:
     case SQLITE.IOERR:
     case SQLITE.CANTOPEN:
-      return new FleetGcError(
-        'LOG_UNREACHABLE',
-        `The event log ${path} cannot be opened, read or written (${text}). Check that the directory exists, is writable for this user and its disk is well.`,
-        { cause: error },
-      );
+      return unreachable(path, text, error);
     default:
-      return toFleetGcError(error);
+      return isSystemError(error) ? unreachable(path, text, error) : toFleetGcError(error);
   }
 }

@@ -6,8 +6,6 @@ import type { EmbeddedCore } from './membership.ts';
 import type { Statements } from './statements.ts';
 
 const EVERY_MS = 60_000;
-/** Records removed in one transaction, so that no other writer and no event loop waits long. */
-const STEP_RECORDS = 64;
 /** As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion. */
 const TOMBSTONE_MS = 24 * 60 * 60 * 1000;
 /** Share of the file that records may fill; indexes, page ends and offsets take the rest. */
@@ -27,7 +25,7 @@ function expireSteps(statements: Statements, nowMs: number): Step[] {
     return statements.partitions(name).map(
       ({ id }): Step =>
         (tx) =>
-          tx.removeExpired(id, beforeMs, STEP_RECORDS),
+          tx.removeExpired(id, beforeMs),
     );
   });
 }
@@ -37,15 +35,17 @@ function compactSteps(statements: Statements, nowMs: number): Step[] {
     statements.partitions(name).map(
       ({ id }): Step =>
         (tx) =>
-          tx.removeOutdated(id, nowMs - TOMBSTONE_MS, STEP_RECORDS),
+          tx.removeOutdated(id, nowMs - TOMBSTONE_MS),
     ),
   );
 }
 
 const shrinkStep =
   (maxBytes: number): Step =>
-  (tx) =>
-    tx.keptBytes() > maxBytes * RECORDS_SHARE ? tx.removeOldest(FOREVER, STEP_RECORDS) : 0;
+  (tx) => {
+    const surplusBytes = tx.keptBytes() - Math.floor(maxBytes * RECORDS_SHARE);
+    return surplusBytes > 0 ? tx.removeOldest(FOREVER, surplusBytes) : 0;
+  };
 
 async function repeatUntilNothing(core: EmbeddedCore, step: Step): Promise<number> {
   let removed = 0;

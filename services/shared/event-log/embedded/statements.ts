@@ -156,7 +156,12 @@ export function prepareGroups(db: DatabaseSync) {
   };
 }
 
-/** The statements of retention and compaction. All take a limit, so that one transaction stays short. */
+/** What one call removes at most, so that no other writer and no event loop waits long. */
+const STEP_RECORDS = 64;
+const STEP_BYTES = 8 * 1024 * 1024;
+const RemovalRow = z.object({ id: z.int(), partition_id: z.int(), size_bytes: z.int() });
+
+/** The statements of retention and compaction. Each returns how many records it removed; 0 means that nothing is left. */
 export function prepareCleaning(db: DatabaseSync) {
   const expired = db.prepare(
     'SELECT id, partition_id, size_bytes FROM records WHERE partition_id = ? AND timestamp_ms < ? ORDER BY timestamp_ms, id LIMIT ?',
@@ -171,25 +176,27 @@ export function prepareCleaning(db: DatabaseSync) {
   const remove = db.prepare('DELETE FROM records WHERE id = ?');
   const subtract = db.prepare('UPDATE partitions SET kept_bytes = kept_bytes - ? WHERE id = ?');
 
-  const Victim = z.object({ id: z.int(), partition_id: z.int(), size_bytes: z.int() });
-  const removeAll = (rows: readonly unknown[]): number => {
-    for (const raw of rows) {
-      const row = Victim.parse(raw);
+  /** Removes from the front until `bytes` are gone; at least one record, when there is one. */
+  const removeFirst = (rows: readonly unknown[], bytes: number): number => {
+    let removed = 0;
+    for (let left = bytes; removed < rows.length && left > 0; removed += 1) {
+      const row = RemovalRow.parse(rows[removed]);
       remove.run(row.id);
       subtract.run(row.size_bytes, row.partition_id);
+      left -= row.size_bytes;
     }
-    return rows.length;
+    return removed;
   };
 
   return {
-    removeExpired: (id: number, beforeMs: number, limit: number): number =>
-      removeAll(expired.all(id, beforeMs, limit)),
-    /** The oldest records of all topics but those of `except`. */
-    removeOldest: (except: readonly TopicName[], limit: number): number =>
-      removeAll(oldest.all(JSON.stringify(except), limit)),
+    removeExpired: (id: number, beforeMs: number): number =>
+      removeFirst(expired.all(id, beforeMs, STEP_RECORDS), STEP_BYTES),
+    /** The oldest records of all topics but those of `except`, about `bytes` of them. */
+    removeOldest: (except: readonly TopicName[], bytes: number): number =>
+      removeFirst(oldest.all(JSON.stringify(except), STEP_RECORDS), Math.min(bytes, STEP_BYTES)),
     /** Records whose key has a newer one, and tombstones older than the given time. */
-    removeOutdated: (id: number, tombstonesBeforeMs: number, limit: number): number =>
-      removeAll(outdated.all(id, tombstonesBeforeMs, limit)),
+    removeOutdated: (id: number, tombstonesBeforeMs: number): number =>
+      removeFirst(outdated.all(id, tombstonesBeforeMs, STEP_RECORDS), STEP_BYTES),
     keptBytes: (): number => OneNumber.parse(kept.get()) ?? 0,
   };
 }
