@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { Decision } from '../../schemas/decision.ts';
+import { Observe } from '../../schemas/observe.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
+import { pressureHandler } from '../../services/pressure/handler.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
+import { input } from '../fixtures/input.ts';
+import { NODE } from '../fixtures/inventory.ts';
+import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+
+const handled = async (policies: PolicySet = policySet(), stats = diskStats()) => {
+  const stages = await pressureHandler(() => policies)(input('diskStats', stats));
+  const [[recorded] = [], [ordered] = []] = stages;
+  return { stages, record: Decision.parse(recorded?.event), ordered };
+};
+
+test('[M38] a met threshold gives the record first and then one order, both naming the same reclaim', async () => {
+  const { stages, record, ordered } = await handled();
+  expect(stages.map((stage) => stage.map(({ topic, key }) => [topic, key]))).toEqual([
+    [['decisions', 'prod/web-1']],
+    [['observe', 'prod/web-1']],
+  ]);
+  const order = Observe.parse(ordered?.event);
+  expect(order).toMatchObject({ ...NODE, lifetimeMs: 60_000, reclaim: { step: 'containers', round: 1 } });
+  expect(record).toMatchObject({ outcome: 'ordered', reclaim: order.reclaim, outputIds: [order.id] });
+  expect(record.policy).toEqual({ name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) });
+  expect(record.input).toMatchObject({ topic: 'gc.node.disk-stats', offset: '42', id: 'disk-stats-1' });
+});
+
+test('[M6] a redelivered event gives the same bytes; another set of policies gives other ids', async () => {
+  const first = await handled();
+  expect((await handled()).stages).toEqual(first.stages);
+  const other = await handled({ ...policySet(), hash: 'f'.repeat(64) });
+  expect(other.record.id).not.toBe(first.record.id);
+  expect(other.record.reclaim?.id).not.toBe(first.record.reclaim?.id);
+});
+
+test('dry-run orders all the same, since an order to look removes nothing', async () => {
+  const { record, stages } = await handled(policySet({ mode: 'dry-run' }));
+  expect(record.outcome).toBe('ordered');
+  expect(stages).toHaveLength(2);
+});
+
+test.each([
+  { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', policy: null },
+  { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', policy: null },
+  {
+    name: 'a profile that is not released',
+    policies: policySet({ profile: 'kubelet' }),
+    outcome: 'not-believed',
+    policy: { name: 'default' },
+  },
+])('$name means a record and no order', async ({ policies, outcome, policy }) => {
+  const { record, stages } = await handled(policies);
+  expect(stages).toHaveLength(1);
+  expect(record).toMatchObject({ outcome, reclaim: null, outputIds: [] });
+  if (policy === null) expect(record.policy).toBeNull();
+  else expect(record.policy).toMatchObject(policy);
+});
+
+test('the record of a pause says the reason that was given for it', async () => {
+  const { record } = await handled(policySet({}, [pauseRecord({ reason: 'ticket 7' })]));
+  expect(record.reason).toContain('ticket 7');
+});
+
+test('a reading that is not believed is recorded without an order', async () => {
+  const { record, stages } = await handled(policySet(), diskStats({ availableBytes: '2000' }));
+  expect(stages).toHaveLength(1);
+  expect(record).toMatchObject({ outcome: 'not-believed', notBelieved: [{ rule: 'M37' }] });
+});
