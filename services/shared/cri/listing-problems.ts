@@ -16,9 +16,11 @@ function duplicates(lists: RuntimeLists): ListingProblem[] {
   );
 }
 
-const repeated = (ids: readonly string[]): string[] => [
-  ...new Set(ids.filter((id, position) => ids.indexOf(id) !== position)),
-];
+function repeated(ids: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const twice = ids.filter((id) => seen.size === seen.add(id).size);
+  return [...new Set(twice)];
+}
 
 function outOfRange({ images, sandboxes, containers }: RuntimeLists): ListingProblem[] {
   const sizes = images
