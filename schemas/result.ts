@@ -107,9 +107,11 @@ export const CommandResult = z.object({
     z.object({
       outcome: z.literal('done'),
       removed: z.int().nonnegative(),
+      notFound: z.int().nonnegative(),
       refused: z.int().nonnegative(),
       failed: z.int().nonnegative(),
       notNeeded: z.int().nonnegative(),
+      notDone: z.int().nonnegative(),
       measured: Measured.nullable(),
       /** `null` when the command had no target. */
       targetReached: z.boolean().nullable(),
