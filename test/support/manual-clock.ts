@@ -1,7 +1,8 @@
 import type { Instant } from '../../schemas/time.ts';
 import type { NodeClock } from '../../services/shared/clock.ts';
+import { instant } from '../fixtures/time.ts';
 
-export const BOOT_A = '11111111-1111-4111-8111-111111111111';
+export const BOOT_A = instant().bootId;
 export const BOOT_B = '22222222-2222-4222-8222-222222222222';
 
 /** A node's clock that a test moves by hand. */
@@ -15,7 +16,7 @@ export interface ManualClock extends NodeClock {
 }
 
 export function manualClock(start: Partial<Instant> = {}): ManualClock {
-  let now: Instant = { wallTimeMs: Date.UTC(2026, 0, 1), bootId: BOOT_A, sinceBootMs: 86_400_000, ...start };
+  let now = instant(start);
   const shift = (wallMs: number, bootMs: number): void => {
     now = { ...now, wallTimeMs: now.wallTimeMs + wallMs, sinceBootMs: now.sinceBootMs + bootMs };
   };

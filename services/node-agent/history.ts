@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { StateDirectory } from '../shared/state-directory.ts';
+import { type DetectedImage, detect, type ImageRecords } from './detection.ts';
+import { type ImageHistory, recordsAt, reload, toFile } from './image-history.ts';
+import { openKeptValue } from './kept-value.ts';
+
+/** The image records of this node, kept over restarts (M1, M2). */
+export interface History {
+  /** Why the records of an earlier agent could not be used, in one sentence; `null` when they could. */
+  readonly unreadable: string | null;
+  /** One successful detection; a failed one does not call (C6). `now` is taken after the last listing. */
+  detect(images: readonly DetectedImage[], inUse: ReadonlySet<string>, now: Instant): ImageRecords;
+  /** Writes what changed when it is time, apart from detections; at the end of the process whatever the time. */
+  save(when: 'due' | 'end'): void;
+}
+
+/** New and vanished images are written with the next save, a later "last used" at most so often. */
+const SAVE_EVERY_MS = 60_000;
+
+/** Where nothing usable was kept, every image counts as just detected. */
+export function openHistory(state: Pick<StateDirectory, 'open'>, now: Instant, logger: Logger): History {
+  const kept = openKeptValue(
+    () => state.open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile),
+    'image history',
+    logger,
+  );
+  let history: ImageHistory = kept.found === null ? { at: now, records: new Map() } : reload(kept.found, now);
+  let saved = history;
+  return {
+    unreadable: kept.unreadable,
+    detect: (images, inUse, at) => {
+      history = { at, records: detect(recordsAt(history, at), images, inUse, at.sinceBootMs) };
+      return history.records;
+    },
+    save: (when) => {
+      if (history !== saved && (when === 'end' || isDue(saved, history)) && kept.write(toFile(history))) {
+        saved = history;
+      }
+    },
+  };
+}
+
+const isDue = (saved: ImageHistory, history: ImageHistory): boolean =>
+  history.at.sinceBootMs - saved.at.sinceBootMs >= SAVE_EVERY_MS || !haveSameImages(saved, history);
+
+const haveSameImages = ({ records: a }: ImageHistory, { records: b }: ImageHistory): boolean =>
+  a.size === b.size && [...a.keys()].every((key) => b.has(key));
