@@ -34,3 +34,14 @@ export const DeadLetter = z.object({
   suppressedBefore: z.int().nonnegative(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
+
+/** Fact, on the same topic and key as the dead letter: its message was put back on the topic it came from. */
+export const DeadLetterRedrive = z.object({
+  type: z.literal('fleetgc.dead-letter-redrive'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  deadLetterId: z.string().min(1),
+  /** As in the dead letter. */
+  key: z.string().nullable(),
+});
+export type DeadLetterRedrive = z.infer<typeof DeadLetterRedrive>;

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Command } from './command.ts';
-import { DeadLetter } from './dead-letter.ts';
+import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { Decision } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
 import { EnvelopeHeaders } from './envelope.ts';
@@ -27,6 +27,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.pause.v1': PauseRecord,
   'fleetgc.dead-letter.v1': DeadLetter,
+  'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
   'policy-file': PolicyFile,
 };

@@ -40,8 +40,23 @@ export const Policy = z.strictObject({
 });
 export type Policy = z.infer<typeof Policy>;
 
-/** The record key that `fleetgc pause` uses; no policy can have this name, since names start with a letter or digit. */
-export const PAUSE_KEY = '!pause';
+/** No policy can have this name, since names start with a letter or digit. */
+const PAUSE_EVERYWHERE_KEY = '!pause';
+
+/**
+ * The record key of a pause: one for each selector, so that a second pause does not end the first. Equal selectors have
+ * equal keys, whatever the order of their parts.
+ */
+export function pauseKey({ clusters, nodeNames, nodeLabels }: NodeSelector): string {
+  const labels = Object.entries(nodeLabels).toSorted(([a], [b]) => compareText(a, b));
+  const conditions = [distinctSorted(clusters), distinctSorted(nodeNames), labels];
+  return conditions.every(({ length }) => length === 0)
+    ? PAUSE_EVERYWHERE_KEY
+    : `${PAUSE_EVERYWHERE_KEY} ${JSON.stringify(conditions)}`;
+}
+
+const distinctSorted = (texts: readonly string[]): readonly string[] =>
+  [...new Set(texts)].toSorted(compareText);
 
 /** State: one policy, keyed by its name. A record without value deletes it. */
 export const PolicyRecord = z.strictObject({
@@ -56,7 +71,7 @@ export const PolicyRecord = z.strictObject({
 });
 export type PolicyRecord = z.infer<typeof PolicyRecord>;
 
-/** State, keyed by `!pause`: outranks every policy on the nodes it selects until it is deleted by `fleetgc resume`. */
+/** State, keyed by `pauseKey`: outranks every policy on the nodes it selects until `fleetgc resume` deletes it. */
 export const PauseRecord = z.strictObject({
   type: z.literal('fleetgc.pause'),
   version: z.literal(1),

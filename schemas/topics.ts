@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Command } from './command.ts';
-import { DeadLetter } from './dead-letter.ts';
+import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { Decision } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
 import { Inventory } from './inventory.ts';
@@ -68,7 +68,7 @@ export const TOPICS = {
     partitions: NODE_PARTITIONS,
     retentionMs: 30 * DAY_MS,
     compacted: false,
-    schemas: [DeadLetter],
+    schemas: [DeadLetter, DeadLetterRedrive],
   }),
 } as const;
 

@@ -1,6 +1,6 @@
-import { distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { POLICY_SETTINGS } from '../../schemas/policy-file.ts';
+import { nearestName } from '../shared/nearest-name.ts';
 import { type Problem, pathText } from './problem.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
@@ -40,10 +40,8 @@ function unknownSetting(section: string, key: string): string {
 }
 
 function nearestIn(section: string, key: string): string | undefined {
-  const names = POLICY_SETTINGS[section] ?? [];
-  const name = names.toSorted((a, b) => unlike(key, a) - unlike(key, b))[0];
-  if (name === undefined || unlike(key, name) > Math.max(2, name.length / 4)) return undefined;
-  return section === '' ? name : `${section}.${name}`;
+  const name = nearestName(key, POLICY_SETTINGS[section] ?? []);
+  return name === undefined || section === '' ? name : `${section}.${name}`;
 }
 
 function inAnotherSection(key: string): string | undefined {
@@ -51,5 +49,3 @@ function inAnotherSection(key: string): string | undefined {
   if (section === undefined) return undefined;
   return section === '' ? `${key} of the policy itself, one level up` : `${section}.${key}`;
 }
-
-const unlike = (a: string, b: string): number => distance(a.toLowerCase(), b.toLowerCase());

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type NodeSelector, type PauseRecord, type Policy, type PolicyRecord, selectPolicy, selects } from '../../schemas/policy.ts';
+import {
+  type NodeSelector,
+  type PauseRecord,
+  type Policy,
+  type PolicyRecord,
+  pauseKey,
+  selectPolicy,
+  selects,
+} from '../../schemas/policy.ts';
 
 const EVERY_NODE: NodeSelector = { clusters: [], nodeNames: [], nodeLabels: {} };
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web' } };
@@ -75,4 +83,15 @@ describe('a selector', () => {
   ])('$name', ({ selector, selected }) => {
     expect(selects({ ...EVERY_NODE, ...selector }, NODE)).toBe(selected);
   });
+});
+
+test('a pause has a key for each selector, whatever the order of its parts, so that none ends another', () => {
+  const one: NodeSelector = { clusters: ['a', 'b'], nodeNames: [], nodeLabels: { x: '1', y: '2' } };
+  const same: NodeSelector = { clusters: ['b', 'a', 'a'], nodeNames: [], nodeLabels: { y: '2', x: '1' } };
+  const names: NodeSelector = { ...EVERY_NODE, nodeNames: ['a'] };
+  const clusters: NodeSelector = { ...EVERY_NODE, clusters: ['a'] };
+
+  expect(pauseKey(EVERY_NODE)).toBe('!pause');
+  expect(pauseKey(one)).toBe(pauseKey(same));
+  expect(new Set([EVERY_NODE, one, names, clusters].map(pauseKey)).size).toBe(4);
 });
