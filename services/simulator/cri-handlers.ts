@@ -123,8 +123,7 @@ function faulty<Name extends UnaryMethodName>(
   handle: (request: RequestOf<Name>, fault: CallFault | undefined) => Promise<ResponseOf<Name>>,
 ): (request: RequestOf<Name>) => Promise<ResponseOf<Name>> {
   return async (request) => {
-    const fault = faults.take(name);
-    if (fault?.kind === 'hang') return new Promise<never>(() => {});
+    const fault = await faults.meet(name);
     if (fault?.kind === 'error') throw new FleetGcError('RUNTIME_FAILED', fault.message);
     const answer = await handle(request, fault);
     faults.answered(name);

@@ -1,7 +1,10 @@
 import type { CriMethodName } from '../shared/cri/server.ts';
 import { FleetGcError } from '../shared/errors.ts';
 
-/** How a call goes wrong. `half`: a list comes without its second half, as if that were all. */
+/**
+ * How a call goes wrong. `hang`: it waits until `release` or `clear`, and then goes on; `half`: a list comes without its
+ * second half, as if that were all.
+ */
 export type CallFault =
   | { readonly kind: 'hang' }
   | { readonly kind: 'half' }
@@ -21,9 +24,14 @@ export interface Faults {
   freeLateMs: number;
   filesystemsUnreadable: boolean;
   podsUnreadable: boolean;
+  /** Calls that hang now. */
+  hanging(): number;
+  /** Lets hanging calls go on. */
+  release(): void;
+  /** Everything is well again. */
   clear(): void;
-  /** For the simulator: what is wrong with this call. */
-  take(method: CriMethodName): CallFault | undefined;
+  /** For the simulator: what is wrong with this call. Resolves when the call may go on. */
+  meet(method: CriMethodName): Promise<CallFault | undefined>;
   /** For the simulator: the call was answered. */
   answered(method: CriMethodName): void;
 }
@@ -31,6 +39,8 @@ export interface Faults {
 export function createFaults(): Faults {
   const calls = new Map<CriMethodName, { readonly fault: CallFault; left: number }>();
   const changes = new Map<CriMethodName, () => void>();
+  const waiting = new Set<() => void>();
+  const hang = () => new Promise<void>((resolve) => waiting.add(resolve));
   return {
     onCall: (method, fault, times = Number.POSITIVE_INFINITY) => calls.set(method, { fault, left: times }),
     afterCall: (method, change) => changes.set(method, change),
@@ -39,7 +49,13 @@ export function createFaults(): Faults {
     freeLateMs: 0,
     filesystemsUnreadable: false,
     podsUnreadable: false,
+    hanging: () => waiting.size,
+    release: () => {
+      for (const goOn of waiting) goOn();
+      waiting.clear();
+    },
     clear() {
+      this.release();
       calls.clear();
       changes.clear();
       this.keptImages.clear();
@@ -48,10 +64,11 @@ export function createFaults(): Faults {
       this.filesystemsUnreadable = false;
       this.podsUnreadable = false;
     },
-    take: (method) => {
+    meet: async (method) => {
       const entry = calls.get(method);
       if (!entry || entry.left <= 0) return undefined;
       entry.left -= 1;
+      if (entry.fault.kind === 'hang') await hang();
       return entry.fault;
     },
     answered: (method) => {

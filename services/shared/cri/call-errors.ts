@@ -14,6 +14,8 @@ export async function callError(error: ServiceError, site: CallSite): Promise<Fl
   const { socketPath, path } = site;
   switch (error.code) {
     case status.UNAVAILABLE:
+    // We cancel no call: the runtime dropped it on its way down.
+    case status.CANCELLED:
       return unavailable(error, site);
     case status.DEADLINE_EXCEEDED:
       return timedOut(site, error);
