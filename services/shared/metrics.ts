@@ -1,0 +1,81 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Every label with all values it can have: nothing that a message carries can make a new time series. */
+export type LabelValues = Readonly<Record<string, readonly string[]>>;
+export type Labels<L extends LabelValues> = { readonly [Name in keyof L]: L[Name][number] };
+
+export interface Count<L extends LabelValues> {
+  add(labels: Labels<L>, by?: number): void;
+}
+
+export interface Distribution<L extends LabelValues> {
+  observe(labels: Labels<L>, value: number): void;
+}
+
+/** A value per set of labels, read when somebody asks. */
+export type Reading = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** Names are given without the prefix, in base units, and counts with `_total`. */
+export interface Metrics {
+  count<const L extends LabelValues>(name: string, help: string, labels: L): Count<L>;
+  distribution<const L extends LabelValues>(name: string, help: string, labels: L): Distribution<L>;
+  /** For values that are known somewhere already, such as a lag. `labelNames` must be bounded by nature. */
+  gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Reading>): void;
+  /** The Prometheus text format, and its content type. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+const PREFIX = 'fleetgc_';
+/** Seconds: from one millisecond, which a decision takes, to a minute, which a command lives. */
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    count: (name, help, labels) => {
+      const counter = new Counter({
+        name: `${PREFIX}${name}`,
+        help,
+        labelNames: Object.keys(labels),
+        registers,
+      });
+      for (const each of everyCombination(labels)) counter.inc(each, 0);
+      return { add: (given, by = 1) => counter.inc({ ...given }, by) };
+    },
+    distribution: (name, help, labels) => {
+      const labelNames = Object.keys(labels);
+      const histogram = new Histogram({
+        name: `${PREFIX}${name}`,
+        help,
+        labelNames,
+        registers,
+        buckets: BUCKETS_SECONDS,
+      });
+      return { observe: (given, value) => histogram.observe({ ...given }, value) };
+    },
+    gauge: (name, help, labelNames, read) => {
+      new Gauge({
+        name: `${PREFIX}${name}`,
+        help,
+        labelNames,
+        registers,
+        collect() {
+          this.reset();
+          for (const [labels, value] of read()) this.set({ ...labels }, value);
+        },
+      });
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+/** All sets of labels, so that a count is there at zero before the first time. */
+function everyCombination(labels: LabelValues): readonly Readonly<Record<string, string>>[] {
+  return Object.entries(labels).reduce<readonly Readonly<Record<string, string>>[]>(
+    (sets, [name, values]) => sets.flatMap((set) => values.map((value) => ({ ...set, [name]: value }))),
+    [{}],
+  );
+}

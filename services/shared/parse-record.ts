@@ -1,0 +1,110 @@
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
+import type { DeadLetterCause } from '../../schemas/dead-letter.ts';
+import { EnvelopeHeaders, eventType } from '../../schemas/envelope.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { authenticate, maySpeak } from './authenticate.ts';
+import type { Headers, LogRecord } from './event-log/port.ts';
+import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
+import { keyOf } from './record-key.ts';
+
+/** More bytes than this are not even parsed. Producers publish at most 4 MiB compressed, which is far less than this. */
+export const MAX_VALUE_BYTES = 64 * 1024 * 1024;
+
+/** Why a record is not an event of its topic. */
+export interface Rejection {
+  readonly cause: DeadLetterCause;
+  /** A sentence for people. */
+  readonly message: string;
+  /** The value as far as it could be parsed: anything JSON can hold, and not to be trusted. */
+  readonly value: unknown;
+}
+
+export type ParsedRecord<Event> =
+  | { readonly ok: true; readonly event: Event }
+  | { readonly ok: false; readonly rejection: Rejection };
+
+/** The bytes of a record as an event of the topic, or why they are none. Never throws. */
+export function parseRecord<Id extends TopicId>(topic: Id, record: LogRecord): ParsedRecord<EventOf<Id>> {
+  const principal = authenticate(record.value, record.headers);
+  if (!maySpeak(principal, topic, record.key)) {
+    return reject('not-allowed', `${principal.kind} may not publish this on ${TOPICS[topic].name}`);
+  }
+  const json = parseJson(record.value);
+  if (!json.ok) return json;
+  const parsed = parseValue(topic, json.event);
+  if (!parsed.ok) return parsed;
+  return disagreement(topic, parsed.event, record) ?? parsed;
+}
+
+const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
+  ({ ok: false, rejection: { cause, message, value } }) as const;
+
+function parseJson(value: Buffer | null): ParsedRecord<unknown> {
+  if (value === null) return reject('not-json', 'the record has no value');
+  if (value.length > MAX_VALUE_BYTES) {
+    return reject('too-large', `the value has ${value.length} bytes; at most ${MAX_VALUE_BYTES} are read`);
+  }
+  if (!isUtf8(value)) return reject('not-json', 'the value is not UTF-8 text');
+  try {
+    return { ok: true, event: JSON.parse(value.toString('utf8')) };
+  } catch {
+    return reject('not-json', 'the value is not JSON');
+  }
+}
+
+function parseValue<Id extends TopicId>(topic: Id, value: unknown): ParsedRecord<EventOf<Id>> {
+  const claim = claimOf(value);
+  if (!claim) return reject('wrong-schema', 'the value has no type (text) and version (number)', value);
+  const parse = EVENT_SCHEMAS[topic].find(claim);
+  if (!parse) return unknownClaim(topic, claim, value);
+  const result = parse(value);
+  if (result.success) return { ok: true, event: result.data };
+  return reject('wrong-schema', describeIssues(result.error), value);
+}
+
+function unknownClaim(topic: TopicId, claim: Claim, value: unknown) {
+  const { name } = TOPICS[topic];
+  return EVENT_SCHEMAS[topic].knowsType(claim.type)
+    ? reject('unknown-version', `version ${claim.version} of ${shorten(claim.type)} is not known`, value)
+    : reject('unknown-type', `${shorten(claim.type)} does not belong on ${name}`, value);
+}
+
+/** The trace is left out: one that is malformed is replaced, never a reason to refuse. */
+const CheckedHeaders = EnvelopeHeaders.omit({ traceparent: true, tracestate: true });
+
+function disagreement<Id extends TopicId>(topic: Id, event: EventOf<Id>, { key, headers }: LogRecord) {
+  const headerProblem = disagreeingHeader(event, headers);
+  if (headerProblem) return reject('header-mismatch', headerProblem, event);
+  const expected = keyOf(topic, event);
+  if (key === expected) return undefined;
+  return reject(
+    'key-mismatch',
+    `the record key is ${quote(key)}, but the value belongs to ${quote(expected)}`,
+    event,
+  );
+}
+
+function disagreeingHeader(event: EventOf<TopicId>, given: Headers): string | undefined {
+  const { success, data, error } = CheckedHeaders.safeParse(given);
+  if (!success) return `headers: ${describeIssues(error)}`;
+  if (data.ce_id !== event.id) return `ce_id is ${quote(data.ce_id)}, but the value has ${quote(event.id)}`;
+  if (data.ce_type === eventType(event)) return undefined;
+  return `ce_type is ${quote(data.ce_type)}, but the value has ${eventType(event)}`;
+}
+
+const MAX_ISSUES = 5;
+const MAX_QUOTED = 100;
+
+function describeIssues({ issues }: z.ZodError): string {
+  const told = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${z.core.toDotPath(path) || 'value'}: ${message}`);
+  const more = issues.length - told.length;
+  return shorten(told.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
+}
+
+const shorten = (text: string, length = MAX_QUOTED): string =>
+  text.length <= length ? text : `${text.slice(0, length)}…`;
+
+const quote = (text: string | null): string => JSON.stringify(text === null ? null : shorten(text));

@@ -1,0 +1,18 @@
+import { nodeKey } from '../../schemas/identity.ts';
+import { pauseKey } from '../../schemas/policy.ts';
+import type { EventOf, TopicId } from '../../schemas/topics.ts';
+
+/** The key that a record of this event must have on this topic. */
+export function keyOf(topic: TopicId, event: EventOf<TopicId>): string {
+  switch (event.type) {
+    case 'fleetgc.dead-letter':
+    case 'fleetgc.dead-letter-redrive':
+      return event.key === null ? '' : Buffer.from(event.key, 'base64').toString('utf8');
+    case 'fleetgc.pause':
+      return pauseKey(event.selector);
+    case 'fleetgc.policy':
+      return topic === 'policyVersions' ? event.hash : event.policy.name;
+    default:
+      return nodeKey(event);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Headers } from './event-log/port.ts';
+
+/** W3C trace context as headers carry it. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
+/** Where new ids come from: random in production, counted in tests. Lower-case hexadecimal, not all zero. */
+export interface TraceIds {
+  /** 32 digits. */
+  traceId(): string;
+  /** 16 digits. */
+  spanId(): string;
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const SAMPLED = '01';
+
+/** The context for what follows from a message: its trace with a span of our own, or a new trace when it has none. */
+export function nextHop(headers: Headers, ids: TraceIds): TraceContext {
+  const parent = parseTraceparent(headers.traceparent);
+  if (!parent) return newTrace(ids);
+  const { tracestate } = headers;
+  return {
+    traceparent: `00-${parent.traceId}-${ids.spanId()}-${parent.flags}`,
+    ...(tracestate !== undefined && { tracestate }),
+  };
+}
+
+export const newTrace = (ids: TraceIds): TraceContext => ({
+  traceparent: `00-${ids.traceId()}-${ids.spanId()}-${SAMPLED}`,
+});
+
+/** `undefined` for what is none by the W3C's rules: such a context is not passed on, and is no reason to refuse. */
+export function parseTraceparent(
+  text: string | undefined,
+): { readonly traceId: string; readonly spanId: string; readonly flags: string } | undefined {
+  const [, version, traceId, spanId, flags, rest] = TRACEPARENT.exec(text ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, flags };
+}
