@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { ContainerRemoval } from '../../schemas/command.ts';
+import { Decision } from '../../schemas/decision.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
+import { Observe } from '../../schemas/observe.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
+import { containerGcHandler } from '../../services/container-gc/handler.ts';
+import { input } from '../fixtures/input.ts';
+import {
+  container,
+  gonePod,
+  incompleteInventory,
+  inventory,
+  NODE,
+  sandbox,
+  tooLargeInventory,
+} from '../fixtures/inventory.ts';
+import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
+import { instant } from '../fixtures/time.ts';
+
+/** One container in one sandbox of a pod that is gone. */
+const withDead = (overrides: Partial<typeof emptyNode> = {}) =>
+  inventory({
+    containers: [container('c', { sandboxId: 's' })],
+    sandboxes: [sandbox('s')],
+    pods: [gonePod('pod-1')],
+    ...overrides,
+  });
+const emptyNode = inventory();
+const atContainers = { reclaim: reclaim({ step: 'containers' }) };
+const atImages = { reclaim: reclaim({ step: 'images', round: 3 }) };
+
+const handled = async (given: Inventory = withDead(), policies: PolicySet = policySet()) => {
+  const stages = await containerGcHandler(() => policies)(input('inventory', given));
+  const [[recorded] = [], [followUp] = []] = stages;
+  return {
+    stages: stages.map((stage) => stage.map(({ topic, key }) => `${topic} ${key}`)),
+    record: Decision.parse(recorded?.event),
+    followUp: followUp?.event,
+  };
+};
+
+test('[M38] the record comes first, then the command, both naming each other', async () => {
+  const { stages, record, followUp } = await handled();
+  expect(stages).toEqual([['decisions prod/web-1'], ['commands prod/web-1']]);
+  const command = ContainerRemoval.parse(followUp);
+  expect(command).toMatchObject({
+    ...NODE,
+    decisionId: record.id,
+    inventoryId: 'inventory-1',
+    takenAt: instant(),
+    lifetimeMs: 60_000,
+    minimumCreatedContainerAgeMs: 300_000,
+    reclaim: null,
+    items: [
+      { kind: 'container', id: 'c', rule: 'G6' },
+      { kind: 'sandbox', id: 's', rule: 'H2' },
+    ],
+  });
+  expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 0 });
+  expect(record.verdicts).toMatchObject({
+    images: [],
+    containers: [{ rule: 'G6' }],
+    sandboxes: [{ rule: 'H2' }],
+  });
+});
+
+test('[M6] a redelivered inventory gives the same bytes', async () => {
+  expect(JSON.stringify(await handled())).toBe(JSON.stringify(await handled()));
+});
+
+describe('in a reclaim', () => {
+  test('a command at the step of the containers carries the reclaim, for the executor to go on with', async () => {
+    const { followUp } = await handled(withDead(atContainers));
+    expect(ContainerRemoval.parse(followUp).reclaim).toEqual(atContainers.reclaim);
+  });
+
+  test.each([
+    { name: 'nothing to remove', given: inventory(atContainers), policies: policySet(), outcome: 'ordered' },
+    {
+      name: 'nothing to remove, in dry-run',
+      given: inventory(atContainers),
+      policies: policySet({ mode: 'dry-run' }),
+      outcome: 'ordered',
+    },
+    {
+      name: 'something to remove, in dry-run',
+      given: withDead(atContainers),
+      policies: policySet({ mode: 'dry-run' }),
+      outcome: 'dry-run',
+    },
+  ])('$name: the reclaim goes on to its images', async ({ given, policies, outcome }) => {
+    const { stages, record, followUp } = await handled(given, policies);
+    expect(stages).toEqual([['decisions prod/web-1'], ['observe prod/web-1']]);
+    const order = Observe.parse(followUp);
+    expect(order).toMatchObject({
+      ...NODE,
+      takenAt: instant(),
+      lifetimeMs: 60_000,
+      reclaim: { ...atContainers.reclaim, step: 'images', round: 1 },
+    });
+    expect(record).toMatchObject({ outcome, outputIds: [order.id], reclaim: atContainers.reclaim });
+  });
+
+  test('[P7] at its images containers wait, and the record says so', async () => {
+    const { stages, record } = await handled(withDead(atImages));
+    expect(stages).toEqual([['decisions prod/web-1']]);
+    expect(record).toMatchObject({ outcome: 'nothing-to-do', outputIds: [] });
+    expect(record.verdicts.containers).toMatchObject([
+      { action: 'keep', rule: 'P7', facts: { selectedBy: 'G6' } },
+    ]);
+    expect(record.verdicts.sandboxes).toMatchObject([{ action: 'keep', rule: 'H1' }]);
+  });
+
+  test('a node that accepts no command version gets neither a command nor the next step', async () => {
+    const { stages, record } = await handled(withDead({ ...atContainers, commandVersions: [2] }));
+    expect(stages).toHaveLength(1);
+    expect(record.outcome).toBe('no-common-version');
+  });
+
+  test.each([
+    { name: 'incomplete', given: incompleteInventory },
+    { name: 'too large', given: tooLargeInventory },
+  ])('[P3] an inventory that is $name moves nothing', async ({ given }) => {
+    const { stages, record } = await handled({ ...given, ...atContainers });
+    expect(stages).toHaveLength(1);
+    expect(record).toMatchObject({ outcome: 'not-believed', notBelieved: [{ rule: 'P3' }], outputIds: [] });
+  });
+});
+
+describe('without a reclaim', () => {
+  test('nothing to remove is only recorded', async () => {
+    const { stages, record } = await handled(inventory());
+    expect(stages).toHaveLength(1);
+    expect(record.outcome).toBe('nothing-to-do');
+  });
+
+  test('dry-run is only recorded, with the same verdicts', async () => {
+    const { stages, record } = await handled(withDead(), policySet({ mode: 'dry-run' }));
+    expect(stages).toHaveLength(1);
+    expect(record.outcome).toBe('dry-run');
+    expect(record.verdicts).toEqual((await handled()).record.verdicts);
+  });
+
+  test('a disk reading that nobody believes keeps no container', async () => {
+    const filesystems = { nodefs: null, imagefs: null, containerfs: null };
+    expect((await handled(withDead({ filesystems }))).record.outcome).toBe('commanded');
+  });
+});
+
+test.each([
+  { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
+  { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
+  {
+    name: 'a profile that is not released',
+    policies: policySet({ profile: 'kubelet' }),
+    outcome: 'not-believed',
+    rule: 'P8',
+  },
+])('[$rule] $name keeps every object, and the record says so', async ({ policies, outcome, rule }) => {
+  const { stages, record } = await handled(withDead(atContainers), policies);
+  const kept = [{ position: 0, action: 'keep', rule, facts: {} }];
+  expect(stages).toHaveLength(1);
+  expect(record).toMatchObject({ outcome, outputIds: [] });
+  expect(record.verdicts).toEqual({ images: [], containers: kept, sandboxes: kept });
+  expect((await handled(incompleteInventory, policies)).record.verdicts.containers).toEqual([]);
+});
