@@ -10,6 +10,7 @@ const LOCK_MS = 1_800_000;
 
 /** The public Debian image, or one of the same name made from Debian's packages. */
 export async function ensureDebianImage(): Promise<void> {
+  if ((await imageState(DEBIAN_IMAGE)) !== 'missing') return;
   await withLock('image-debian', LOCK_MS, async () => {
     if ((await imageState(DEBIAN_IMAGE)) !== 'missing') return;
     if (!(await tryToPull(DEBIAN_IMAGE))) await buildDebianStandIn();

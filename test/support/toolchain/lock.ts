@@ -5,6 +5,7 @@ import { cacheDirectory } from './cache.ts';
 import { say } from './progress.ts';
 
 const POLL_MS = 250;
+const QUIET_MS = 3000;
 
 /**
  * Runs `work` while no other process on this machine runs work of the same name. The lock is an SQLite one, so the
@@ -13,14 +14,15 @@ const POLL_MS = 250;
 export async function withLock<T>(name: string, boundMs: number, work: () => Promise<T>): Promise<T> {
   const file = join(cacheDirectory('locks'), `${name}.lock`);
   using lock = new DatabaseSync(file, { timeout: 0 });
-  const deadline = performance.now() + boundMs;
+  const startedAt = performance.now();
   let told = false;
   while (!tryLock(lock)) {
-    if (!told) say(`waiting for another process that prepares '${name}'`);
-    told = true;
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > boundMs) {
       throw new Error(`'${name}' was locked by another process for ${boundMs / 1000} s (${file})`);
     }
+    if (waitedMs > QUIET_MS && !told) say(`waiting for another process that prepares '${name}' …`);
+    told = waitedMs > QUIET_MS;
     await sleep(POLL_MS);
   }
   return await work();

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { Wait } from 'testcontainers';
+import { TestContainer } from './container.ts';
+import type { TestNetwork } from './network.ts';
+import { type NodeRuntime, nodeImage } from './toolchain/versions.ts';
+
+const START_MS = 60_000;
+const CHECKOUT = join(import.meta.dirname, '..', '..');
+/** Where the runtime's socket lies inside a node; the folder is shared with this machine. */
+export const SOCKET_FOLDER = '/run/fleetgc';
+
+export interface NodeOptions {
+  readonly runtime?: NodeRuntime;
+  /** Its host name, and its name on the network. */
+  readonly name?: string;
+  /** Size of the one disk that holds images, containers, logs and the state directory. */
+  readonly diskMebibytes?: number;
+  readonly diskInodes?: number;
+  readonly network?: TestNetwork;
+}
+
+/** The container that is a node; `sockets` is the folder of this machine in which the runtime's socket appears. */
+export function nodeContainer(sockets: string, name: string, options: NodeOptions): TestContainer {
+  const { runtime = 'containerd-2.4.2', diskMebibytes = 512, diskInodes, network } = options;
+  const inodes = diskInodes === undefined ? '' : `,nr_inodes=${diskInodes}`;
+  const node = new TestContainer(nodeImage(runtime))
+    .withHostname(name)
+    // Not privileged: where the test itself runs in a container, that one need not have every capability.
+    .withAddedCapabilities('ALL')
+    .withDroppedCapabilities('SYS_RESOURCE')
+    .withSecurityOpt('seccomp=unconfined', 'apparmor=unconfined')
+    .withTmpFs({ '/disk': `rw,exec,size=${diskMebibytes}m${inodes}`, '/run': 'rw,exec' })
+    .withBindMounts([
+      { source: '/sys/fs/cgroup', target: '/sys/fs/cgroup', mode: 'rw' },
+      { source: sockets, target: SOCKET_FOLDER, mode: 'rw' },
+      { source: CHECKOUT, target: '/opt/fleetgc', mode: 'ro' },
+    ])
+    .withWaitStrategy(Wait.forLogMessage(/containerd successfully booted/))
+    .withStartupTimeout(START_MS);
+  return network ? node.withNetworkMode(network.name).withNetworkAliases(name) : node;
+}
