@@ -33,7 +33,7 @@ export function parseOptions<S extends OptionsSchema>(schema: S, sources: Option
   );
   const result = schema.safeParse(input);
   const known = new Set([
-    ...options.filter(({ positional }) => !positional).map(({ key }) => key),
+    ...options.filter(({ commandLineOnly }) => !commandLineOnly).map(({ key }) => key),
     ...(sources.otherKeys ?? []),
   ]);
   const problems = [
@@ -65,7 +65,8 @@ function findValue(option: OptionInfo, sources: OptionSources, file: ReadonlyMap
   const flag = sources.flags[option.key];
   if (flag !== undefined)
     return { value: asText(flag), source: option.positional ? option.placeholder : option.flag };
-  if (option.positional) return { value: undefined, source: option.placeholder };
+  if (option.commandLineOnly)
+    return { value: undefined, source: option.positional ? option.placeholder : option.flag };
   const variable = sources.environment[option.variable];
   if (variable !== undefined && variable !== '') return { value: variable, source: option.variable };
   const inFile = file.get(option.key);

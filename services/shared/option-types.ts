@@ -11,6 +11,8 @@ export interface OptionMeta {
   readonly placeholder?: string;
   /** A positional argument of this verb instead of a flag. */
   readonly positional?: boolean;
+  /** Says what to do rather than how: the environment of a node must not narrow what a command is about. */
+  readonly commandLineOnly?: boolean;
   readonly description?: string;
 }
 

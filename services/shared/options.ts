@@ -14,6 +14,8 @@ export interface OptionInfo {
   readonly variable: string;
   readonly kind: 'value' | 'switch' | 'list';
   readonly positional: boolean;
+  /** Neither the environment nor a config file gives it. */
+  readonly commandLineOnly: boolean;
   readonly placeholder: string;
   readonly description: string;
   /** As it would be written; absent when there is none. */
@@ -41,6 +43,7 @@ function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
     variable: variableOf(key),
     kind: outermost(layers, 'kind') ?? 'value',
     positional: outermost(layers, 'positional') ?? false,
+    commandLineOnly: outermost(layers, 'positional') ?? outermost(layers, 'commandLineOnly') ?? false,
     placeholder: choicesOf(layers) ?? outermost(layers, 'placeholder') ?? 'TEXT',
     description: outermost(layers, 'description') ?? '',
     ...(prefault !== undefined && { default: String(prefault) }),

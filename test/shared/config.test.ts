@@ -209,3 +209,16 @@ test('the path of a file must not be empty', () => {
     '--path must be the path of a file',
   );
 });
+
+test('what a command is about comes from the command line alone', () => {
+  const schema = z.object({
+    cluster: withMeta(TextList.optional(), { commandLineOnly: true }),
+    files: withMeta(TextList.optional(), { positional: true }),
+  });
+  const environment = { FLEETGC_CLUSTER: 'prod', FLEETGC_FILES: 'x' };
+
+  expect(loadOptions(schema, sources({ environment }))).toEqual({});
+  expect(loadOptions(schema, sources({ environment, flags: { cluster: ['test'] } }))).toEqual({
+    cluster: ['test'],
+  });
+});

@@ -34,6 +34,7 @@ test('describes its options for help texts', () => {
     variable: 'FLEETGC_CLUSTER',
     kind: 'value',
     positional: false,
+    commandLineOnly: false,
     placeholder: 'NAME',
     description: 'Name of the cluster.',
     required: true,
