@@ -11,6 +11,8 @@ export interface ImageStore {
   addImage(image: SimulatedImage): void;
   /** Resolves to the image id; fails when the registry lacks the image or the disk has no room. */
   pullImage(reference: string): Promise<string>;
+  /** Gives an image one more name. */
+  tagImage(reference: string, another: string): void;
   /** Removes the image with all its names. An unknown one is no error, and one in use goes too: its bytes stay (K4). */
   removeImage(reference: string): void;
   /** By id, name or digest. */
@@ -45,6 +47,10 @@ export function createImageStore(parts: RuntimeParts, isUsed: (imageId: string) 
       const pulled = await fetchImage(parts, reference, contents);
       addImage(mergeNames(images.get(pulled.id), pulled));
       return pulled.id;
+    },
+    tagImage: (reference, another) => {
+      const image = findImage(reference);
+      if (image) addImage({ ...image, repoTags: [...image.repoTags, fullName(another)] });
     },
     removeImage: (reference) => {
       const image = findImage(reference);

@@ -95,7 +95,7 @@ function events(
       for await (const event of handle(gone.signal)) call.write(event);
       call.end();
     } catch (error) {
-      call.destroy(Object.assign(new Error(), serviceError(error)));
+      call.emit('error', serviceError(error));
     }
   };
 }

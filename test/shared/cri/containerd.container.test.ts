@@ -1,0 +1,52 @@
+import { connectWorkload } from '../../../services/shared/cri/workload.ts';
+import { type ContainerdNode, PAUSE_IMAGE, startContainerdNode } from '../../support/containerd-node.ts';
+import { createNetwork } from '../../support/network.ts';
+import { killContainer } from '../../support/pods.ts';
+import { type Registry, startRegistry } from '../../support/registry.ts';
+import type { NodeRuntime } from '../../support/toolchain/versions.ts';
+import { type ContractNode, runtimeContract } from './contract.ts';
+
+runtimeContract('containerd 2.4.2', () => contractNode('containerd-2.4.2', 'current'));
+runtimeContract('containerd 1.6', () => contractNode('containerd-1.6', 'old'));
+
+async function contractNode(runtime: NodeRuntime, age: ContractNode['age']): Promise<ContractNode> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const network = stack.use(await createNetwork());
+    const registry = stack.use(await startRegistry(network));
+    const node = stack.use(await startContainerdNode({ runtime, network }));
+    return { ...playedOn(node, registry, age), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+const playedOn = (
+  node: ContainerdNode,
+  registry: Registry,
+  age: ContractNode['age'],
+): Omit<ContractNode, typeof Symbol.asyncDispose> => ({
+  age,
+  endpoint: node.endpoint,
+  sandboxImage: PAUSE_IMAGE,
+  pull: async (name) => {
+    using workload = connectWorkload(node.endpoint);
+    const { reference, id, digest } = await registry.push(`contract/${name}`, '1', 10_000);
+    await workload.pullImage(reference);
+    return { reference, id, repoDigest: `${reference.replace(/:1$/, '')}@${digest}` };
+  },
+  tag: async (reference, another) => {
+    await node.exec(['ctr', '-n', 'k8s.io', 'images', 'tag', reference, another]);
+  },
+  logDirectory: async (pod) => {
+    const path = `/var/log/pods/${pod}`;
+    await node.exec(['mkdir', '-p', `${path}/main`]);
+    return path;
+  },
+  crash: (containerId) => killContainer(node, containerId),
+  killRuntime: node.killContainerd,
+  startRuntime: node.startContainerd,
+  freeze: node.freeze,
+  thaw: node.thaw,
+});

@@ -1,0 +1,41 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SANDBOX_IMAGE, startSimulatedNode } from '../../../services/simulator/node.ts';
+import type { RuntimeAge } from '../../../services/simulator/objects.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { type ContractNode, runtimeContract } from './contract.ts';
+
+runtimeContract('the simulator as containerd 2', () => contractNode('current'));
+runtimeContract('the simulator as containerd 1.6', () => contractNode('old'));
+
+async function contractNode(age: RuntimeAge): Promise<ContractNode> {
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
+  const clock = manualClock();
+  const node = await startSimulatedNode({ name: 'node-a', directory, clock, age, capacityBytes: 10n ** 12n });
+  return {
+    age,
+    endpoint: node.endpoint,
+    sandboxImage: SANDBOX_IMAGE,
+    pull: async (name) => {
+      const reference = `registry.example:5000/contract/${name}:1`;
+      const id = await node.runtime.pullImage(reference);
+      return { reference, id, repoDigest: node.runtime.images.get(id)?.repoDigests[0] ?? '' };
+    },
+    tag: async (reference, another) => node.runtime.tagImage(reference, another),
+    logDirectory: async (pod) => {
+      const path = join(node.podLogsDir, pod);
+      mkdirSync(join(path, 'main'), { recursive: true });
+      return path;
+    },
+    crash: async (containerId) => node.runtime.stopContainer(containerId),
+    killRuntime: node.die,
+    startRuntime: node.revive,
+    freeze: async () => node.faults.onCall('listImages', { kind: 'hang' }),
+    thaw: async () => node.faults.clear(),
+    [Symbol.asyncDispose]: async () => {
+      await node[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
