@@ -12,7 +12,7 @@ import {
   sandboxStateMessage,
 } from './cri-messages.ts';
 import type { CallFault, Faults } from './faults.ts';
-import type { RuntimeAge } from './objects.ts';
+import type { ContainerRequest, RuntimeAge } from './objects.ts';
 import type { SimulatedRuntime } from './runtime.ts';
 
 export interface CriPlay {
@@ -50,13 +50,13 @@ function general({ runtime, faults, age, mountpoint }: CriPlay) {
   };
 }
 
-function sandboxes({ runtime, faults }: CriPlay) {
+function sandboxes({ runtime, faults, age }: CriPlay) {
   return {
     runPodSandbox: faulty(faults, 'runPodSandbox', async ({ config }) => ({
       podSandboxId: runtime.runSandbox(sandboxRequest(config)),
     })),
     stopPodSandbox: faulty(faults, 'stopPodSandbox', async ({ podSandboxId }) => {
-      runtime.stopSandbox(podSandboxId);
+      if (isStoppable(runtime.sandboxes, podSandboxId, age)) runtime.stopSandbox(podSandboxId);
       return {};
     }),
     removePodSandbox: faulty(faults, 'removePodSandbox', async ({ podSandboxId }) => {
@@ -79,14 +79,14 @@ function sandboxes({ runtime, faults }: CriPlay) {
 function containers({ runtime, faults, age }: CriPlay) {
   return {
     createContainer: faulty(faults, 'createContainer', async ({ podSandboxId, config }) => ({
-      containerId: runtime.createContainer(containerRequest(podSandboxId, config)),
+      containerId: runtime.createContainer(mountable(containerRequest(podSandboxId, config), age)),
     })),
     startContainer: faulty(faults, 'startContainer', async ({ containerId }) => {
       await runtime.startContainer(containerId);
       return {};
     }),
     stopContainer: faulty(faults, 'stopContainer', async ({ containerId }) => {
-      runtime.stopContainer(containerId);
+      if (isStoppable(runtime.containers, containerId, age)) runtime.stopContainer(containerId);
       return {};
     }),
     removeContainer: faulty(faults, 'removeContainer', async ({ containerId }) => {
@@ -100,6 +100,18 @@ function containers({ runtime, faults, age }: CriPlay) {
       status: containerStatusMessage(runtime.container(containerId), age),
     })),
   };
+}
+
+/** Stopping what is not there is no error since containerd 1.7. */
+function isStoppable(known: ReadonlyMap<string, unknown>, id: string, age: RuntimeAge): boolean {
+  if (known.has(id)) return true;
+  if (age === 'current') return false;
+  throw new FleetGcError('RUNTIME_NOT_FOUND', `"${id}": not found`);
+}
+
+function mountable(request: ContainerRequest, age: RuntimeAge): ContainerRequest {
+  if (age === 'current' || request.mountedImages.length === 0) return request;
+  throw new FleetGcError('RUNTIME_FAILED', 'failed to mount: an image is no host path');
 }
 
 function images({ runtime, faults, age }: CriPlay) {

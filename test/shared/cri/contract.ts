@@ -121,6 +121,14 @@ function imageContract(tried: () => Tried): void {
   });
 }
 
+const UNKNOWN_ID = '0'.repeat(64);
+
+/** Stopping became idempotent after containerd 1.6. */
+const stopsUnknown = ({ age }: ContractNode, stop: Promise<void>): Promise<void> =>
+  age === 'old'
+    ? expect(stop).rejects.toMatchObject({ code: 'RUNTIME_NOT_FOUND' })
+    : expect(stop).resolves.toBeUndefined();
+
 const namesOf = async (runtime: RuntimeReader, id: string): Promise<readonly string[]> =>
   (await runtime.listImages()).find((image) => image.id === id)?.repoTags ?? [];
 
@@ -160,10 +168,18 @@ function sandboxContract(tried: () => Tried): void {
     await expect(runtime.containerStatus(containerId)).rejects.toMatchObject({ code: 'RUNTIME_NOT_FOUND' });
   });
 
-  test('[M31] an unknown one is stopped and removed without error', async () => {
-    const { runtime } = tried();
-    await runtime.stopSandbox('0'.repeat(64));
-    await runtime.removeSandbox('0'.repeat(64));
+  test('one that is ready is removed by force', async () => {
+    const { node, runtime } = tried();
+    const { sandboxId, containerId } = await runContainer(tried(), 'ready-one', await node.pull('ready-one'));
+    await runtime.removeSandbox(sandboxId);
+    expect((await runtime.listSandboxes()).map(({ id }) => id)).not.toContain(sandboxId);
+    expect((await runtime.listContainers()).map(({ id }) => id)).not.toContain(containerId);
+  });
+
+  test('[M31] an unknown one is removed without error, and stopped without error or not found', async () => {
+    const { node, runtime } = tried();
+    await runtime.removeSandbox(UNKNOWN_ID);
+    await stopsUnknown(node, runtime.stopSandbox(UNKNOWN_ID));
   });
 }
 
