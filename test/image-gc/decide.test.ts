@@ -196,6 +196,11 @@ describe('an image is kept', () => {
       rule: 'M33',
     },
     {
+      name: '[M33] in the longest back-off',
+      kept: { backoff: { failures: 9, untilMs: NOW + HOUR } },
+      rule: 'M33',
+    },
+    {
       name: '[C8] in use, even when it is old, unpinned and never seen in use by a detection',
       kept: { usedBy: [{ kind: 'container', id: 'c' }], lastUsedMs: null, firstDetectedMs: old },
       rule: 'C8',
@@ -215,6 +220,10 @@ describe('an image is kept', () => {
       settings: { imageMinimumGCAgeMs: -1 },
     },
     { name: '[M33] back-off over', goes: { backoff: { failures: 3, untilMs: NOW } } },
+    {
+      name: '[M33] a back-off longer than any, from before the clock was set back',
+      goes: { backoff: { failures: 3, untilMs: NOW + HOUR + 1 } },
+    },
     {
       name: '[M11] of another name and label than the keep list',
       goes: { labels: { keep: 'no' } },

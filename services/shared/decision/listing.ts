@@ -1,3 +1,4 @@
+import { MAX_BACKOFF_MS } from '../../../schemas/backoff.ts';
 import type { CompleteInventory, Inventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Doubt, Kept } from './conclusion.ts';
 
@@ -24,9 +25,13 @@ export function doubtAbout(rule: string, ids: readonly string[], message: string
   return first === undefined ? [] : [{ rule, message: `${ids.length} ${message}; first by name: ${first}` }];
 }
 
-/** Objects that lately failed to go are left out, so that they cost no other object its place (M17, M33). */
+/**
+ * Objects that lately failed to go are left out, so that they cost no other object its place (M17, M33). A time that
+ * no back-off reaches was written before the clock was set back, and would keep the object for years.
+ */
 export function backingOff(backoff: InventoryImage['backoff'], nowMs: number): Kept | undefined {
-  if (backoff === null || backoff.untilMs <= nowMs) return undefined;
+  if (backoff === null || backoff.untilMs <= nowMs || backoff.untilMs > nowMs + MAX_BACKOFF_MS)
+    return undefined;
   return { rule: 'M33', facts: { failures: backoff.failures, untilMs: backoff.untilMs } };
 }
 
