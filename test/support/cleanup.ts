@@ -17,26 +17,43 @@ export function testLabels(): Record<string, string> {
   return { [TEST_LABEL]: '1', [OWNER_LABEL]: owner() };
 }
 
-/** Removes the containers and networks that an interrupted run left behind. */
+/** Removes the containers and networks that runs left behind whose process is gone. */
 export async function sweepLeftovers(): Promise<void> {
-  await sweep(['ps', '--all'], ['rm', '--force', '--volumes']);
-  await sweep(['network', 'ls'], ['network', 'rm']);
+  await sweep((ownedBy) => !isAlive(Number(ownedBy)));
 }
 
-async function sweep(list: readonly string[], remove: readonly string[]): Promise<void> {
-  const format = `{{.ID}} {{.Label "${OWNER_LABEL}"}}`;
+/** Removes what this run left behind, and says what it was. */
+export async function sweepOwn(): Promise<readonly string[]> {
+  return await sweep((ownedBy) => ownedBy === owner());
+}
+
+async function sweep(goes: (ownedBy: string) => boolean): Promise<readonly string[]> {
+  const containers = await sweepKind(['ps', '--all'], ['rm', '--force', '--volumes'], goes);
+  return [...containers, ...(await sweepKind(['network', 'ls'], ['network', 'rm'], goes))];
+}
+
+async function sweepKind(
+  list: readonly string[],
+  remove: readonly string[],
+  goes: (ownedBy: string) => boolean,
+): Promise<readonly string[]> {
+  const swept: string[] = [];
+  const format = `{{.ID}} {{.Label "${OWNER_LABEL}"}} ${list[0] === 'ps' ? 'container of {{.Image}}' : 'network'}`;
   const { stdout } = await run('docker', [...list, '--filter', `label=${TEST_LABEL}`, '--format', format], {
     timeoutMs: DOCKER_MS,
   });
   for (const line of stdout.split('\n').filter(Boolean)) {
-    const [id = '', ownedBy = ''] = line.split(' ');
+    const [id = '', ownedBy = '', ...what] = line.split(' ');
+    if (!goes(ownedBy)) continue;
     // Another process may be sweeping too, so that it is gone already is no failure.
-    if (!isAlive(Number(ownedBy))) await succeeds('docker', [...remove, id], DOCKER_MS);
+    await succeeds('docker', [...remove, id], DOCKER_MS);
+    swept.push(`${what.join(' ')} ${id}`);
   }
+  return swept;
 }
 
 function isAlive(pid: number): boolean {
-  if (pid === process.pid || !Number.isInteger(pid) || pid <= 0) return false;
+  if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -1,0 +1,74 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ChildOptions, runChild } from './child.ts';
+import { countTests } from './vitest-counts.ts';
+
+const MINUTE_MS = 60_000;
+
+export type SuiteContext = Omit<ChildOptions, 'boundMs'>;
+
+export interface SuiteOutcome {
+  readonly passed: number;
+  readonly failed: number;
+  /** Shown when something failed. */
+  readonly output: string;
+}
+
+export interface Suite {
+  readonly name: string;
+  run(context: SuiteContext): Promise<SuiteOutcome>;
+}
+
+/** What needs no container; any two may run side by side. */
+export const LIGHT_SUITES: readonly Suite[] = [
+  vitest('fast', 3 * MINUTE_MS),
+  check('types', ['tsc', '--noEmit']),
+  check('lint', ['biome', 'check', '--error-on-warnings', '.']),
+  check('arrows', ['depcruise', '--config', '.dependency-cruiser.mjs', 'services', 'schemas', 'test']),
+];
+
+/** One after the other: each runs two files at a time. */
+export const CONTAINER_SUITES: readonly Suite[] = [
+  vitest('container', 15 * MINUTE_MS),
+  vitest('e2e', 15 * MINUTE_MS),
+];
+
+/** A program that passes or fails as one. */
+function check(name: string, [program = '', ...args]: readonly string[]): Suite {
+  return {
+    name,
+    run: async (context) => {
+      const { ok, output } = await runChild(program, args, { ...context, boundMs: 3 * MINUTE_MS });
+      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, output };
+    },
+  };
+}
+
+/** A vitest project, counted test by test. */
+export function vitest(project: string, boundMs: number): Suite {
+  return {
+    name: project,
+    run: async (context) => {
+      const folder = mkdtempSync(join(tmpdir(), 'fleetgc-report-'));
+      const report = join(folder, 'report.json');
+      const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+      try {
+        const args = ['run', '--project', project, ...reporters];
+        const { ok, output } = await runChild('vitest', args, { ...context, boundMs });
+        const { passed, failed, problems } = countTests(readIfThere(report), ok);
+        return { passed, failed, output: [output, ...problems].join('\n') };
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
