@@ -1,8 +1,8 @@
 import { pause } from './back-off.ts';
 
 /** How long the slice in hand may still take after a stop before its signal aborts, and then to return. */
-export const STOP_GRACE_MS = 3000;
-export const STOP_ABORTED_MS = 1000;
+const STOP_GRACE_MS = 3000;
+const STOP_ABORTED_MS = 1000;
 
 /** Waits for `work` at most so long. Never rejects: how the work ended is its owner's affair. */
 export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
@@ -26,4 +26,18 @@ export function waitUnless(work: Promise<unknown>, signal: AbortSignal): Promise
     if (signal.aborted) end();
     else signal.addEventListener('abort', end);
   });
+}
+
+/**
+ * Waits for the slices in hand: without bound while `stopping` is not asked for, then for a grace, and after `abort` a
+ * little more. What does not return even then is left behind.
+ */
+export async function settleWork(
+  work: () => readonly Promise<void>[],
+  { stopping, abort }: { readonly stopping: AbortSignal; readonly abort: () => void },
+): Promise<void> {
+  await waitUnless(Promise.allSettled(work()), stopping);
+  await waitAtMost(Promise.allSettled(work()), STOP_GRACE_MS);
+  abort();
+  await waitAtMost(Promise.allSettled(work()), STOP_ABORTED_MS);
 }

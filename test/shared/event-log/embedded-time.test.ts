@@ -152,12 +152,7 @@ describe('the lease', () => {
   test('of an owner that is silent for 6 s is free; its late commit is refused, and the record comes to the other', async () => {
     const key = uniqueKey();
     const spec = subscriptionOf();
-    const silent = await openEmbeddedLog(
-      { path, maxBytes: 64 * MEBIBYTE },
-      silentContext({ now: () => nowMs }),
-    );
-    onTestFinished(() => silent[Symbol.asyncDispose]());
-    await silent.createTopics();
+    const silent = await open();
     const gate = deferred();
     const entered = deferred();
     const first = await silent.subscribe(spec, async () => {
@@ -167,11 +162,8 @@ describe('the lease', () => {
     await publish(silent, 'gc.node.results', key, 'x');
     await entered.promise;
 
-    const other = await openEmbeddedLog(
-      { path, maxBytes: 64 * MEBIBYTE },
-      silentContext({ now: () => nowMs + 6001 }),
-    );
-    onTestFinished(() => other[Symbol.asyncDispose]());
+    nowMs += 6001;
+    const other = await open();
     const seen = collector(key);
     await other.subscribe(spec, seen.handle);
     await until('the record at the other', () => seen.records.length === 1);

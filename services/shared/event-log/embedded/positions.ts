@@ -13,8 +13,10 @@ export interface Position {
   next: number;
   /** The end of the partition as last seen. */
   end: number;
-  draining: boolean;
 }
+
+export const positionName = ({ topic, partition }: Pick<Position, 'topic' | 'partition'>): string =>
+  `${topic}/${partition}`;
 
 function firstOffset(statements: Statements, end: PartitionEnd, subscription: Subscription): number {
   const committed = statements.committed(subscription.group, end.id);
@@ -45,7 +47,6 @@ function topicPositions(
         ? lookBackOffset(statements, end, nowMs - assignment.lookBackMs)
         : firstOffset(statements, end, subscription),
     end: end.nextOffset,
-    draining: false,
   }));
 }
 

@@ -1,82 +1,70 @@
-import { type FleetGcError, toFleetGcError } from '../../errors.ts';
+import { toFleetGcError } from '../../errors.ts';
 import { pause } from '../back-off.ts';
-import { STOP_ABORTED_MS, STOP_GRACE_MS, waitAtMost, waitUnless } from '../stopping.ts';
+import { type SliceSource, serveSlices } from '../slices.ts';
+import { settleWork } from '../stopping.ts';
 import { LEASE_RENEW_MS, renewLease } from './lease.ts';
-import type { Membership, Tenure } from './membership.ts';
+import type { Tenure } from './membership.ts';
 import type { Position } from './positions.ts';
-import { drain } from './slices.ts';
+import { sliceSource } from './slice-source.ts';
 
 /** The log is looked at this often even when nothing seems to have changed. */
 const LOOK_MS = 1000;
+const LEASE = 'lease';
 
-async function renewOnce(tenure: Tenure): Promise<void> {
-  const { core, subscription, member } = tenure;
+async function renewOnce({ core, subscription, member, serving, fail }: Tenure): Promise<void> {
   const claim = { group: subscription.group, member, nowMs: core.context.now() };
   try {
     await core.database.write((statements) => renewLease(statements, claim));
+    serving.problems.set(LEASE, null);
   } catch (error) {
     const { code, retry, message } = toFleetGcError(error);
-    if (code === 'GROUP_LOST' || !retry) tenure.fail(error);
-    else tenure.report(message);
+    if (code === 'GROUP_LOST' || !retry) fail(error);
+    else serving.problems.set(LEASE, message);
   }
 }
 
 async function keepLease(tenure: Tenure): Promise<void> {
-  while (!tenure.over.aborted) {
-    await pause(LEASE_RENEW_MS, tenure.over);
-    if (!tenure.over.aborted) await renewOnce(tenure);
+  const { over } = tenure.serving;
+  while (!over.aborted) {
+    await pause(LEASE_RENEW_MS, over);
+    if (!over.aborted) await renewOnce(tenure);
   }
 }
 
-type Drains = Set<Promise<void>>;
+/** The partitions that are being served right now. */
+type Running = Map<Position, Promise<void>>;
 
-function startDrain(tenure: Tenure, position: Position, drains: Drains): void {
-  position.draining = true;
-  const running = drain(tenure, position).finally(() => {
-    position.draining = false;
-    drains.delete(running);
-  });
-  drains.add(running);
+function startServing(tenure: Tenure, position: Position, source: SliceSource, running: Running): void {
+  const work = serveSlices(source, tenure.serving)
+    .catch(tenure.fail)
+    .finally(() => running.delete(position));
+  running.set(position, work);
 }
 
-async function startDrains(tenure: Tenure, drains: Drains): Promise<void> {
+async function serveGrown(tenure: Tenure, sources: ReadonlyMap<Position, SliceSource>, running: Running) {
   const ends = await tenure.core.ends.current();
-  for (const position of tenure.positions) {
+  for (const [position, source] of sources) {
     position.end = ends.get(position.id) ?? position.end;
-    if (!position.draining && position.next < position.end) startDrain(tenure, position, drains);
-  }
-}
-
-async function serve(tenure: Tenure, drains: Drains): Promise<void> {
-  const { ending } = tenure;
-  while (!ending.aborted) {
-    const seen = tenure.core.changes.version();
-    await startDrains(tenure, drains).catch(tenure.fail);
-    await tenure.core.changes.after(seen, ending, LOOK_MS);
+    if (!running.has(position) && position.next < position.end) {
+      startServing(tenure, position, source, running);
+    }
   }
 }
 
 /**
- * Serves the group until it is lost or the subscription stops. Then the slices in hand are waited for: without bound
- * when the member goes on (a partition is never handed out twice at a time), for the grace of a stop otherwise.
- * Rejects with what ended the tenure.
+ * Serves the group until `ending` aborts. Then the slices in hand are waited for: without bound when the member goes on
+ * (a partition is never handed out twice at a time), for the grace of a stop otherwise.
  */
-export async function serveGroup(membership: Membership, positions: readonly Position[]): Promise<void> {
-  const over = new AbortController();
-  let failure: FleetGcError | null = null;
-  const fail = (error: unknown): void => {
-    failure ??= toFleetGcError(error);
-    over.abort();
-  };
-  const ending = AbortSignal.any([over.signal, membership.stopping]);
-  const tenure: Tenure = { ...membership, positions, over: over.signal, ending, fail };
-  const drains: Drains = new Set();
+export async function serveGroup(tenure: Tenure, stopping: AbortSignal, abort: () => void): Promise<void> {
+  const { core, positions, serving } = tenure;
+  const sources = new Map(positions.map((position) => [position, sliceSource(tenure, position)]));
+  const running: Running = new Map();
   const renewing = keepLease(tenure);
-
-  await serve(tenure, drains);
-  await waitUnless(Promise.all(drains), membership.stopping);
-  await waitAtMost(Promise.all(drains), over.signal.aborted ? STOP_ABORTED_MS : STOP_GRACE_MS);
-  over.abort();
-  await waitAtMost(Promise.all([renewing, ...drains]), STOP_ABORTED_MS);
-  if (failure !== null) throw failure;
+  while (!serving.ending.aborted) {
+    const seen = core.changes.version();
+    await serveGrown(tenure, sources, running).catch(tenure.fail);
+    await core.changes.after(seen, serving.ending, LOOK_MS);
+  }
+  await settleWork(() => [...running.values()], { stopping, abort });
+  await renewing;
 }

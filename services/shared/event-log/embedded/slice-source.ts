@@ -1,0 +1,39 @@
+import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
+import type { LogRecord } from '../port.ts';
+import type { SliceSource } from '../slices.ts';
+import { requireLease } from './lease.ts';
+import type { Tenure } from './membership.ts';
+import { type Position, positionName } from './positions.ts';
+
+/** Offsets that retention or compaction took away are passed over. */
+async function peek({ core, subscription }: Tenure, position: Position): Promise<readonly LogRecord[]> {
+  if (position.next >= position.end) return [];
+  const records = await core.database.read((statements) =>
+    statements.page({
+      ...position,
+      from: position.next,
+      before: position.end,
+      maxRecords: sliceRecords(subscription),
+      maxBytes: MAX_SLICE_BYTES,
+    }),
+  );
+  if (records.length === 0) position.next = position.end;
+  return records;
+}
+
+async function commit(tenure: Tenure, position: Position, records: readonly LogRecord[]): Promise<void> {
+  const { group } = tenure.subscription;
+  const next = Number(records.at(-1)?.offset ?? position.next - 1) + 1;
+  await tenure.core.database.write((statements) => {
+    requireLease(statements, { group, member: tenure.member });
+    statements.commit(group, position.id, next);
+  });
+  position.next = next;
+}
+
+/** A partition of the file, as slices. */
+export const sliceSource = (tenure: Tenure, position: Position): SliceSource => ({
+  name: positionName(position),
+  peek: () => peek(tenure, position),
+  done: (records) => commit(tenure, position, records),
+});

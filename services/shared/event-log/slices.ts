@@ -1,0 +1,76 @@
+import { toFleetGcError } from '../errors.ts';
+import { backOffMs, pause } from './back-off.ts';
+import type { EventLogContext } from './context.ts';
+import type { LogRecord, SliceHandler } from './port.ts';
+import type { Problems } from './problems.ts';
+
+const BACK_OFF = { firstMs: 100, mostMs: 30_000 };
+
+/** One partition as a member serves it. */
+export interface SliceSource {
+  /** `topic/partition`. */
+  readonly name: string;
+  /** The next records, without taking them away; empty when there are none now. */
+  peek(): Promise<readonly LogRecord[]>;
+  /** The handler is done with these: they do not come again, and their offsets are committed. */
+  done(records: readonly LogRecord[]): Promise<void>;
+}
+
+/** How slices are served. */
+export interface Serving {
+  readonly handle: SliceHandler;
+  /** Aborts the handlers: the partition was lost, or a stop took too long. */
+  readonly over: AbortSignal;
+  /** Aborts with `over`, and before it when no further slice is to begin. */
+  readonly ending: AbortSignal;
+  readonly problems: Problems;
+  readonly context: EventLogContext;
+  /** Failures after which nothing more is tried; they end the loop. */
+  readonly isFinal: (error: unknown) => boolean;
+}
+
+/** `empty`: nothing is left. `over`: the handlers were aborted, and nothing is committed. */
+type Outcome = 'done' | 'empty' | 'over' | { readonly failed: unknown };
+
+async function serveSlice(source: SliceSource, { handle, over, isFinal }: Serving): Promise<Outcome> {
+  try {
+    const records = await source.peek();
+    if (records.length === 0) return 'empty';
+    await handle(records, over);
+    if (over.aborted) return 'over';
+    await source.done(records);
+    return 'done';
+  } catch (error) {
+    if (over.aborted) return 'over';
+    if (isFinal(error)) throw error;
+    return { failed: error };
+  }
+}
+
+/** Whatever a handler throws, a TypeError too, is a slice that comes again. */
+async function backOff(source: SliceSource, serving: Serving, error: unknown, failures: number) {
+  const { context, problems, ending } = serving;
+  const problem = `${source.name} stands still, try ${failures}: ${toFleetGcError(error).message}`;
+  context.logger.warn({ err: error, failures }, problem);
+  problems.set(source.name, problem);
+  await pause(backOffMs(BACK_OFF, failures - 1, context.random), ending);
+}
+
+/**
+ * Serves a partition until nothing is left. A slice that fails comes again after a back-off and holds up its own
+ * partition only. Rejects with a final failure.
+ */
+export async function serveSlices(source: SliceSource, serving: Serving): Promise<void> {
+  let failures = 0;
+  while (!serving.ending.aborted) {
+    const outcome = await serveSlice(source, serving);
+    if (outcome === 'empty' || outcome === 'over') return;
+    if (outcome === 'done') {
+      if (failures > 0) serving.problems.set(source.name, null);
+      failures = 0;
+      continue;
+    }
+    failures += 1;
+    await backOff(source, serving, outcome.failed, failures);
+  }
+}
