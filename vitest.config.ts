@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -18,7 +19,14 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: CONTAINER_TESTS, testTimeout: 15_000 },
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: CONTAINER_TESTS,
+          testTimeout: 15_000,
+          // Many of them wait rather than compute.
+          maxWorkers: Math.max(4, availableParallelism()),
+        },
       },
       {
         test: {
