@@ -37,13 +37,13 @@ export async function linkLog(
 export async function logBytes(directory: string): Promise<bigint> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   const sizes = await Promise.all(
-    entries.filter((entry) => entry.isFile()).map((entry) => sizeOf(join(entry.parentPath, entry.name))),
+    entries.filter((entry) => entry.isFile()).map((entry) => logFileSize(join(entry.parentPath, entry.name))),
   );
   return BigInt(sizes.reduce((total, size) => total + size, 0));
 }
 
-/** Files go while we look: executors remove logs. */
-const sizeOf = (path: string): Promise<number> =>
+/** Zero for a file that is not there: executors remove logs while we look. */
+export const logFileSize = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
     () => 0,

@@ -31,77 +31,96 @@ export interface PodStore {
   container(id: string): SimulatedContainer;
 }
 
-/** `changed` hears of every change of a container. */
-export function createPodStore(
-  parts: RuntimeParts,
-  changed: (containerId: string, kind: ContainerEventKind) => void,
-): PodStore {
-  const sandboxes = new Map<string, SimulatedSandbox>();
-  const containers = new Map<string, SimulatedContainer>();
-  const newId = idsFor(parts.name);
-  const container = (id: string) => known(containers, 'container', id);
-  const sandbox = (id: string) => known(sandboxes, 'sandbox', id);
-  const containersOf = (sandboxId: string) =>
-    [...containers.values()].filter((c) => c.sandboxId === sandboxId);
+/** What the functions below work on. */
+interface Held {
+  readonly parts: RuntimeParts;
+  readonly sandboxes: Map<string, SimulatedSandbox>;
+  readonly containers: Map<string, SimulatedContainer>;
+  readonly newId: (kind: string) => string;
+  readonly changed: (containerId: string, kind: ContainerEventKind) => void;
+}
 
-  const stopContainer = (id: string) => {
-    const one = container(id);
-    if (one.state !== 'running') return;
-    one.state = 'exited';
-    one.finishedAtNs = nowNs(parts);
-    changed(id, 'stopped');
-  };
-  const removeContainer = (id: string) => {
-    if (!containers.has(id)) return;
-    refuseRemoval(parts.faults, id);
-    stopContainer(id);
-    containers.delete(id);
-    parts.disk.release(id);
-    changed(id, 'deleted');
-  };
-  const stopSandbox = (id: string) => {
-    for (const one of containersOf(id)) stopContainer(one.id);
-    const one = sandboxes.get(id);
-    if (one) one.state = 'notReady';
+/** `changed` hears of every change of a container. */
+export function createPodStore(parts: RuntimeParts, changed: Held['changed']): PodStore {
+  const held: Held = {
+    parts,
+    changed,
+    sandboxes: new Map(),
+    containers: new Map(),
+    newId: idsFor(parts.name),
   };
   return {
-    sandboxes,
-    containers,
-    container,
-    sandbox,
-    stopContainer,
-    removeContainer,
-    stopSandbox,
-    runSandbox: (request) => {
-      const id = newId('sandbox');
-      const rest = { image: parts.sandboxImage, state: 'ready', createdAtNs: nowNs(parts) } as const;
-      sandboxes.set(id, { ...request, ...rest, id });
-      return id;
-    },
-    removeSandbox: (id) => {
-      refuseRemoval(parts.faults, id);
-      stopSandbox(id);
-      for (const one of containersOf(id)) removeContainer(one.id);
-      sandboxes.delete(id);
-    },
-    createContainer: (request, image) => {
-      const id = newId('container');
-      containers.set(
-        id,
-        newContainer(parts, sandbox(request.sandboxId), { ...request, id, imageId: image.id }),
-      );
-      parts.disk.store(id, WRITABLE_LAYER_BYTES);
-      changed(id, 'created');
-      return id;
-    },
-    startContainer: async (id) => {
-      const one = container(id);
-      if (one.logFile !== '') await writeLog(one.logFile, FIRST_LOG_BYTES);
-      one.state = 'running';
-      one.startedAtNs = nowNs(parts);
-      changed(id, 'started');
-    },
+    sandboxes: held.sandboxes,
+    containers: held.containers,
+    sandbox: (id) => known(held.sandboxes, 'sandbox', id),
+    container: (id) => known(held.containers, 'container', id),
+    runSandbox: (request) => runSandbox(held, request),
+    stopSandbox: (id) => stopSandbox(held, id),
+    removeSandbox: (id) => removeSandbox(held, id),
+    createContainer: (request, image) => createContainer(held, request, image),
+    startContainer: (id) => startContainer(held, id),
+    stopContainer: (id) => stopContainer(held, id),
+    removeContainer: (id) => removeContainer(held, id),
   };
+}
+
+function runSandbox({ parts, sandboxes, newId }: Held, request: SandboxRequest): string {
+  const id = newId('sandbox');
+  const rest = { image: parts.sandboxImage, state: 'ready', createdAtNs: nowNs(parts) } as const;
+  sandboxes.set(id, { ...request, ...rest, id });
+  return id;
+}
+
+function stopSandbox(held: Held, id: string): void {
+  for (const container of containersOf(held, id)) stopContainer(held, container.id);
+  const sandbox = held.sandboxes.get(id);
+  if (sandbox) sandbox.state = 'notReady';
+}
+
+function removeSandbox(held: Held, id: string): void {
+  refuseRemoval(held.parts.faults, id);
+  stopSandbox(held, id);
+  for (const container of containersOf(held, id)) removeContainer(held, container.id);
+  held.sandboxes.delete(id);
+}
+
+const containersOf = ({ containers }: Held, sandboxId: string): SimulatedContainer[] =>
+  [...containers.values()].filter((container) => container.sandboxId === sandboxId);
+
+function createContainer(held: Held, request: ContainerRequest, image: SimulatedImage): string {
+  const { parts, containers, newId, changed } = held;
+  const sandbox = known(held.sandboxes, 'sandbox', request.sandboxId);
+  const id = newId('container');
+  containers.set(id, newContainer(parts, sandbox, { ...request, id, imageId: image.id }));
+  parts.disk.store(id, WRITABLE_LAYER_BYTES);
+  changed(id, 'created');
+  return id;
+}
+
+async function startContainer({ parts, containers, changed }: Held, id: string): Promise<void> {
+  const container = known(containers, 'container', id);
+  if (container.logFile !== '') await writeLog(container.logFile, FIRST_LOG_BYTES);
+  container.state = 'running';
+  container.startedAtNs = nowNs(parts);
+  changed(id, 'started');
+}
+
+function stopContainer({ parts, containers, changed }: Held, id: string): void {
+  const container = known(containers, 'container', id);
+  if (container.state !== 'running') return;
+  container.state = 'exited';
+  container.finishedAtNs = nowNs(parts);
+  changed(id, 'stopped');
+}
+
+function removeContainer(held: Held, id: string): void {
+  const { parts, containers, changed } = held;
+  if (!containers.has(id)) return;
+  refuseRemoval(parts.faults, id);
+  stopContainer(held, id);
+  containers.delete(id);
+  parts.disk.release(id);
+  changed(id, 'deleted');
 }
 
 const newContainer = (
