@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { keepMatcher, type KeepRules, type NamedImage } from '../../schemas/image-pattern.ts';
+import { type KeepRules, keepMatcher, type NamedImage } from '../../schemas/image-pattern.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
-const rules = (overrides: Partial<KeepRules>): KeepRules => ({ patterns: [], digests: [], labels: {}, ...overrides });
+const rules = (overrides: Partial<KeepRules>): KeepRules => ({
+  patterns: [],
+  digests: [],
+  labels: {},
+  ...overrides,
+});
 const image = (overrides: Partial<NamedImage>): NamedImage => ({
   id: `sha256:${'1'.repeat(64)}`,
   repoTags: [],
@@ -14,13 +19,41 @@ const image = (overrides: Partial<NamedImage>): NamedImage => ({
 
 describe('[M11] an image is kept', () => {
   test.each<{ name: string; rules: Partial<KeepRules>; image: Partial<NamedImage> }>([
-    { name: 'by its tag', rules: { patterns: ['registry.example/app:1'] }, image: { repoTags: ['registry.example/app:1'] } },
-    { name: 'by its repository', rules: { patterns: ['registry.example/app'] }, image: { repoTags: ['registry.example/app:1'] } },
-    { name: 'by its repository behind a port', rules: { patterns: ['registry:5000/app'] }, image: { repoTags: ['registry:5000/app:1'] } },
-    { name: 'by a glob over one level', rules: { patterns: ['registry.example/*'] }, image: { repoTags: ['registry.example/app:1'] } },
-    { name: 'by a glob over all levels', rules: { patterns: ['registry.example/**'] }, image: { repoTags: ['registry.example/a/b:1'] } },
-    { name: 'when any one of its names matches', rules: { patterns: ['*/keep:*'] }, image: { repoTags: ['x/drop:1', 'x/keep:1'] } },
-    { name: 'by the repository of a digest name', rules: { patterns: ['x/app'] }, image: { repoDigests: [`x/app@${DIGEST}`] } },
+    {
+      name: 'by its tag',
+      rules: { patterns: ['registry.example/app:1'] },
+      image: { repoTags: ['registry.example/app:1'] },
+    },
+    {
+      name: 'by its repository',
+      rules: { patterns: ['registry.example/app'] },
+      image: { repoTags: ['registry.example/app:1'] },
+    },
+    {
+      name: 'by its repository behind a port',
+      rules: { patterns: ['registry:5000/app'] },
+      image: { repoTags: ['registry:5000/app:1'] },
+    },
+    {
+      name: 'by a glob over one level',
+      rules: { patterns: ['registry.example/*'] },
+      image: { repoTags: ['registry.example/app:1'] },
+    },
+    {
+      name: 'by a glob over all levels',
+      rules: { patterns: ['registry.example/**'] },
+      image: { repoTags: ['registry.example/a/b:1'] },
+    },
+    {
+      name: 'when any one of its names matches',
+      rules: { patterns: ['*/keep:*'] },
+      image: { repoTags: ['x/drop:1', 'x/keep:1'] },
+    },
+    {
+      name: 'by the repository of a digest name',
+      rules: { patterns: ['x/app'] },
+      image: { repoDigests: [`x/app@${DIGEST}`] },
+    },
     { name: 'by its repo digest', rules: { digests: [DIGEST] }, image: { repoDigests: [`x/app@${DIGEST}`] } },
     { name: 'by its id', rules: { digests: [DIGEST] }, image: { id: DIGEST } },
     { name: 'by a label', rules: { labels: { keep: 'yes' } }, image: { labels: { keep: 'yes' } } },
@@ -30,9 +63,17 @@ describe('[M11] an image is kept', () => {
 
   test.each<{ name: string; rules: Partial<KeepRules>; image: Partial<NamedImage> }>([
     { name: 'without rules', rules: {}, image: { repoTags: ['x/app:1'] } },
-    { name: 'by a glob that would have to cross a slash', rules: { patterns: ['registry.example/*'] }, image: { repoTags: ['registry.example/a/b:1'] } },
+    {
+      name: 'by a glob that would have to cross a slash',
+      rules: { patterns: ['registry.example/*'] },
+      image: { repoTags: ['registry.example/a/b:1'] },
+    },
     { name: 'by a part of a name', rules: { patterns: ['app'] }, image: { repoTags: ['x/app:1'] } },
-    { name: 'by a label of another value', rules: { labels: { keep: 'yes' } }, image: { labels: { keep: 'no' } } },
+    {
+      name: 'by a label of another value',
+      rules: { labels: { keep: 'yes' } },
+      image: { labels: { keep: 'no' } },
+    },
   ])('but not $name', ({ rules: given, image: subject }) => {
     expect(keepMatcher(rules(given))(image(subject))).toBeUndefined();
   });
