@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './command.ts';
+import { run, succeeds } from './command.ts';
 import { step } from './progress.ts';
 
 const INSPECT_MS = 15_000;
 const BUILD_MS = 900_000;
+const REMOVE_MS = 60_000;
+/** Marks the images that are built here. */
 const RECIPE_LABEL = 'fleetgc.recipe';
 const RECIPES = join(import.meta.dirname, 'images');
 
@@ -65,11 +67,22 @@ async function build(recipe: Recipe, hash: string): Promise<void> {
       cpSync(from, join(context, name), { recursive: true, dereference: true });
     }
     const args = Object.entries(recipe.buildArguments).flatMap(([k, v]) => ['--build-arg', `${k}=${v}`]);
-    const labels = ['--label', `${RECIPE_LABEL}=${hash}`];
-    await run('docker', ['build', '-t', recipe.tag, ...labels, ...args, context], { timeoutMs: BUILD_MS });
+    await dockerBuild(recipe.tag, hash, [...args, context]);
   } finally {
     rmSync(context, { recursive: true, force: true });
   }
+}
+
+/** `docker build`, after which the image that had the tag before is gone unless a container still uses it. */
+export async function dockerBuild(tag: string, hash: string, args: readonly string[]): Promise<void> {
+  const before = await imageId(tag).catch(() => null);
+  await run('docker', ['build', '-t', tag, '--label', `${RECIPE_LABEL}=${hash}`, ...args], {
+    timeoutMs: BUILD_MS,
+  });
+  const unchanged = before === (await imageId(tag));
+  // Its parents stay: they are the cache of the next build.
+  if (before !== null && !unchanged)
+    await succeeds('docker', ['image', 'rm', '--no-prune', before], REMOVE_MS);
 }
 
 /** A name for the recipe's content: other files, arguments or dependencies make another. */

@@ -4,7 +4,7 @@ import { ALL_NEEDS, ensureToolchain, isNeed } from './toolchain.ts';
 const asked = process.argv.slice(2);
 const unknown = asked.filter((part) => !isNeed(part));
 if (unknown.length > 0) {
-  process.stderr.write(`unknown part: ${unknown.join(', ')}; known: ${ALL_NEEDS.join(', ')}, service\n`);
+  process.stderr.write(`unknown part: ${unknown.join(', ')}; known: ${ALL_NEEDS.join(', ')}\n`);
   process.exitCode = 2;
 } else {
   const needs = asked.filter(isNeed);

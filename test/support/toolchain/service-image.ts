@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureDebianImage, ensureNodeImage } from './base-images.ts';
-import { run } from './command.ts';
+import { dockerBuild } from './image.ts';
 import { withLock } from './lock.ts';
 import { step } from './progress.ts';
 import { SERVICE_IMAGE } from './versions.ts';
 
-const BUILD_MS = 600_000;
+const LOCK_MS = 1_800_000;
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
 /** Builds our own image from the repository's Dockerfile; Docker's layer cache makes an unchanged one cheap. */
@@ -15,9 +15,9 @@ export async function buildServiceImage(): Promise<string> {
     throw new Error('there is no Dockerfile to build our image from');
   await ensureDebianImage();
   await ensureNodeImage();
-  await withLock('image-service', BUILD_MS * 2, () =>
+  await withLock('image-service', LOCK_MS, () =>
     step(`building our own image ${SERVICE_IMAGE}`, () =>
-      run('docker', ['build', '-t', SERVICE_IMAGE, REPOSITORY], { timeoutMs: BUILD_MS }),
+      dockerBuild(SERVICE_IMAGE, 'checkout', [REPOSITORY]),
     ),
   );
   return SERVICE_IMAGE;

@@ -1,5 +1,6 @@
 import { ensureKafkaImage } from './base-images.ts';
 import { busyboxFile } from './busybox.ts';
+import { ensureCompose } from './compose.ts';
 import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureRegistryImage } from './registry-image.ts';
@@ -11,12 +12,20 @@ const PREPARE = {
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
   registry: ensureRegistryImage,
   service: buildServiceImage,
+  compose: ensureCompose,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, a registry to pull from, our own image. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, a registry to pull from, our own image, Compose. */
 export type Need = keyof typeof PREPARE;
 
-export const ALL_NEEDS: readonly Need[] = ['kafka', 'containerd', 'containerd-1.6', 'registry'];
+export const ALL_NEEDS: readonly Need[] = [
+  'kafka',
+  'containerd',
+  'containerd-1.6',
+  'registry',
+  'service',
+  'compose',
+];
 
 export function isNeed(text: string): text is Need {
   return Object.hasOwn(PREPARE, text);
