@@ -40,7 +40,7 @@ async function nodeRecipe(): Promise<Recipe> {
     tag: NODE_IMAGE,
     folder: 'node',
     buildArguments: {},
-    extraFiles: { node: process.execPath, npm: npmFolder() },
+    extraFiles: async () => ({ node: process.execPath, npm: npmFolder() }),
     dependsOn: [await imageId(DEBIAN_IMAGE), process.version],
   };
 }
@@ -61,7 +61,6 @@ async function kafkaRecipe(): Promise<Recipe> {
     tag: KAFKA_IMAGE,
     folder: 'kafka',
     buildArguments: { KAFKA_VERSION },
-    extraFiles: {},
     dependsOn: [await imageId(DEBIAN_IMAGE)],
   };
 }

@@ -24,7 +24,7 @@ export async function ensureContainerdImage(runtime: NodeRuntime): Promise<void>
       buildArguments: own
         ? { PACKAGES: '', CONFIG: 'containerd-2.toml' }
         : { PACKAGES: 'containerd', CONFIG: 'containerd-1.toml' },
-      extraFiles: { bin: own ? await builtPrograms() : cacheDirectory('empty') },
+      extraFiles: async () => ({ bin: own ? await builtPrograms() : cacheDirectory('empty') }),
       dependsOn: [await imageId(DEBIAN_IMAGE), own ? CONTAINERD_VERSION : 'package'],
     });
   });

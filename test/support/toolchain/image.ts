@@ -17,8 +17,8 @@ export interface Recipe {
   readonly tag: string;
   readonly folder: string;
   readonly buildArguments: Readonly<Record<string, string>>;
-  /** Files and folders copied into the build context: name there -> path here. */
-  readonly extraFiles: Readonly<Record<string, string>>;
+  /** Files and folders copied into the build context: name there -> path here. Asked only when it is built. */
+  readonly extraFiles?: () => Promise<Readonly<Record<string, string>>>;
   /** What else decides the content, such as a version or the id of the base image. */
   readonly dependsOn: readonly string[];
 }
@@ -63,7 +63,7 @@ async function build(recipe: Recipe, hash: string): Promise<void> {
   const context = mkdtempSync(join(tmpdir(), 'fleetgc-build-'));
   try {
     cpSync(join(RECIPES, recipe.folder), context, { recursive: true });
-    for (const [name, from] of Object.entries(recipe.extraFiles)) {
+    for (const [name, from] of Object.entries((await recipe.extraFiles?.()) ?? {})) {
       cpSync(from, join(context, name), { recursive: true, dereference: true });
     }
     const args = Object.entries(recipe.buildArguments).flatMap(([k, v]) => ['--build-arg', `${k}=${v}`]);

@@ -11,7 +11,6 @@ export async function ensureRegistryImage(): Promise<void> {
       tag: REGISTRY_IMAGE,
       folder: 'registry',
       buildArguments: {},
-      extraFiles: {},
       dependsOn: [await imageId(DEBIAN_IMAGE)],
     }),
   );
