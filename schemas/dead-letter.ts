@@ -30,6 +30,8 @@ export const DeadLetter = z.object({
   key: z.string().nullable(),
   value: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
+  /** Size of a value that was too large to be repeated here; it lies at the position only. Else 0. */
+  omittedBytes: z.int().nonnegative(),
   /** Further messages of the same key that were only counted since the last dead letter (10 a minute are kept). */
   suppressedBefore: z.int().nonnegative(),
 });

@@ -17,6 +17,7 @@ const CODES = {
   TOPICS_MISSING: { retry: true, exitCode: 1 },
   TOPICS_DIFFER: { retry: false, exitCode: 1 },
   GROUP_LOST: { retry: true, exitCode: 1 },
+  FLOODED: { retry: true, exitCode: 1 },
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
   RUNTIME_MISSING: { retry: true, exitCode: 1 },
   RUNTIME_REFUSED: { retry: true, exitCode: 1 },

@@ -1,5 +1,6 @@
 import { nodeKey } from '../../schemas/identity.ts';
 import type { EventOf, TOPICS, TopicId } from '../../schemas/topics.ts';
+import type { TraceContext } from './trace.ts';
 
 /** Where a message lies on the log, and the hash of its bytes. */
 export interface InputPosition {
@@ -13,6 +14,10 @@ export interface InputPosition {
 export interface Input<Event> {
   readonly event: Event;
   readonly position: InputPosition;
+  /** For what a handler publishes later by itself: the W3C trace context that follows from the message. */
+  readonly trace?: TraceContext;
+  /** The message as it lies on the log, for whoever keeps it. */
+  readonly bytes?: Buffer;
 }
 
 /** An event to publish. */

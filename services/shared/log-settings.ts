@@ -1,6 +1,7 @@
 import { configError } from './config.ts';
 import type { LogOptions } from './option-groups.ts';
 import { flagOf } from './options.ts';
+import type { TextFile } from './text-file.ts';
 
 export interface TlsSettings {
   /** PEM; absent means the public certificate authorities. */
@@ -25,8 +26,7 @@ export type LogSettings =
       readonly sasl: SaslSettings | null;
     };
 
-/** Reads a text file whole; throws as `node:fs` does. */
-export type ReadTextFile = (path: string) => string;
+export type ReadTextFile = (path: string) => TextFile;
 
 type FileOption = 'kafkaCaFile' | 'kafkaCertificateFile' | 'kafkaKeyFile' | 'kafkaPasswordFile';
 
@@ -83,19 +83,12 @@ function fileReader(options: LogOptions, readTextFile: ReadTextFile, problems: s
   return (key) => {
     const path = options[key];
     if (path === undefined) return undefined;
-    try {
-      const text = readTextFile(path);
-      if (text.trim() === '') problems.push(`${flagOf(key)}: ${path} is empty`);
-      return text;
-    } catch (error) {
-      problems.push(`${flagOf(key)}: cannot read ${path} (${reasonOf(error)})`);
-      return undefined;
-    }
+    const file = readTextFile(path);
+    if (!file.ok) problems.push(`${flagOf(key)}: cannot read ${path} (${file.reason})`);
+    else if (file.text.trim() === '') problems.push(`${flagOf(key)}: ${path} is empty`);
+    return file.ok ? file.text : undefined;
   };
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 function readTls(options: LogOptions, read: ReadOption): TlsSettings | null {
   if (!options.kafkaTls) return null;

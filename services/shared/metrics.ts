@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client';
 
 /** Every label with all values it can have: nothing that a message carries can make a new time series. */
 export type LabelValues = Readonly<Record<string, readonly string[]>>;
@@ -15,7 +15,10 @@ export interface Distribution<L extends LabelValues> {
 /** A value per set of labels, read when somebody asks. */
 export type Reading = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** Names are given without the prefix, in base units, and counts with `_total`. */
+/**
+ * Names are given without the prefix, in base units, and counts with `_total`. Asking for the same name again gives the
+ * same metric, so that several consumers of a process share theirs.
+ */
 export interface Metrics {
   count<const L extends LabelValues>(name: string, help: string, labels: L): Count<L>;
   distribution<const L extends LabelValues>(name: string, help: string, labels: L): Distribution<L>;
@@ -32,43 +35,53 @@ const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
+  const base = (name: string, help: string, labelNames: readonly string[]) => ({
+    name: `${PREFIX}${name}`,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+  });
+  const counters = createdOnce<Counter>();
+  const histograms = createdOnce<Histogram>();
+  const gauges = createdOnce<(() => Iterable<Reading>)[]>();
   return {
     count: (name, help, labels) => {
-      const counter = new Counter({
-        name: `${PREFIX}${name}`,
-        help,
-        labelNames: Object.keys(labels),
-        registers,
-      });
+      const counter = counters(name, () => new Counter(base(name, help, Object.keys(labels))));
       for (const each of everyCombination(labels)) counter.inc(each, 0);
       return { add: (given, by = 1) => counter.inc({ ...given }, by) };
     },
     distribution: (name, help, labels) => {
-      const labelNames = Object.keys(labels);
-      const histogram = new Histogram({
-        name: `${PREFIX}${name}`,
-        help,
-        labelNames,
-        registers,
-        buckets: BUCKETS_SECONDS,
-      });
+      const settings = { ...base(name, help, Object.keys(labels)), buckets: BUCKETS_SECONDS };
+      const histogram = histograms(name, () => new Histogram(settings));
       return { observe: (given, value) => histogram.observe({ ...given }, value) };
     },
     gauge: (name, help, labelNames, read) => {
-      new Gauge({
-        name: `${PREFIX}${name}`,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          this.reset();
-          for (const [labels, value] of read()) this.set({ ...labels }, value);
-        },
-      });
+      gauges(name, () => createGauge(base(name, help, labelNames))).push(read);
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
+  };
+}
+
+/** A gauge that asks its readers; returns the list of them. */
+function createGauge(settings: GaugeConfiguration<string>): (() => Iterable<Reading>)[] {
+  const readers: (() => Iterable<Reading>)[] = [];
+  new Gauge({
+    ...settings,
+    collect() {
+      this.reset();
+      for (const [labels, value] of readers.flatMap((read) => [...read()])) this.set({ ...labels }, value);
+    },
+  });
+  return readers;
+}
+
+function createdOnce<T>(): (name: string, create: () => T) => T {
+  const created = new Map<string, T>();
+  return (name, create) => {
+    const metric = created.get(name) ?? create();
+    created.set(name, metric);
+    return metric;
   };
 }
 

@@ -4,6 +4,7 @@ import { loadOptions } from '../../services/shared/config.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { readLogSettings } from '../../services/shared/log-settings.ts';
 import { logOptions } from '../../services/shared/option-groups.ts';
+import type { TextFile } from '../../services/shared/text-file.ts';
 
 const FILES: Readonly<Record<string, string>> = {
   'ca.pem': 'CA',
@@ -14,10 +15,9 @@ const FILES: Readonly<Record<string, string>> = {
   empty: '\n',
 };
 
-function readTextFile(path: string): string {
+function readTextFile(path: string): TextFile {
   const text = FILES[path];
-  if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
-  return text;
+  return text === undefined ? { ok: false, reason: 'there is no such file' } : { ok: true, text };
 }
 
 const settingsOf = (flags: Record<string, string | boolean>) =>
@@ -103,7 +103,7 @@ test.each<{ name: string; flags: Record<string, string | boolean>; message: stri
     name: 'files that are missing or empty',
     flags: { ...broker, ...sasl, kafkaTls: true, kafkaCaFile: 'none', kafkaPasswordFile: 'empty' },
     message:
-      '2 problems:\n  --kafka-ca-file: cannot read none (ENOENT)\n  --kafka-password-file: empty is empty',
+      '2 problems:\n  --kafka-ca-file: cannot read none (there is no such file)\n  --kafka-password-file: empty is empty',
   },
 ])('refuses $name', ({ flags, message }) => {
   expect(() => settingsOf(flags)).toThrow(new FleetGcError('CONFIG_INVALID', message));

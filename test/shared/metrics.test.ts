@@ -53,3 +53,17 @@ test('every name has the prefix', async () => {
   metrics.count('x_total', 'X.', {});
   expect(await linesOf(metrics)).toEqual(['fleetgc_x_total 0']);
 });
+
+test('the same name is the same metric, whoever asks for it', async () => {
+  const metrics = createMetrics();
+  for (const consumer of ['a', 'b']) {
+    metrics.count('x_total', 'X.', { consumer: [consumer] }).add({ consumer });
+    metrics.distribution('x_seconds', 'X.', { consumer: [consumer] }).observe({ consumer }, 1);
+    metrics.gauge('y', 'Y.', ['consumer'], () => [[{ consumer }, 1]]);
+  }
+  const lines = await linesOf(metrics);
+  expect(lines).toContain('fleetgc_x_total{consumer="a"} 1');
+  expect(lines).toContain('fleetgc_x_total{consumer="b"} 1');
+  expect(lines).toContain('fleetgc_y{consumer="a"} 1');
+  expect(lines).toContain('fleetgc_y{consumer="b"} 1');
+});

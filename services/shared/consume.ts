@@ -1,0 +1,165 @@
+import type { Logger } from 'pino';
+import { TOPICS } from '../../schemas/topics.ts';
+import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
+import type { DeadLetters, FailedMessage } from './dead-letters.ts';
+import { FleetGcError } from './errors.ts';
+import type { ActiveSubscription, EventLog, LogRecord, Subscription } from './event-log/port.ts';
+import { topicIdOf } from './event-schemas.ts';
+import { createFloodGuard, type FloodGuard } from './flood-guard.ts';
+import { type Handled, type Handlers, handleRecord, type OnRejection } from './handle-record.ts';
+import type { Metrics } from './metrics.ts';
+import type { Publisher } from './publisher.ts';
+import { mergeStages } from './stage-merge.ts';
+
+export interface ConsumerSettings
+  extends Pick<Subscription, 'group' | 'start' | 'assignment' | 'maxSliceRecords'> {
+  /** Short name for logs and metrics, e.g. `image-gc`. */
+  readonly name: string;
+  readonly log: EventLog;
+  /** By topic; the consumer subscribes to these topics. */
+  readonly handlers: Handlers;
+  /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
+  readonly onRejection?: OnRejection;
+  readonly publisher: Publisher;
+  readonly deadLetters: DeadLetters;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** A running consumer. */
+export interface Consumer extends ActiveSubscription {
+  /** Why it does not process messages at the moment, in a sentence; `null` while it does. */
+  problem(): string | null;
+}
+
+interface Work extends ConsumerSettings {
+  readonly guard: FloodGuard;
+  readonly counts: ConsumerMetrics;
+}
+
+/**
+ * Subscribes the handlers. Each slice of records is parsed, handled, acted on and acknowledged, in this order: its
+ * offsets are committed only after everything that follows from it was acknowledged by the log.
+ */
+export async function startConsumer(settings: ConsumerSettings): Promise<Consumer> {
+  const { log, handlers, group, start, assignment, maxSliceRecords } = settings;
+  const topics = Object.values(TOPICS)
+    .map(({ name }) => name)
+    .filter((name) => handlers[topicIdOf(name)] !== undefined);
+  const guard = createFloodGuard();
+  const work: Work = { ...settings, guard, counts: consumerMetrics(settings.metrics, settings.name) };
+  const subscription = await log.subscribe(
+    { group, topics, start, assignment, ...(maxSliceRecords !== undefined && { maxSliceRecords }) },
+    (records, signal) => processSlice(work, ownRecords(work, records), signal),
+  );
+  work.counts.watch(subscription, guard);
+  return {
+    state: () => subscription.state(),
+    problem: () => problemOf(subscription, guard),
+    stop: () => subscription.stop(),
+    finished: subscription.finished,
+    [Symbol.asyncDispose]: () => subscription.stop(),
+  };
+}
+
+function problemOf(subscription: ActiveSubscription, guard: FloodGuard): string | null {
+  const { joined, problem } = subscription.state();
+  return guard.problem() ?? problem ?? (joined ? null : 'has not joined its group yet');
+}
+
+/** Parse and decide (handle), act, give up on what cannot be processed; to return is to acknowledge. */
+async function processSlice(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
+  const [first] = records;
+  if (first === undefined) return;
+  const report = work.guard.admit(`${first.topic}/${first.partition}`, work.now());
+  const handled = await handleAll(work, records, signal);
+  if (handled === null) return;
+  const unsent = await act(handled, work.publisher);
+  const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
+  await work.deadLetters.write(failed);
+  account(work, handled, failed);
+  tellOfFlood(work, report(outcomesOf(handled, failed), work.now()));
+}
+
+/** Nodes share partitions: who reads for one key leaves the others' records alone, bad ones included. */
+function ownRecords({ assignment, counts }: Work, records: readonly LogRecord[]): readonly LogRecord[] {
+  if (assignment.kind === 'shared') return records;
+  const own = records.filter(({ key }) => key === assignment.key);
+  counts.passedOver(records.length - own.length);
+  return own;
+}
+
+/** `null` when the partition was lost or the process stops meanwhile: then nothing is to follow. */
+async function handleAll(
+  work: Work,
+  records: readonly LogRecord[],
+  signal: AbortSignal,
+): Promise<readonly Handled[] | null> {
+  const handled: Handled[] = [];
+  for (const record of records) {
+    if (signal.aborted) return null;
+    handled.push(await handleInTime(work, record));
+  }
+  return signal.aborted ? null : handled;
+}
+
+async function handleInTime(work: Work, record: LogRecord): Promise<Handled> {
+  const topic = topicIdOf(record.topic);
+  const beginMs = work.now();
+  const handled = await handleRecord(topic, record, work);
+  work.counts.handled(topic, work.now() - beginMs);
+  return handled;
+}
+
+/** Publishes what was handled, stage by stage. Returns the messages whose outputs the log can never take. */
+async function act(handled: readonly Handled[], publisher: Publisher): Promise<readonly FailedMessage[]> {
+  try {
+    for (const stage of mergeStages(handled.map(({ stages }) => stages))) await publisher.send(stage);
+    return [];
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    return await actOneByOne(handled, publisher);
+  }
+}
+
+/** One output is too large: finds whose it is, so that the others of the slice go out. */
+async function actOneByOne(
+  handled: readonly Handled[],
+  publisher: Publisher,
+): Promise<readonly FailedMessage[]> {
+  const failed: FailedMessage[] = [];
+  for (const { record, stages } of handled) {
+    try {
+      for (const stage of stages) await publisher.send(stage);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      failed.push({ record, cause: 'handler-failed', message: error.message });
+    }
+  }
+  return failed;
+}
+
+const isTooLarge = (error: unknown): error is FleetGcError =>
+  error instanceof FleetGcError && error.code === 'LOG_RECORD_TOO_LARGE';
+
+function outcomesOf(handled: readonly Handled[], failed: readonly FailedMessage[]) {
+  const failures = new Set(failed.map(({ record }) => record));
+  return handled.map(({ record }) => ({ key: record.key, failed: failures.has(record) }));
+}
+
+function account(work: Work, handled: readonly Handled[], failed: readonly FailedMessage[]): void {
+  const causes = new Map(failed.map(({ record, cause }) => [record, cause]));
+  for (const { record, stages } of handled) {
+    const { topic, key, offset, timestampMs } = record;
+    work.counts.done(topicIdOf(topic), causes.get(record) ?? null, work.now() - timestampMs);
+    const published = stages.flat().map((output) => output.headers.ce_id);
+    work.logger.debug({ consumer: work.name, topic, key, offset: String(offset), published }, 'processed');
+  }
+}
+
+function tellOfFlood(work: Work, change: 'paused' | 'resumed' | null): void {
+  if (change === 'paused') work.logger.error({ consumer: work.name }, work.guard.problem() ?? change);
+  if (change === 'resumed') work.logger.info({ consumer: work.name }, 'messages can be processed again');
+}

@@ -1,0 +1,93 @@
+import type { EventOf, TopicId } from '../../schemas/topics.ts';
+import type { FailedMessage } from './dead-letters.ts';
+import { type FleetGcError, toFleetGcError } from './errors.ts';
+import type { LogRecord } from './event-log/port.ts';
+import type { Handler, Input, Outputs } from './handler.ts';
+import { sha256Hex } from './ids.ts';
+import { parseRecord, type Rejection } from './parse-record.ts';
+import type { Publisher } from './publisher.ts';
+import type { Stages } from './stage-merge.ts';
+import { nextHop, type TraceContext } from './trace.ts';
+
+/** A handler for each topic that is consumed. */
+export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
+
+/** Says what to publish about a message that is no event, such as the refusal of a malformed command. */
+export type OnRejection = (topic: TopicId, rejection: Rejection, record: LogRecord) => Outputs;
+
+/** What follows from one message: records to publish in stages, or why it cannot be processed, or both. */
+export interface Handled {
+  readonly record: LogRecord;
+  readonly stages: Stages;
+  readonly failure: FailedMessage | null;
+}
+
+export interface Handling {
+  readonly handlers: Handlers;
+  readonly onRejection?: OnRejection;
+  readonly publisher: Publisher;
+}
+
+/** How often a handler is tried with a message on which it fails for a reason that time does not mend. */
+export const MAX_TRIES = 3;
+
+/** Parses the record and hands it to its handler. Throws only what will pass: a `FleetGcError` with `retry`. */
+export async function handleRecord<Id extends TopicId>(
+  topic: Id,
+  record: LogRecord,
+  handling: Handling,
+): Promise<Handled> {
+  const trace = nextHop(record.headers, handling.publisher.ids);
+  const parsed = parseRecord(topic, record);
+  if (!parsed.ok) return await rejected(topic, parsed.rejection, { record, trace, handling });
+  const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
+  if (!handler) throw new TypeError(`no handler for ${topic}`);
+  const input = { event: parsed.event, ...inputOf(record), trace };
+  const tried = await tryAgain(async () => toStages(await handler(input), trace, handling));
+  if (tried.ok) return { record, stages: tried.stages, failure: null };
+  const { error } = tried;
+  return { record, stages: [], failure: { record, cause: 'handler-failed', message: error.message, error } };
+}
+
+interface Refused {
+  readonly record: LogRecord;
+  readonly trace: TraceContext;
+  readonly handling: Handling;
+}
+
+async function rejected(topic: TopicId, rejection: Rejection, refused: Refused): Promise<Handled> {
+  const { record, trace, handling } = refused;
+  const { cause, message } = rejection;
+  const tried = await tryAgain(async () =>
+    toStages(handling.onRejection?.(topic, rejection, record) ?? [], trace, handling),
+  );
+  const failure = { record, cause, message, ...(!tried.ok && { error: tried.error }) };
+  return { record, stages: tried.ok ? tried.stages : [], failure };
+}
+
+const toStages = (outputs: Outputs, trace: TraceContext, { publisher }: Handling): Stages =>
+  outputs.map((stage) => publisher.records(stage, trace));
+
+const inputOf = ({
+  topic,
+  partition,
+  offset,
+  value,
+}: LogRecord): Omit<Input<unknown>, 'event' | 'trace'> => ({
+  position: { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') },
+  ...(value !== null && { bytes: value }),
+});
+
+type Tried =
+  | { readonly ok: true; readonly stages: Stages }
+  | { readonly ok: false; readonly error: FleetGcError };
+
+async function tryAgain(handle: () => Promise<Stages>, tries = 1): Promise<Tried> {
+  try {
+    return { ok: true, stages: await handle() };
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    if (error.retry) throw error;
+    return tries < MAX_TRIES ? await tryAgain(handle, tries + 1) : { ok: false, error };
+  }
+}
