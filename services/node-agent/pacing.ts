@@ -3,7 +3,13 @@ import type { FilesystemReadings } from '../../schemas/filesystem.ts';
 import type { InventoryTrigger } from '../../schemas/inventory.ts';
 import type { Observe } from '../../schemas/observe.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { TraceContext } from '../shared/trace.ts';
 import { haveMoved } from './disk-stats.ts';
+
+/** An order to answer, with the trace it belongs to. */
+export type Order = Pick<Observe, 'id' | 'takenAt' | 'lifetimeMs' | 'reclaim'> & {
+  readonly trace?: TraceContext;
+};
 
 /** What the node last looked like. All times in this file are milliseconds since boot. */
 export interface Facts {
@@ -15,7 +21,7 @@ export interface Facts {
 /** One inventory to take and publish. */
 export interface Work {
   readonly trigger: z.infer<typeof InventoryTrigger>;
-  readonly order: Observe | null;
+  readonly order: Order | null;
   readonly diedContainerIds: readonly string[];
 }
 
@@ -32,7 +38,7 @@ export interface Pacing {
   readonly busy: boolean;
   readonly last: { readonly atMs: number; readonly fingerprint: string | null } | null;
   readonly died: { readonly sinceMs: number; readonly ids: ReadonlySet<string> } | null;
-  readonly pending: Observe | null;
+  readonly pending: Order | null;
   readonly lastAnswer: Answer | null;
   /** Ids of the orders answered last: the log may bring them again. */
   readonly answeredIds: readonly string[];
@@ -60,7 +66,7 @@ export type OrderOutcome = 'accepted' | 'repeated' | 'coalesced';
  * Only one order waits: the newest, since the older one expires first, unless the older one goes on with the reclaim
  * that was answered last. `coalesced` means that one of two was dropped.
  */
-export function onOrder(pacing: Pacing, order: Observe): readonly [Pacing, OrderOutcome] {
+export function onOrder(pacing: Pacing, order: Order): readonly [Pacing, OrderOutcome] {
   const { pending, lastAnswer } = pacing;
   if (pacing.answeredIds.includes(order.id) || pending?.id === order.id) return [pacing, 'repeated'];
   if (pending === null) return [{ ...pacing, pending: order }, 'accepted'];
@@ -76,7 +82,7 @@ export function onDeaths(pacing: Pacing, ids: readonly string[], nowMs: number):
 }
 
 /** Forgets an order that expired while it waited, and gives it back to be counted. */
-export function expire(pacing: Pacing, nowMs: number): readonly [Pacing, Observe | null] {
+export function expire(pacing: Pacing, nowMs: number): readonly [Pacing, Order | null] {
   const { pending } = pacing;
   if (pending === null || nowMs - pending.takenAt.sinceBootMs <= pending.lifetimeMs) return [pacing, null];
   return [{ ...pacing, pending: null }, pending];
@@ -120,12 +126,12 @@ function dueTimes({ last, died, pending, lastAnswer }: Pacing, facts: Facts, now
 }
 
 /** At once for the next step or round of the reclaim in hand; else after the gap, short if anything changed. */
-function answerableAtMs(order: Observe, lastAnswer: Answer | null, facts: Facts): number {
+function answerableAtMs(order: Order, lastAnswer: Answer | null, facts: Facts): number {
   if (lastAnswer === null || goesOn(order, lastAnswer)) return Number.NEGATIVE_INFINITY;
   return lastAnswer.atMs + (isSame(lastAnswer.facts, facts) ? lastAnswer.gapMs : MIN_ANSWER_GAP_MS);
 }
 
-function goesOn({ reclaim }: Observe, lastAnswer: Answer | null): boolean {
+function goesOn({ reclaim }: Order, lastAnswer: Answer | null): boolean {
   if (lastAnswer?.reclaim.id !== reclaim.id) return false;
   return position(reclaim) > position(lastAnswer.reclaim);
 }

@@ -1,0 +1,132 @@
+import type { Logger } from 'pino';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { Observe } from '../../schemas/observe.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import type { RuntimeReader } from '../shared/cri/port.ts';
+import type { FilesystemReader } from '../shared/filesystem.ts';
+import { type Handler, nodeOutput } from '../shared/handler.ts';
+import type { Metrics } from '../shared/metrics.ts';
+import type { PodSource } from '../shared/pod-source.ts';
+import type { Publisher } from '../shared/publisher.ts';
+import type { StateDirectory } from '../shared/state-directory.ts';
+import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
+import { backoffReader } from './backoff-file.ts';
+import type { Sleep } from './bell.ts';
+import { watchDeaths } from './death-watch.ts';
+import { watchDisks } from './disk-watch.ts';
+import { agentEvents } from './events.ts';
+import { observeHandler } from './handler.ts';
+import { openHistory } from './history.ts';
+import { createInventories } from './inventories.ts';
+import { inventoryPublishing } from './inventory-publishing.ts';
+import { createLook, type Look } from './look.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { KubeletSource } from './pod-states.ts';
+import { watchPods } from './pod-watch.ts';
+import { every, together } from './repeat.ts';
+
+/** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
+export interface NodeAgentDeps {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly runtime: RuntimeReader;
+  readonly filesystems: FilesystemReader;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */
+  readonly podSources: readonly KubeletSource[];
+  readonly state: Pick<StateDirectory, 'open' | 'openReadOnly'>;
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly clock: NodeClock;
+  readonly sleep: Sleep;
+  /** 0 <= number < 1, for jitter. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** An agent that is not running yet. */
+export interface NodeAgent {
+  /** For the topic `observe`. */
+  readonly observe: Handler<Observe>;
+  /** Reads the node and publishes facts until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  problem(): string | null;
+}
+
+const SAMPLE_EVERY_MS = 1_000;
+const DETECT_EVERY_MS = 10_000;
+const SAVE_EVERY_MS = 10_000;
+/** The newest inventory says it all; disk statistics of an hour are more than anybody asks for afterwards. */
+const OUTBOX_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
+
+export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
+  const { identity, nodeLabels, runtime, clock, sleep, logger } = deps;
+  const startedAt = clock.now();
+  const metrics = agentMetrics(deps.metrics);
+  const outboxFor = (fact: Fact): Outbox =>
+    createOutbox({
+      ...deps,
+      what: fact,
+      limit: OUTBOX_LIMITS[fact],
+      onDropped: () => metrics.dropped.add({ fact }),
+    });
+  const outboxes = { inventory: outboxFor('inventory'), diskStats: outboxFor('disk-stats') };
+  const events = agentEvents({ identity, nodeLabels, startedAt });
+  const history = openHistory(deps.state, startedAt, logger);
+  const disks = watchDisks(deps);
+  const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
+  const inventories = createInventories({
+    look: createLook({ ...deps, pods, history }),
+    readings: disks.readings,
+    publish: inventoryPublishing({
+      events,
+      runtime,
+      backoff: backoffReader(deps.state, logger),
+      historyUnreadable: history.unreadable,
+      outbox: outboxes.inventory,
+      metrics,
+      logger,
+    }),
+    onLook: ({ status }) => metrics.looks.add({ status }),
+    onExpired: () => metrics.orders.add({ outcome: 'expired' }),
+    clock,
+    sleep,
+  });
+  addFilesystemGauges(deps.metrics, disks.readings);
+
+  const sample = async (): Promise<void> => {
+    const facts = await disks.sample();
+    if (facts) outboxes.diskStats.put({ output: nodeOutput('diskStats', events.diskStats(facts)) });
+  };
+  const save = (when: 'due' | 'end'): void => {
+    history.save(when);
+    disks.save(when);
+  };
+
+  return {
+    observe: observeHandler({ self: identity, clock, accept: inventories.accept, metrics, logger }),
+    run: async (signal) => {
+      await together(
+        [
+          (stop) => every(SAMPLE_EVERY_MS, sample, { sleep, signal: stop }),
+          (stop) => every(DETECT_EVERY_MS, inventories.detect, { sleep, signal: stop }),
+          (stop) => every(SAVE_EVERY_MS, () => save('due'), { sleep, signal: stop }),
+          (stop) => watchDeaths({ runtime, onDeath: (id) => inventories.died([id]), sleep, logger }, stop),
+          inventories.run,
+          outboxes.inventory.run,
+          outboxes.diskStats.run,
+        ],
+        signal,
+      ).finally(() => save('end'));
+    },
+    problem: () =>
+      problemOf(inventories.lastLook()) ?? outboxes.inventory.problem() ?? outboxes.diskStats.problem(),
+  };
+}
+
+function problemOf(look: Look | null): string | null {
+  if (look === null) return 'has not looked at the container runtime yet';
+  return look.status === 'incomplete' ? (look.problems[0]?.message ?? null) : null;
+}

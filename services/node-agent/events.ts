@@ -1,0 +1,69 @@
+import { ACCEPTED_COMMAND_VERSIONS } from '../../schemas/command.ts';
+import type { DiskStats } from '../../schemas/disk-stats.ts';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { RuntimeVersion } from '../shared/cri/port.ts';
+import { deriveId } from '../shared/ids.ts';
+import type { DiskFacts } from './disk-watch.ts';
+import { type InventoryParts, inventoryOf } from './inventory.ts';
+import type { Look } from './look.ts';
+import type { Work } from './pacing.ts';
+
+/** What every event of one agent says of itself. */
+export interface AgentSelf {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly startedAt: Instant;
+}
+
+/** What was found, and why it was looked for. */
+export interface Found {
+  readonly look: Look;
+  readonly work: Work;
+  readonly runtime: Pick<RuntimeVersion, 'name' | 'version'>;
+}
+
+export type AgentEvents = ReturnType<typeof agentEvents>;
+
+/** Makes events of facts. Ids follow from the installation, the start of the agent and a count. */
+export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
+  let events = 0;
+  const nextId = (prefix: string): string =>
+    deriveId(
+      prefix,
+      identity.nodeInstance,
+      startedAt.bootId,
+      String(startedAt.sinceBootMs),
+      String(events++),
+    );
+  return {
+    diskStats: (facts: DiskFacts): DiskStats => ({
+      type: 'fleetgc.node.disk-stats',
+      version: 1,
+      id: nextId('disk-stats'),
+      ...identity,
+      nodeLabels: { ...nodeLabels },
+      ...facts,
+    }),
+    inventory: ({ look, work, runtime }: Found, parts: Omit<InventoryParts, 'diedContainerIds'>): Inventory =>
+      inventoryOf(
+        {
+          type: 'fleetgc.node.inventory',
+          version: 1,
+          id: nextId('inventory'),
+          ...identity,
+          takenAt: look.takenAt,
+          agentStartedAt: startedAt,
+          trigger: work.trigger,
+          reclaim: work.order?.reclaim ?? null,
+          nodeLabels: { ...nodeLabels },
+          commandVersions: [...ACCEPTED_COMMAND_VERSIONS],
+          runtime: { name: runtime.name, version: runtime.version },
+          filesystems: look.readings,
+        },
+        look,
+        { ...parts, diedContainerIds: work.diedContainerIds },
+      ),
+  };
+}

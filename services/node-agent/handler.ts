@@ -1,0 +1,36 @@
+import type { Logger } from 'pino';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { Observe } from '../../schemas/observe.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import type { Handler } from '../shared/handler.ts';
+import type { AgentMetrics } from './agent-metrics.ts';
+import { refusalOf } from './order-check.ts';
+import type { Order, OrderOutcome } from './pacing.ts';
+
+export interface ObserveParts {
+  readonly self: NodeIdentity;
+  readonly clock: NodeClock;
+  readonly accept: (order: Order) => OrderOutcome;
+  readonly metrics: Pick<AgentMetrics, 'orders'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Takes an order to observe and returns: the inventory that answers it is published when its time has come. An order
+ * that is not for us, or not any more, is counted; nothing but an inventory was ever going to follow from it.
+ */
+export const observeHandler =
+  ({ self, clock, accept, metrics, logger }: ObserveParts): Handler<Observe> =>
+  ({ event, trace }) => {
+    const refusal = refusalOf(event, self, clock.now());
+    const outcome = refusal ?? accept({ ...event, ...(trace && { trace }) });
+    metrics.orders.add({ outcome });
+    // Other nodes' orders lie on the same partition.
+    const level = outcome === 'other-node' ? 'debug' : 'info';
+    const { id, reclaim } = event;
+    logger[level](
+      { orderId: id, reclaimId: reclaim.id, step: reclaim.step, round: reclaim.round, outcome },
+      'order to observe',
+    );
+    return [];
+  };

@@ -1,0 +1,96 @@
+import type { z } from 'zod';
+import { type BackoffFile, MAX_BACKOFF_MS } from '../../schemas/backoff.ts';
+import type {
+  Backoff,
+  InventoryContainer,
+  InventoryImage,
+  InventorySandbox,
+  PodReference,
+} from '../../schemas/inventory.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
+import type { RuntimeImage } from '../shared/cri/port.ts';
+import { imageKey } from './detection.ts';
+import { wallTimeOf } from './image-history.ts';
+import type { CompleteLook } from './look.ts';
+
+export type BackoffEntries = BackoffFile['objects'];
+type Kind = BackoffEntries[number]['kind'];
+type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
+
+/** An image without a record counts as just detected (M1). */
+export function inventoryImage(
+  image: RuntimeImage,
+  look: CompleteLook,
+  backoffOf: BackoffOf,
+): InventoryImage {
+  const { takenAt, records, usage } = look;
+  const { firstDetectedMs, lastUsedMs } = records.get(imageKey(image)) ?? {
+    firstDetectedMs: takenAt.sinceBootMs,
+    lastUsedMs: null,
+  };
+  return {
+    id: image.id,
+    repoTags: [...image.repoTags],
+    repoDigests: [...image.repoDigests],
+    sizeBytes: Number(image.sizeBytes),
+    pinned: image.pinned,
+    runtimeHandler: image.runtimeHandler,
+    labels: {},
+    firstDetectedMs: wallTimeOf(firstDetectedMs, takenAt),
+    lastUsedMs: lastUsedMs === null ? null : wallTimeOf(lastUsedMs, takenAt),
+    usedBy: [...(usage.users.get(image.id) ?? [])],
+    backoff: backoffOf('image', image.id),
+  };
+}
+
+export function inventoryContainer(container: ListedContainer, backoffOf: BackoffOf): InventoryContainer {
+  const { id, name, attempt, sandboxId, state, createdAtNs, logPath, labels } = container;
+  return {
+    id,
+    name,
+    attempt,
+    pod: podOf(labels),
+    sandboxId,
+    state,
+    createdAtNs: String(createdAtNs),
+    imageId: imageNamedBy(container),
+    logPath,
+    backoff: backoffOf('container', id),
+  };
+}
+
+export function inventorySandbox(sandbox: ListedSandbox, backoffOf: BackoffOf): InventorySandbox {
+  const { id, attempt, podUid, state, createdAtNs, labels } = sandbox;
+  return {
+    id,
+    attempt,
+    podUid,
+    pod: podOf(labels),
+    state,
+    createdAtNs: String(createdAtNs),
+    backoff: backoffOf('sandbox', id),
+  };
+}
+
+/** Where one of the kubelet's labels is missing, the object is not the kubelet's (A12, M41). */
+function podOf(labels: Readonly<Record<string, string>>): z.infer<typeof PodReference> | null {
+  const uid = labels['io.kubernetes.pod.uid'];
+  const name = labels['io.kubernetes.pod.name'];
+  const namespace = labels['io.kubernetes.pod.namespace'];
+  return uid && name && namespace ? { uid, name, namespace } : null;
+}
+
+const imageNamedBy = ({ imageId, imageRef, image }: ListedContainer): string =>
+  [imageId, imageRef, image.image, image.userSpecifiedImage].find((name) => name !== '') ?? '';
+
+/** A time further away than any back-off lasts was written under another clock, and has no force. */
+export function backoffLookup(entries: BackoffEntries, { wallTimeMs }: Instant): BackoffOf {
+  const byObject = new Map(entries.map((entry) => [`${entry.kind}/${entry.id}`, entry]));
+  return (kind, id) => {
+    const entry = byObject.get(`${kind}/${id}`);
+    if (!entry) return null;
+    const { failures, untilMs } = entry;
+    return { failures, untilMs: untilMs <= wallTimeMs + MAX_BACKOFF_MS ? untilMs : 0 };
+  };
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import type { RuntimeReader, RuntimeVersion } from '../shared/cri/port.ts';
+import { nodeOutput } from '../shared/handler.ts';
+import type { AgentMetrics } from './agent-metrics.ts';
+import type { AgentEvents } from './events.ts';
+import type { BackoffEntries } from './inventory-objects.ts';
+import type { Look } from './look.ts';
+import type { Outbox } from './outbox.ts';
+import type { Work } from './pacing.ts';
+
+export interface InventoryPublishingParts {
+  readonly events: Pick<AgentEvents, 'inventory'>;
+  readonly runtime: Pick<RuntimeReader, 'version'>;
+  readonly backoff: () => BackoffEntries;
+  readonly historyUnreadable: string | null;
+  readonly outbox: Pick<Outbox, 'put'>;
+  readonly metrics: Pick<AgentMetrics, 'inventories'>;
+  readonly logger: Logger;
+}
+
+const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unknown', version: '' };
+
+/** Makes the inventory of a look and hands it to the outbox. */
+export function inventoryPublishing(
+  parts: InventoryPublishingParts,
+): (look: Look, work: Work) => Promise<void> {
+  const { events, backoff, outbox, metrics, logger } = parts;
+  const versionOf = rememberedVersion(parts.runtime);
+  let historyUnreadable = parts.historyUnreadable;
+  return async (look, work) => {
+    const runtime = await versionOf();
+    const event = events.inventory({ look, work, runtime }, { backoff: backoff(), historyUnreadable });
+    const { id, trigger, status } = event;
+    metrics.inventories.add({ trigger, status });
+    const problems = event.status === 'incomplete' ? { problems: event.problems } : {};
+    logger[status === 'complete' ? 'debug' : 'warn']({ inventoryId: id, trigger, ...problems }, status);
+    const reported = historyUnreadable;
+    outbox.put({
+      output: nodeOutput('inventory', event),
+      ...(work.order?.trace && { trace: work.order.trace }),
+      onPublished: () => {
+        if (reported !== null) historyUnreadable = null;
+      },
+    });
+  };
+}
+
+/** For people; a runtime that does not answer keeps the version it had. */
+function rememberedVersion(runtime: Pick<RuntimeReader, 'version'>) {
+  let known = UNKNOWN_RUNTIME;
+  return async () => {
+    try {
+      known = await runtime.version();
+    } catch {
+      // The look says what is wrong with the runtime.
+    }
+    return known;
+  };
+}

@@ -1,0 +1,106 @@
+import { zstdCompressSync } from 'node:zlib';
+import type { FilesystemName, FilesystemReadings } from '../../schemas/filesystem.ts';
+import {
+  type CompleteInventory,
+  type Inventory,
+  MAX_INVENTORY_COMPRESSED_BYTES,
+  MAX_INVENTORY_OBJECTS,
+} from '../../schemas/inventory.ts';
+import type { ListingProblem } from '../shared/cri/listing-types.ts';
+import {
+  type BackoffEntries,
+  backoffLookup,
+  inventoryContainer,
+  inventoryImage,
+  inventorySandbox,
+} from './inventory-objects.ts';
+import type { CompleteLook, Look } from './look.ts';
+
+/** What every inventory says, whatever was found. */
+export type InventoryHeader = Omit<Extract<Inventory, { status: 'incomplete' }>, 'status' | 'problems'>;
+
+/** What beside the look an inventory is made of. */
+export interface InventoryParts {
+  readonly backoff: BackoffEntries;
+  readonly diedContainerIds: readonly string[];
+  /** Why the image history could not be read at the start; `null` when it could, or it was reported before. */
+  readonly historyUnreadable: string | null;
+}
+
+/** The inventory of one look: complete, incomplete with what was missing, or counts only beyond the limits. */
+export function inventoryOf(header: InventoryHeader, look: Look, parts: InventoryParts): Inventory {
+  const problems = [...problemsOf(look), ...problemsOfHistory(parts)];
+  if (look.status === 'incomplete' || problems.length > 0) {
+    return { ...header, status: 'incomplete', problems };
+  }
+  const inventory = completeInventory(header, look, parts);
+  const counts = countsOf(inventory);
+  return isTooLarge(counts) ? { ...header, status: 'too-large', counts } : inventory;
+}
+
+const problemsOf = (look: Look): ListingProblem[] => [
+  ...(look.status === 'incomplete' ? look.problems : []),
+  ...unreadableFilesystems(look.readings),
+];
+
+const unreadableFilesystems = (readings: FilesystemReadings): ListingProblem[] =>
+  (['nodefs', 'imagefs', 'containerfs'] satisfies FilesystemName[])
+    .filter((name) => readings[name] === null)
+    .map((name) => ({
+      code: 'filesystem-unreadable',
+      message: `The filesystem ${name} cannot be measured.`,
+    }));
+
+const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProblem[] =>
+  historyUnreadable === null
+    ? []
+    : [
+        {
+          code: 'history-unreadable',
+          message: `All images count as just detected from here on: ${historyUnreadable}`,
+        },
+      ];
+
+function completeInventory(
+  header: InventoryHeader,
+  look: CompleteLook,
+  { backoff, diedContainerIds }: InventoryParts,
+): CompleteInventory {
+  const { listing, usage } = look;
+  const backoffOf = backoffLookup(backoff, header.takenAt);
+  const died = new Set(diedContainerIds);
+  return {
+    ...header,
+    status: 'complete',
+    allSourcesReady: look.allSourcesReady,
+    containersWithoutImage: [...usage.containersWithoutImage],
+    diedContainerIds: listing.containers
+      .filter(({ id, state }) => died.has(id) && state !== 'running')
+      .map(({ id }) => id),
+    sandboxImageKnown: usage.sandboxImageKnown,
+    images: listing.images.map((image) => inventoryImage(image, look, backoffOf)),
+    containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
+    sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
+    pods: [...look.pods],
+  };
+}
+
+type Counts = Extract<Inventory, { status: 'too-large' }>['counts'];
+
+/** `bytes` is 0 where the number of objects alone is too large: nobody waits for their compression. */
+function countsOf(inventory: CompleteInventory): Counts {
+  const images = inventory.images.length;
+  const containers = inventory.containers.length;
+  const sandboxes = inventory.sandboxes.length;
+  const isSizeAsked = images + containers + sandboxes <= MAX_INVENTORY_OBJECTS;
+  return { images, containers, sandboxes, bytes: isSizeAsked ? publishedBytes(inventory) : 0 };
+}
+
+/** What is small enough as it is need not be compressed to know it. */
+function publishedBytes(inventory: CompleteInventory): number {
+  const json = Buffer.from(JSON.stringify(inventory));
+  return json.length <= MAX_INVENTORY_COMPRESSED_BYTES ? json.length : zstdCompressSync(json).length;
+}
+
+const isTooLarge = ({ images, containers, sandboxes, bytes }: Counts): boolean =>
+  images + containers + sandboxes > MAX_INVENTORY_OBJECTS || bytes > MAX_INVENTORY_COMPRESSED_BYTES;

@@ -1,0 +1,98 @@
+import type { FilesystemReadings } from '../../schemas/filesystem.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import { createListingMemory, readListing } from '../shared/cri/listing.ts';
+import type { CompleteListing, Listing, ListingProblem } from '../shared/cri/listing-types.ts';
+import type { RuntimeReader } from '../shared/cri/port.ts';
+import { type ImageUsage, imageUsage } from '../shared/cri/usage.ts';
+import type { FilesystemReader } from '../shared/filesystem.ts';
+import type { ImageRecords } from './detection.ts';
+import type { History } from './history.ts';
+import type { PodState, RuntimePods } from './pod-states.ts';
+import type { PodWatch } from './pod-watch.ts';
+import { serially } from './serially.ts';
+
+/** All that one look at the node found. */
+export type Look = CompleteLook | IncompleteLook;
+
+interface LookHeader {
+  /** Read before the first fact. */
+  readonly takenAt: Instant;
+  readonly readings: FilesystemReadings;
+}
+
+export interface CompleteLook extends LookHeader {
+  readonly status: 'complete';
+  readonly listing: CompleteListing;
+  readonly usage: ImageUsage;
+  readonly records: ImageRecords;
+  readonly pods: readonly PodState[];
+  readonly allSourcesReady: boolean;
+}
+
+export interface IncompleteLook extends LookHeader {
+  readonly status: 'incomplete';
+  readonly problems: readonly ListingProblem[];
+}
+
+export interface LookParts {
+  readonly runtime: RuntimeReader;
+  readonly filesystems: FilesystemReader;
+  readonly pods: PodWatch;
+  readonly history: History;
+  readonly clock: NodeClock;
+}
+
+/** A busy node changes while it is read; after that many attempts it is said so. */
+const LISTING_ATTEMPTS = 3;
+
+/**
+ * Looks at the node: a detection (C3) and everything an inventory needs. One look at a time. A look that fails in part
+ * changes no record (C6).
+ */
+export function createLook({ runtime, filesystems, pods, history, clock }: LookParts): () => Promise<Look> {
+  const memory = createListingMemory();
+  return serially(async () => {
+    const takenAt = clock.now();
+    const readings = await filesystems.read();
+    const listing = await listPatiently(() => readListing(runtime, memory));
+    if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
+    const { wanted, ...knownPods } = await pods.ask(podsOfRuntime(listing));
+    const usage = imageUsage(listing, wanted);
+    const records = history.detect(listing.images, imagesInUse(usage), clock.now());
+    return { status: 'complete', takenAt, readings, listing, usage, records, ...knownPods };
+  });
+}
+
+async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
+  let listing = await list();
+  for (let attempt = 1; attempt < LISTING_ATTEMPTS && changedMeanwhile(listing); attempt++) {
+    listing = await list();
+  }
+  return listing;
+}
+
+const changedMeanwhile = (listing: Listing): boolean =>
+  listing.status === 'incomplete' &&
+  listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
+
+const imagesInUse = ({ users }: ImageUsage): Set<string> =>
+  new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));
+
+/** The kubelet's label; what has none is not the kubelet's (A12, M41). */
+export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+
+/** A sandbox's UID is taken from its metadata and its label alike: if they differ, both are in the runtime (A5). */
+export function podsOfRuntime({ containers, sandboxes }: CompleteListing): RuntimePods {
+  const ofContainers = containers.map(({ labels, state }) => ({
+    uids: [labels[POD_UID_LABEL] ?? ''],
+    active: state === 'running',
+  }));
+  const ofSandboxes = sandboxes.map(({ podUid, labels, state }) => ({
+    uids: [podUid, labels[POD_UID_LABEL] ?? ''],
+    active: state === 'ready',
+  }));
+  const all = [...ofContainers, ...ofSandboxes];
+  const uidsOf = (objects: typeof all): Set<string> => new Set(objects.flatMap(({ uids }) => uids));
+  return { uids: uidsOf(all), active: uidsOf(all.filter(({ active }) => active)) };
+}

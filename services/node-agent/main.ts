@@ -1,0 +1,53 @@
+import { nodeKey } from '../../schemas/identity.ts';
+import { OBSERVE_LIFETIME_MS } from '../../schemas/observe.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../shared/consume.ts';
+import { createNodeAgent, type NodeAgentDeps } from './agent.ts';
+import { together } from './repeat.ts';
+
+export interface NodeAgentProcess {
+  readonly agent: NodeAgentDeps;
+  readonly consuming: Pick<ConsumerSettings, 'log' | 'publisher' | 'deadLetters' | 'now'>;
+}
+
+/** An agent in a process of its own, with a consumer of its own. */
+export interface RunningAgent {
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  problem(): string | null;
+  /** Resolves when the signal aborted and all has ended; rejects on a failure that no retry mends. */
+  readonly finished: Promise<void>;
+}
+
+/** Reads the node and publishes facts, and answers orders, until the signal aborts. */
+export function runNodeAgent(
+  { agent: deps, consuming }: NodeAgentProcess,
+  signal: AbortSignal,
+): RunningAgent {
+  const { identity, logger, metrics } = deps;
+  const agent = createNodeAgent(deps);
+  let consumer: Consumer | null = null;
+  const consume = async (stop: AbortSignal): Promise<void> => {
+    consumer = await startConsumer({
+      ...consuming,
+      name: 'node-agent',
+      group: `agent.${identity.nodeInstance}`,
+      start: 'latest',
+      assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: OBSERVE_LIFETIME_MS },
+      handlers: { observe: agent.observe },
+      logger,
+      metrics,
+    });
+    await untilStopped(consumer, stop);
+  };
+  return {
+    problem: () => agent.problem() ?? (consumer ? consumer.problem() : 'is not connected to the log yet'),
+    finished: together([agent.run, consume], signal),
+  };
+}
+
+async function untilStopped(consumer: Consumer, stop: AbortSignal): Promise<void> {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  stop.addEventListener('abort', () => resolve(), { once: true });
+  if (stop.aborted) resolve();
+  await Promise.race([stopped, consumer.finished]);
+  await consumer.stop();
+}

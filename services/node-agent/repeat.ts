@@ -1,0 +1,31 @@
+import type { Sleep } from './bell.ts';
+
+/** Runs `work` now and then `ms` after each end, until the signal aborts. Rejects with what `work` rejects with. */
+export async function every(
+  ms: number,
+  work: () => Promise<void> | void,
+  { sleep, signal }: { readonly sleep: Sleep; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    await work();
+    await sleep(ms, signal);
+  }
+}
+
+type Loop = (signal: AbortSignal) => Promise<void>;
+
+/** Runs the loops until the signal aborts and all have ended. If one fails, so do all, with its error. */
+export async function together(loops: readonly Loop[], signal: AbortSignal): Promise<void> {
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const ends = loops.map(async (loop) => {
+    try {
+      await loop(either);
+    } catch (error) {
+      failure.abort();
+      throw error;
+    }
+  });
+  const failed = (await Promise.allSettled(ends)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}
