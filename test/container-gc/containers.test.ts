@@ -362,6 +362,13 @@ describe('what is selected and does not go', () => {
     expect(notBelieved.map(({ rule }) => rule)).toEqual(['C5']);
   });
 
+  test('[C5, G8, G9] while an id is listed twice the limit of the node is not applied', () => {
+    const containers = [dead('a', 'a', 3), dead('b', 'b', 2)];
+    const settings = { maximumDeadContainers: 1 };
+    expect(removed(containers, {}, settings)).toEqual(['a']);
+    expect(removed([...containers, dead('twice', 'c', 1), dead('twice', 'c', 1)], {}, settings)).toEqual([]);
+  });
+
   test('[G3] one created in the future makes no other one old, and is told', () => {
     const { items, notBelieved } = decided([dead('future', 'a', -60), dead('old', 'a', 2)]);
     expect(items).toEqual([]);

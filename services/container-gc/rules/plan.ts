@@ -36,7 +36,7 @@ export function planPass(pass: Pass): ContainerPlan {
   const nowMs = inventory.takenAt.wallTimeMs;
   const stand = standing(inventory, policy);
   const containers = admit(
-    selectContainers(pass, stand.dead),
+    selectContainers(pass, stand),
     roomBeside(pass, 0),
     ({ container }) => backingOff(container.backoff, nowMs) ?? untrustedLogPath(container.logPath),
   );
@@ -55,9 +55,13 @@ export function planPass(pass: Pass): ContainerPlan {
   };
 }
 
-/** What a death took is no longer there for the pass (G23, then G6 to G9). */
-function selectContainers(pass: Pass, dead: readonly DeadContainer[]): Selected<DeadContainer>[] {
-  const { inventory, policy } = pass;
+/**
+ * What a death took is no longer there for the pass (G23, then G6 to G9). The limit of the node is left out while the
+ * dead cannot be counted, or one container would pay for a doubt about another (C5).
+ */
+function selectContainers(pass: Pass, { dead, canBeCounted }: Standing): Selected<DeadContainer>[] {
+  const { inventory } = pass;
+  const policy = canBeCounted ? pass.policy : { ...pass.policy, maximumDeadContainers: -1 };
   const afterDeath = selectAfterDeath(inventory, dead, removablePods(inventory, false), policy);
   const taken = new Set(afterDeath.map(({ item }) => item.position));
   const evictable = dead.filter(({ position, tooYoung }) => !tooYoung && !taken.has(position));

@@ -21,6 +21,8 @@ export interface Standing {
   readonly dead: readonly DeadContainer[];
   /** By position. */
   readonly kept: ReadonlyMap<number, Kept>;
+  /** False when a container is listed twice, so that nobody can say how many there are. */
+  readonly canBeCounted: boolean;
 }
 
 export function standing({ containers, takenAt }: CompleteInventory, policy: Policy): Standing {
@@ -34,7 +36,7 @@ export function standing({ containers, takenAt }: CompleteInventory, policy: Pol
     if (reason) kept.set(position, reason);
     else dead.push(toDead(position, container, tooYoung(container, ageNs, policy)));
   }
-  return { dead, kept };
+  return { dead, kept, canBeCounted: twice.size === 0 };
 }
 
 const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
