@@ -1,0 +1,38 @@
+import type { RemovalFailure } from '../../schemas/result.ts';
+import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
+import type { Refusal } from './results.ts';
+
+/** What came of trying to remove one object. */
+export type Attempt =
+  | { readonly outcome: 'removed' }
+  /** Somebody else was first, which is success (M31). */
+  | { readonly outcome: 'not-found' }
+  /** The last check before the removal said no. */
+  | ({ readonly outcome: 'refused' } & Refusal)
+  | { readonly outcome: 'failed'; readonly reason: RemovalFailure; readonly message: string };
+
+export const REMOVED: Attempt = { outcome: 'removed' };
+export const NOT_FOUND: Attempt = { outcome: 'not-found' };
+
+export const failed = (reason: RemovalFailure, error: unknown): Attempt => ({
+  outcome: 'failed',
+  reason,
+  message: toFleetGcError(error).message,
+});
+
+export const refused = (refusal: Refusal): Attempt => ({ outcome: 'refused', ...refusal });
+
+export const isNotFound = (error: unknown): boolean => codeOf(error) === 'RUNTIME_NOT_FOUND';
+
+const codeOf = (error: unknown): FleetGcError['code'] => toFleetGcError(error).code;
+
+/** Runs one removing call: gone already is success, no answer in time is a failure of its own. */
+export async function attempt(call: () => Promise<void>): Promise<Attempt> {
+  try {
+    await call();
+    return REMOVED;
+  } catch (error) {
+    if (isNotFound(error)) return NOT_FOUND;
+    return failed(codeOf(error) === 'RUNTIME_TIMEOUT' ? 'deadline-exceeded' : 'runtime-error', error);
+  }
+}

@@ -1,0 +1,170 @@
+import { type Command, MEASURED_FILESYSTEM } from '../../schemas/command.ts';
+import type { FilesystemName } from '../../schemas/filesystem.ts';
+import type { Measured, ObjectOutcome } from '../../schemas/result.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { FilesystemReader } from '../shared/filesystem.ts';
+import type { Attempt } from './attempt.ts';
+import { type ItemTools, isGone, removeItem } from './item.ts';
+import { type JournalEntry, progressed } from './journal-state.ts';
+import { isReached, type Reading, SETTLE_MS, settled } from './measure.ts';
+import { type Recorder, recordItem } from './recorder.ts';
+import type { CommandItem } from './second-look.ts';
+import type { Sleep } from './sleep.ts';
+
+export interface CarryOutParts {
+  readonly recorder: Recorder;
+  readonly tools: Omit<ItemTools, 'takeInHand'>;
+  readonly filesystems: FilesystemReader;
+  readonly sleep: Sleep;
+}
+
+/** One object of a command, and what the filesystem had free before it. */
+export interface ItemWork {
+  readonly entry: JournalEntry;
+  readonly index: number;
+  readonly item: CommandItem;
+  readonly before: Reading | null;
+}
+
+export const measuredFilesystem = ({ reclaim, kind }: Command): FilesystemName =>
+  reclaim?.target.filesystem ?? MEASURED_FILESYSTEM[kind];
+
+/** Brings one object to its one final result, and returns what the filesystem has free after it. */
+export async function carryOutItem(
+  work: ItemWork,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<Reading | null> {
+  const progress = work.entry.items[work.index];
+  if (progress?.state === 'done') return work.before;
+  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools.look))) {
+    recordRemovedBeforeRestart(work, progress.since, parts);
+    return work.before;
+  }
+  const skipped = reasonToSkip(work, signal);
+  if (skipped) {
+    recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null });
+    return work.before;
+  }
+  return tryItem(work, parts, signal);
+}
+
+/** By this process or the one before it: either way it is gone, and nothing is measured of it any more. */
+function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }: CarryOutParts): void {
+  const actedAt = recorder.clock.now();
+  const outcome: ObjectOutcome = {
+    outcome: 'removed',
+    measured: null,
+    durationMs: durationMs(since, actedAt),
+  };
+  recordItem(recorder, work.entry, { ...work, outcome, actedAt });
+}
+
+function reasonToSkip({ entry, before }: ItemWork, signal: AbortSignal): ObjectOutcome | undefined {
+  if (signal.aborted) return STOPPED;
+  const { reclaim } = entry.command;
+  if (reclaim === null) return undefined;
+  const reached = isReached(reclaim.target, before);
+  if (reached === null) return UNMEASURED;
+  return reached ? { outcome: 'not-needed', message: 'the target is reached, as measured' } : undefined;
+}
+
+const STOPPED: ObjectOutcome = { outcome: 'not-done', message: 'the executor was stopped' };
+const UNMEASURED: ObjectOutcome = {
+  outcome: 'not-done',
+  message: 'the filesystem cannot be measured, so nobody can see when the target is reached',
+};
+
+async function tryItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<Reading | null> {
+  const { entry, index, item, before } = work;
+  const { recorder, tools } = parts;
+  let since = recorder.clock.now();
+  const takeInHand = (now: Instant): void => {
+    since = now;
+    const position = { commandId: entry.command.id, index };
+    recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
+  };
+  const attempt = await removeItem(entry, item, { ...tools, takeInHand }, signal);
+  const actedAt = mayHaveActed(attempt) ? recorder.clock.now() : null;
+  const after = actedAt === null ? before : await measureAfter(work, parts, signal);
+  const outcome = outcomeOf(attempt, work, {
+    recorder,
+    after,
+    durationMs: durationMs(since, recorder.clock.now()),
+  });
+  recordItem(recorder, entry, { index, item, outcome, actedAt });
+  return after;
+}
+
+/** A removal that failed can have happened all the same, or halfway. */
+const mayHaveActed = (attempt: Attempt | undefined): boolean =>
+  attempt?.outcome === 'removed' || attempt?.outcome === 'failed';
+
+/** Sizes of containers are not known, so only the end of their command waits for the space they free. */
+function measureAfter(
+  { entry, item, before }: ItemWork,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<Reading | null> {
+  const { filesystems, sleep, recorder } = parts;
+  const expectation = {
+    filesystem: measuredFilesystem(entry.command),
+    target: entry.command.reclaim?.target ?? null,
+    before,
+    sizeBytes: item.kind === 'image' ? BigInt(item.sizeBytes) : 0n,
+    waitMs: item.kind === 'image' ? SETTLE_MS : 0,
+  };
+  return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
+}
+
+interface Outcome {
+  readonly recorder: Recorder;
+  readonly after: Reading | null;
+  readonly durationMs: number;
+}
+
+function outcomeOf(
+  attempt: Attempt | undefined,
+  work: ItemWork,
+  { recorder, after, durationMs: took }: Outcome,
+): ObjectOutcome {
+  const { backoff, clock, metrics } = recorder;
+  const { item, before } = work;
+  switch (attempt?.outcome) {
+    case undefined:
+      return STOPPED;
+    case 'refused':
+      return attempt;
+    case 'not-found':
+      backoff.forget(item);
+      return attempt;
+    case 'failed':
+      return { ...attempt, backoffUntilMs: backoff.failed(item, clock.now().wallTimeMs).untilMs };
+    case 'removed':
+      backoff.forget(item);
+      metrics.removalSeconds.observe({ kind: item.kind }, took / 1000);
+      return {
+        outcome: 'removed',
+        measured: measuredBetween(work.entry.command, before, after),
+        durationMs: took,
+      };
+  }
+}
+
+/** `null` unless both readings could be had. */
+export function measuredBetween(
+  command: Command,
+  before: Reading | null,
+  after: Reading | null,
+): Measured | null {
+  if (before === null || after === null) return null;
+  return {
+    filesystem: measuredFilesystem(command),
+    beforeBytes: String(before.availableBytes),
+    afterBytes: String(after.availableBytes),
+  };
+}
+
+/** Over a reboot nobody knows. */
+const durationMs = (since: Instant, until: Instant): number =>
+  since.bootId === until.bootId ? until.sinceBootMs - since.sinceBootMs : 0;

@@ -1,0 +1,100 @@
+import type { Instant } from '../../schemas/time.ts';
+import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
+import { commandRefusal, holding } from './command-checks.ts';
+import { begun, type JournalEntry } from './journal-state.ts';
+import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+import { afterCommand } from './reclaim.ts';
+import { recordDone, recordRefused } from './recorder.ts';
+import { count } from './results.ts';
+
+/** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
+const TICK_MS = 10;
+const MAX_TICKS = 10;
+
+/**
+ * Carries out one command of the journal, from its beginning or from where an earlier process left it. When it
+ * resolves, every object has its result in the journal and the command is no longer there. When `signal` aborts, the
+ * removal in hand is finished and the rest is not done.
+ */
+export async function carryOut(
+  entry: JournalEntry,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { recorder, tools, filesystems } = parts;
+  const { command } = entry;
+  if (entry.before === null) {
+    const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
+    if (refusal) return recordRefused(recorder, entry, refusal);
+  }
+  let reading = await readFilesystem(filesystems, measuredFilesystem(command));
+  const first = firstReading(entry, reading);
+  recorder.journal.update((state) => begun(state, command.id, { availableBytes: textOf(first) }));
+  for (const [index, item] of command.items.entries()) {
+    reading = await carryOutItem({ entry, index, item, before: reading }, parts, signal);
+  }
+  await finish(entry, { first, last: reading }, parts, signal);
+}
+
+/** A command that an earlier process began is measured from its beginning. */
+function firstReading({ before }: JournalEntry, reading: Reading | null): Reading | null {
+  if (before === null) return reading;
+  return before.availableBytes === null
+    ? null
+    : { availableBytes: BigInt(before.availableBytes), inodesFree: null };
+}
+
+const textOf = (reading: Reading | null): string | null => reading && String(reading.availableBytes);
+
+interface Readings {
+  readonly first: Reading | null;
+  readonly last: Reading | null;
+}
+
+async function finish(
+  entry: JournalEntry,
+  readings: Readings,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { recorder, tools } = parts;
+  const { command } = entry;
+  const items = recorder.journal.state().entries.find((one) => one.command.id === command.id)?.items ?? [];
+  const removed = count(items, 'removed');
+  const after = removed > 0 ? await settledAtEnd(entry, readings, parts, signal) : readings.last;
+  const target = command.reclaim?.target ?? null;
+  const targetReached = target && isReached(target, after);
+  const availableNow = (target && after?.[target.resource]) ?? null;
+  const state = { removed, targetReached, availableNow, at: await afterLastAction(parts) };
+  const next = holding(await tools.restrictions()) ? undefined : afterCommand(command, state);
+  const measured = measuredBetween(command, readings.first, after);
+  recordDone(recorder, entry, { items, measured, targetReached }, next);
+}
+
+/** After images it was waited each time; containers are waited for here, all together. */
+function settledAtEnd(
+  { command }: JournalEntry,
+  { first, last }: Readings,
+  { recorder, filesystems, sleep }: CarryOutParts,
+  signal: AbortSignal,
+): Promise<Reading | null> {
+  if (command.kind === 'image-removal') return Promise.resolve(last);
+  const target = command.reclaim?.target ?? null;
+  const expectation = {
+    filesystem: measuredFilesystem(command),
+    target,
+    before: first,
+    sizeBytes: 0n,
+    waitMs: SETTLE_MS,
+  };
+  return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
+}
+
+/** An inventory that follows must be certainly later than what was done, or its command would count as overtaken. */
+async function afterLastAction({ recorder: { clock, journal }, sleep }: CarryOutParts): Promise<Instant> {
+  const actions = Object.values(journal.state().lastActions).flatMap((action) => action ?? []);
+  const isPast = (now: Instant): boolean =>
+    actions.every(({ at }) => at.bootId !== now.bootId || at.sinceBootMs < now.sinceBootMs);
+  for (let ticks = 0; ticks < MAX_TICKS && !isPast(clock.now()); ticks++) await sleep(TICK_MS);
+  return clock.now();
+}

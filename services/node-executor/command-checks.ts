@@ -1,0 +1,93 @@
+import type { Command } from '../../schemas/command.ts';
+import type { PauseRecord } from '../../schemas/policy.ts';
+import type { CommandRefusal } from '../../schemas/result.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { BackoffEntry } from './backoff.ts';
+import type { LastActions, ObjectKind } from './journal-state.ts';
+import type { LocalRules } from './local-file.ts';
+import type { RemovalRate } from './removal-rate.ts';
+import type { Refusal } from './results.ts';
+
+/** Whether the operators paused this node. */
+export type PauseState =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'paused'; readonly pause: Pick<PauseRecord, 'reason'> }
+  /** A pause could be among what cannot be read. */
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+/** What may forbid a removal whatever the runtime says. */
+export interface Restrictions {
+  readonly pause: PauseState;
+  readonly local: LocalRules;
+  readonly backoff: readonly BackoffEntry[];
+  readonly lastActions: LastActions;
+  readonly removalRate: RemovalRate;
+}
+
+type CommandRefused = Refusal<CommandRefusal> | undefined;
+
+/** Why nothing of the command may be done now. */
+export const commandRefusal = (command: Command, restrictions: Restrictions, now: Instant): CommandRefused =>
+  timeRefusal(command, now) ?? overtakenWhole(command, restrictions.lastActions) ?? holding(restrictions);
+
+/** Why nothing at all is removed on this node now. */
+export const holding = ({ pause, local }: Pick<Restrictions, 'pause' | 'local'>): CommandRefused =>
+  pauseRefusal(pause) ?? holdRefusal(local);
+
+/** Times are compared within one boot and by the time since it, which nobody can set. */
+export function timeRefusal(
+  { takenAt, lifetimeMs }: Pick<Command, 'takenAt' | 'lifetimeMs'>,
+  now: Instant,
+): CommandRefused {
+  if (takenAt.bootId !== now.bootId) {
+    return { reason: 'other-boot', message: 'the node was booted since the inventory was taken' };
+  }
+  const ageMs = now.sinceBootMs - takenAt.sinceBootMs;
+  if (ageMs < 0) {
+    const message = `the inventory claims to be taken ${-ageMs} ms from now`;
+    return { reason: 'taken-in-the-future', message };
+  }
+  if (ageMs < lifetimeMs) return undefined;
+  const message = `the inventory was taken ${ageMs} ms ago, and the command lives ${lifetimeMs} ms`;
+  return { reason: 'expired', message };
+}
+
+/** An action of another command on the same kind of object, not certainly before the inventory. */
+export function overtaken(
+  command: Pick<Command, 'id' | 'takenAt'>,
+  kind: ObjectKind,
+  lastActions: LastActions,
+): CommandRefused {
+  const last = lastActions[kind];
+  if (last === null || last.commandId === command.id || last.at.bootId !== command.takenAt.bootId) {
+    return undefined;
+  }
+  if (last.at.sinceBootMs < command.takenAt.sinceBootMs) return undefined;
+  const message = `the node acted on ${kind}s after the inventory was taken (${last.commandId || 'journal lost'})`;
+  return { reason: 'superseded', message };
+}
+
+function overtakenWhole(command: Command, lastActions: LastActions): CommandRefused {
+  const kinds = new Set<ObjectKind>(command.items.map(({ kind }) => kind));
+  const refusals = [...kinds].map((kind) => overtaken(command, kind, lastActions));
+  return refusals.every((refusal) => refusal !== undefined) ? refusals[0] : undefined;
+}
+
+function pauseRefusal(pause: PauseState): CommandRefused {
+  switch (pause.kind) {
+    case 'running':
+      return undefined;
+    case 'paused':
+      return { reason: 'paused', message: `fleetgc pause is in force: ${pause.pause.reason}` };
+    case 'unreadable':
+      return {
+        reason: 'held',
+        message: `whether the node is paused cannot be read, so nothing is removed: ${pause.message}`,
+      };
+  }
+}
+
+function holdRefusal(local: LocalRules): CommandRefused {
+  if (local.kind === 'unreadable') return { reason: 'held', message: local.message };
+  return local.hold ? { reason: 'held', message: "the node's own file says hold: true" } : undefined;
+}

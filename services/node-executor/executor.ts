@@ -1,0 +1,149 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Command } from '../../schemas/command.ts';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
+import type { PauseRecord } from '../../schemas/policy.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import type { RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
+import { toFleetGcError } from '../shared/errors.ts';
+import type { FilesystemReader } from '../shared/filesystem.ts';
+import type { OnRejection } from '../shared/handle-record.ts';
+import type { Handler } from '../shared/handler.ts';
+import type { Metrics } from '../shared/metrics.ts';
+import type { Publisher } from '../shared/publisher.ts';
+import type { StateDirectory } from '../shared/state-directory.ts';
+import { openBackoff } from './backoff.ts';
+import type { CarryOutParts } from './carry-out-item.ts';
+import type { PauseState } from './command-checks.ts';
+import { freshLook, type WantedPod } from './fresh-look.ts';
+import { receiveCommands } from './handler.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { readLocalRules } from './local-file.ts';
+import type { LogDirectories } from './log-path.ts';
+import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
+import { publishResults } from './publish-results.ts';
+import { refuseRejected } from './rejected.ts';
+import type { Sleep } from './sleep.ts';
+import { runWorker } from './worker.ts';
+
+export interface ExecutorOptions extends LogDirectories {
+  /** The node's own file, which no order can widen. */
+  readonly localFile: string;
+}
+
+/** The node as the executor sees it. */
+export interface ExecutorNode {
+  readonly identity: NodeIdentity;
+  readonly runtime: RuntimeReader & RuntimeRemover;
+  readonly filesystems: FilesystemReader;
+  readonly clock: NodeClock;
+  readonly state: StateDirectory;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell; nothing is removed then. */
+  readonly pause: () => PauseRecord | null;
+  /** Pods that the kubelet told of, where the process knows; else none. */
+  readonly wantedByPods: () => readonly WantedPod[];
+}
+
+export interface ExecutorDeps {
+  readonly node: ExecutorNode;
+  readonly options: ExecutorOptions;
+  readonly publisher: Publisher;
+  readonly sleep: Sleep;
+  /** From 0 up to 1, for back-off. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The two halves of an executor, to be composed with a consumer. */
+export interface NodeExecutor {
+  /** For the topic of commands. */
+  readonly commands: Handler<Command>;
+  readonly onRejection: OnRejection;
+  /**
+   * Carries out and reports what the journal holds, until `signal` aborts; then the removal in hand is finished, which
+   * can take as long as the runtime lets an image removal take, and what the log takes within 2 s is published.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const LAST_PUBLISH_MS = 2_000;
+/** A process that just started has not read the policies yet; commands of its journal wait so long for them. */
+const POLICIES_WAIT_MS = 10_000;
+const POLICIES_POLL_MS = 50;
+
+export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
+  const { node, publisher, sleep, random, logger } = deps;
+  const { identity, clock } = node;
+  const journal = openJournal({ directory: node.state, now: clock.now(), logger });
+  const metrics = createExecutorMetrics(deps.metrics);
+  addJournalMetrics(deps.metrics, journal);
+  const receiver = { identity, journal, clock, metrics };
+  const worker = workerParts(deps, { ...receiver, backoff: openBackoff(node.state, logger), logger });
+  return {
+    commands: receiveCommands(receiver),
+    onRejection: refuseRejected(receiver),
+    run: async (signal) => {
+      const stop = new AbortController();
+      const publishing = publishResults({ journal, publisher, sleep, random, logger }, stop.signal);
+      try {
+        await policiesReadable(node, sleep, signal);
+        await runWorker(worker, signal);
+        await drained(journal, sleep);
+      } finally {
+        stop.abort();
+      }
+      // A log that does not answer must not keep the process; what it did not take stays in the journal.
+      await Promise.race([publishing, sleep(LAST_PUBLISH_MS)]);
+    },
+  };
+}
+
+function workerParts(
+  { node, options, sleep }: ExecutorDeps,
+  recorder: CarryOutParts['recorder'],
+): CarryOutParts {
+  const { runtime, clock, filesystems, wantedByPods, state } = node;
+  const { journal, backoff } = recorder;
+  const directories = {
+    podLogsDir: resolve(options.podLogsDir),
+    containerLogsDir: resolve(options.containerLogsDir),
+  };
+  const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  const restrictions = async () => {
+    const local = await readLocalRules(options.localFile);
+    const { lastActions, removalRate } = journal.state();
+    return { pause: pauseState(node), local, backoff: backoff.entries(), lastActions, removalRate };
+  };
+  const look = freshLook({ runtime, clock, wantedByPods, history });
+  const remover = { runtime, directories, sleep };
+  return { recorder, tools: { clock, look, restrictions, remover }, filesystems, sleep };
+}
+
+function pauseState({ pause }: Pick<ExecutorNode, 'pause'>): PauseState {
+  try {
+    const record = pause();
+    return record ? { kind: 'paused', pause: record } : { kind: 'running' };
+  } catch (error) {
+    return { kind: 'unreadable', message: toFleetGcError(error).message };
+  }
+}
+
+async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {
+  for (let waitedMs = 0; waitedMs < POLICIES_WAIT_MS; waitedMs += POLICIES_POLL_MS) {
+    if (signal.aborted || pauseState(node).kind !== 'unreadable') return;
+    await sleep(POLICIES_POLL_MS, signal);
+  }
+}
+
+/** Until the log has everything, within bounds. */
+async function drained(journal: Journal, sleep: Sleep): Promise<void> {
+  const enough = new AbortController();
+  const bound = sleep(LAST_PUBLISH_MS, enough.signal).then(() => enough.abort());
+  while (journal.state().unpublished.length > 0 && !enough.signal.aborted) {
+    await journal.changed(enough.signal);
+  }
+  enough.abort();
+  await bound;
+}

@@ -1,0 +1,76 @@
+import type { ImageHistoryFile } from '../../schemas/image-history.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import { createListingMemory, readListing } from '../shared/cri/listing.ts';
+import type { RuntimeReader } from '../shared/cri/port.ts';
+import { imageUsage } from '../shared/cri/usage.ts';
+import { toFleetGcError } from '../shared/errors.ts';
+import type { ReadOnlyFile } from '../shared/fixed-file.ts';
+import type { KubeletPod } from '../shared/pod-source.ts';
+import type { KnownHistory } from './image-checks.ts';
+import type { RuntimeFacts } from './second-look.ts';
+
+/** A removal rests on nothing older than this. */
+export const MAX_FACTS_AGE_MS = 1_000;
+/** A busy runtime changes while it is read; so often it may, before an object is left alone. */
+const LOOKS = 3;
+
+export type WantedPod = Pick<KubeletPod, 'uid' | 'images' | 'finished'>;
+
+/** What the runtime held at `confirmedAt`, or why that could not be had. */
+export type Look =
+  | { readonly ok: true; readonly facts: RuntimeFacts; readonly confirmedAt: Instant }
+  | { readonly ok: false; readonly message: string };
+
+export interface LookSources {
+  readonly runtime: RuntimeReader;
+  readonly clock: NodeClock;
+  /** Pods that the kubelet told of, as far as this process knows. */
+  readonly wantedByPods: () => readonly WantedPod[];
+  readonly history: ReadOnlyFile<ImageHistoryFile>;
+}
+
+/** Returns a function that reads the runtime as it is now. It never rejects. */
+export function freshLook(sources: LookSources): () => Promise<Look> {
+  const memory = createListingMemory();
+  return async () => {
+    let look: Look = { ok: false, message: '' };
+    for (let count = 0; count < LOOKS && !look.ok; count++)
+      look = await lookOnce(sources, memory).catch(asProblem);
+    return look;
+  };
+}
+
+const asProblem = (error: unknown): Look => ({ ok: false, message: toFleetGcError(error).message });
+
+async function lookOnce(
+  { runtime, clock, wantedByPods, history }: LookSources,
+  memory: ReturnType<typeof createListingMemory>,
+): Promise<Look> {
+  let confirmedAt = clock.now();
+  // A listing ends by listing everything once more, images first: what it says was still so at that moment.
+  const timed: RuntimeReader = {
+    ...runtime,
+    listImages: () => {
+      confirmedAt = clock.now();
+      return runtime.listImages();
+    },
+  };
+  const listing = await readListing(timed, memory);
+  if (listing.status === 'incomplete') {
+    return { ok: false, message: listing.problems.map(({ message }) => message).join('; ') };
+  }
+  const usage = imageUsage(listing, wantedByPods());
+  return { ok: true, facts: { listing, usage, history: readHistory(history) }, confirmedAt };
+}
+
+function readHistory(file: ReadOnlyFile<ImageHistoryFile>): KnownHistory {
+  try {
+    return { kind: 'known', file: file.read() };
+  } catch (error) {
+    return { kind: 'unreadable', message: toFleetGcError(error).message };
+  }
+}
+
+export const isFresh = ({ confirmedAt }: Extract<Look, { ok: true }>, now: Instant): boolean =>
+  now.bootId === confirmedAt.bootId && now.sinceBootMs - confirmedAt.sinceBootMs <= MAX_FACTS_AGE_MS;

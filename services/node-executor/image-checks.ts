@@ -1,0 +1,94 @@
+import type { ImageRemoval } from '../../schemas/command.ts';
+import type { ImageHistoryFile } from '../../schemas/image-history.ts';
+import { type KeepRules, keepMatcher } from '../../schemas/image-pattern.ts';
+import type { RuntimeImage } from '../shared/cri/port.ts';
+import type { ImageUsage } from '../shared/cri/usage.ts';
+import type { LocalRules } from './local-file.ts';
+import type { Refusal } from './results.ts';
+
+/** What the agent remembers of the images; `null` when it kept nothing so far. */
+export type KnownHistory =
+  | { readonly kind: 'known'; readonly file: ImageHistoryFile | null }
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+export interface ImageFacts {
+  readonly usage: ImageUsage;
+  readonly history: KnownHistory;
+  readonly local: LocalRules;
+}
+
+/** Why a listed image may not go, looked at just before its removal (K2, M5). */
+export const imageRefusal = (
+  image: RuntimeImage,
+  command: ImageRemoval,
+  { usage, history, local }: ImageFacts,
+): Refusal | undefined =>
+  unknownUsers(usage) ??
+  inUse(image, usage) ??
+  pinned(image) ??
+  keptByPolicy(image, command.keep) ??
+  keptByNode(image, local) ??
+  sinceInventory(image, command, history);
+
+function unknownUsers({ containersWithoutImage, sandboxImageKnown }: ImageUsage): Refusal | undefined {
+  const [container] = containersWithoutImage;
+  if (container !== undefined) {
+    const message = `container ${container} names no usable image, so any image may be its own`;
+    return { reason: 'container-image-unknown', message };
+  }
+  if (sandboxImageKnown) return undefined;
+  return { reason: 'sandbox-image-unknown', message: 'it is not known which image new sandboxes need' };
+}
+
+function inUse({ id }: RuntimeImage, { users }: ImageUsage): Refusal | undefined {
+  const [user] = users.get(id) ?? [];
+  return user && { reason: 'in-use', message: `${user.kind} ${user.id} uses the image by now` };
+}
+
+const pinned = ({ pinned: isPinned }: RuntimeImage): Refusal | undefined =>
+  isPinned ? { reason: 'pinned', message: 'the runtime has the image pinned' } : undefined;
+
+function keptByPolicy(image: RuntimeImage, keep: KeepRules): Refusal | undefined {
+  if (image.repoDigests.length === 0) {
+    const message = 'the image has no repository digest, so nobody could pull it again';
+    return { reason: 'kept-by-policy', message };
+  }
+  const entry = keptBy(image, keep);
+  return entry === undefined ? undefined : { reason: 'kept-by-policy', message: `the policy keeps ${entry}` };
+}
+
+function keptByNode(image: RuntimeImage, local: LocalRules): Refusal | undefined {
+  if (local.kind === 'unreadable') return { reason: 'held', message: local.message };
+  const entry = keptBy(image, { patterns: local.keepPatterns, digests: [], labels: {} });
+  return entry === undefined
+    ? undefined
+    : { reason: 'kept-by-node', message: `the node's own file keeps ${entry}` };
+}
+
+/** Labels are part of what the id is a hash of: what the decision saw of them still holds. */
+const keptBy = ({ id, repoTags, repoDigests }: RuntimeImage, keep: KeepRules): string | undefined =>
+  keepMatcher(keep)({ id, repoTags, repoDigests, labels: {} });
+
+/** An image that went and came back is another one, and one that was used meanwhile is not unused. */
+function sinceInventory(
+  image: RuntimeImage,
+  { takenAt }: ImageRemoval,
+  history: KnownHistory,
+): Refusal | undefined {
+  if (history.kind === 'unreadable')
+    return later(`the agent's image history cannot be read: ${history.message}`);
+  const { file } = history;
+  if (file === null || file.at.bootId !== takenAt.bootId) return undefined;
+  const record = file.images.find(([key]) => key === keyOf(image));
+  if (!record) return later("the agent's image history does not know the image");
+  const [, firstDetectedMs, lastUsedMs] = record;
+  if (firstDetectedMs > takenAt.sinceBootMs) return later('the image was first detected after the inventory');
+  return lastUsedMs !== null && lastUsedMs > takenAt.sinceBootMs
+    ? { reason: 'in-use', message: 'the image was in use after the inventory was taken' }
+    : undefined;
+}
+
+const keyOf = ({ id, runtimeHandler }: RuntimeImage): string =>
+  runtimeHandler === '' ? id : `${id},${runtimeHandler}`;
+
+const later = (message: string): Refusal => ({ reason: 'first-detected-later', message });

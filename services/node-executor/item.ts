@@ -1,0 +1,91 @@
+import type { Command } from '../../schemas/command.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import { type Attempt, NOT_FOUND, refused } from './attempt.ts';
+import type { Restrictions } from './command-checks.ts';
+import { isFresh, type Look } from './fresh-look.ts';
+import type { JournalEntry } from './journal-state.ts';
+import { type ObjectRemover, removeObject } from './remove-object.ts';
+import { type CommandItem, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
+import { unlessAborted } from './sleep.ts';
+
+/** So often the facts may grow old between the look and the removal, before the object is left alone. */
+const LOOKS_BEFORE_REMOVAL = 3;
+
+export interface ItemTools {
+  readonly clock: NodeClock;
+  readonly look: () => Promise<Look>;
+  /** Read anew before each removal. */
+  readonly restrictions: () => Promise<Restrictions>;
+  readonly remover: ObjectRemover;
+  /** Writes to the journal that the removal is about to begin. */
+  readonly takeInHand: (since: Instant) => void;
+}
+
+type Fresh = Extract<Look, { ok: true }>;
+type Judged =
+  | { readonly verdict: Extract<Verdict, { action: 'remove' }>; readonly look: Fresh }
+  | { readonly verdict: Attempt };
+
+/**
+ * The second look and the removal of one object of a command. Never rejects; `undefined` when `signal` aborts before
+ * the removal began.
+ */
+export async function removeItem(
+  { command }: JournalEntry,
+  item: CommandItem,
+  tools: ItemTools,
+  signal: AbortSignal,
+): Promise<Attempt | undefined> {
+  const judge = () => judged(command, item, tools);
+  const first = await unlessAborted(judge(), signal);
+  if (!first || !('look' in first)) return first?.verdict;
+  tools.takeInHand(tools.clock.now());
+  const last = await freshest(first, judge, tools.clock);
+  if (!('look' in last)) return last.verdict;
+  return removeObject(last.verdict.object, last.look.facts, tools.remover, async () => {
+    const again = await judge();
+    return 'look' in again ? undefined : again.verdict;
+  });
+}
+
+/** Whether an object that was in hand when an earlier process ended is gone; `null` when that cannot be seen. */
+export async function isGone({ kind, id }: CommandItem, look: ItemTools['look']): Promise<boolean | null> {
+  const seen = await look();
+  if (!seen.ok) return null;
+  const { images, containers, sandboxes } = seen.facts.listing;
+  const listed = { image: images, container: containers, sandbox: sandboxes }[kind];
+  return !listed.some((object) => object.id === id);
+}
+
+/** Writing the journal takes time on a bad disk: facts that grew old meanwhile are read again. */
+async function freshest(first: Judged, judge: () => Promise<Judged>, clock: NodeClock): Promise<Judged> {
+  let last = first;
+  for (let count = 1; 'look' in last && !isFresh(last.look, clock.now()); count++) {
+    if (count === LOOKS_BEFORE_REMOVAL) return { verdict: TOO_SLOW };
+    last = await judge();
+  }
+  return last;
+}
+
+const TOO_SLOW: Attempt = refused({
+  reason: 'runtime-unavailable',
+  message: 'the runtime and the disk are too slow to remove on facts of the last second',
+});
+
+async function judged(command: Command, item: CommandItem, tools: ItemTools): Promise<Judged> {
+  const restrictions = await tools.restrictions();
+  const early = refusalBeforeLook(command, item, restrictions, tools.clock.now());
+  if (early) return { verdict: refused(early) };
+  const look = await tools.look();
+  if (!look.ok) return { verdict: refused({ reason: 'runtime-unavailable', message: look.message }) };
+  const verdict = secondLook(command, item, look.facts, { restrictions, now: tools.clock.now() });
+  switch (verdict.action) {
+    case 'remove':
+      return { verdict, look };
+    case 'none':
+      return { verdict: NOT_FOUND };
+    case 'refuse':
+      return { verdict: refused(verdict.refusal) };
+  }
+}

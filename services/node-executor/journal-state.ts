@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { Command } from '../../schemas/command.ts';
+import { Uint64 } from '../../schemas/filesystem.ts';
+import { Observe } from '../../schemas/observe.ts';
+import { CommandResult, ObjectOutcome, ObjectResult, PressureUnrelieved } from '../../schemas/result.ts';
+import { Instant } from '../../schemas/time.ts';
+import { RemovalRate } from './removal-rate.ts';
+
+/** So many command ids are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
+export const MAX_APPLIED_IDS = 1_000;
+
+export type ObjectKind = 'image' | 'container' | 'sandbox';
+
+const Trace = z.object({ traceparent: z.string(), tracestate: z.exactOptional(z.string()) });
+
+/** How far one object of a command is. */
+const ItemProgress = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('waiting') }),
+  /** About to be removed, or removed and not yet recorded: after a restart it is looked at again. */
+  z.object({ state: z.literal('in-hand'), since: Instant }),
+  z.object({
+    state: z.literal('done'),
+    outcome: z.enum(ObjectOutcome.options.map(({ shape }) => shape.outcome.value)),
+  }),
+]);
+export type ItemProgress = z.infer<typeof ItemProgress>;
+
+const JournalEntry = z.object({
+  /** As it lay on the log, in base64. */
+  raw: z.string(),
+  command: Command,
+  /** `null`: a new one begins with what is published. */
+  trace: Trace.nullable(),
+  /** Space before the first removal; `null` until the command was begun. */
+  before: z.object({ availableBytes: Uint64.nullable() }).nullable(),
+  /** One per item of the command. */
+  items: z.array(ItemProgress),
+});
+export type JournalEntry = z.infer<typeof JournalEntry>;
+
+/** An event that the log has not acknowledged yet. */
+const Unpublished = z.object({
+  /** `null`: a new one begins with what is published. */
+  trace: Trace.nullable(),
+  output: z.discriminatedUnion('topic', [
+    z.object({
+      topic: z.literal('results'),
+      key: z.string(),
+      event: z.discriminatedUnion('type', [ObjectResult, CommandResult, PressureUnrelieved]),
+    }),
+    z.object({ topic: z.literal('observe'), key: z.string(), event: Observe }),
+  ]),
+});
+export type Unpublished = z.infer<typeof Unpublished>;
+
+/** The last removal of one kind of object, stamped after it returned. */
+const LastAction = z.object({ at: Instant, commandId: z.string() });
+export type LastAction = z.infer<typeof LastAction>;
+const LastActions = z.object({
+  image: LastAction.nullable(),
+  container: LastAction.nullable(),
+  sandbox: LastAction.nullable(),
+});
+export type LastActions = z.infer<typeof LastActions>;
+
+export const JournalState = z.object({
+  version: z.literal(1),
+  /** In the order in which they came. */
+  entries: z.array(JournalEntry),
+  unpublished: z.array(Unpublished),
+  /** Oldest first. */
+  appliedIds: z.array(z.string()),
+  lastActions: LastActions,
+  removalRate: RemovalRate,
+});
+export type JournalState = z.infer<typeof JournalState>;
+
+export const EMPTY_JOURNAL: JournalState = {
+  version: 1,
+  entries: [],
+  unpublished: [],
+  appliedIds: [],
+  lastActions: { image: null, container: null, sandbox: null },
+  removalRate: { bootId: '', minutes: [] },
+};
+
+export const knows = ({ appliedIds }: JournalState, commandId: string): boolean =>
+  appliedIds.includes(commandId);
+
+/** A command to carry out. From here on its id is known, so that it is never carried out twice. */
+export const accepted = (state: JournalState, entry: JournalEntry): JournalState => ({
+  ...remembered(state, entry.command.id),
+  entries: [...state.entries, entry],
+});
+
+/** A command that is answered and not carried out. */
+export const answered = (state: JournalState, commandId: string, answer: Unpublished): JournalState => ({
+  ...remembered(state, commandId),
+  unpublished: [...state.unpublished, answer],
+});
+
+const remembered = (state: JournalState, commandId: string): JournalState => ({
+  ...state,
+  appliedIds: [...state.appliedIds, commandId].slice(-MAX_APPLIED_IDS),
+});
+
+export const begun = (
+  state: JournalState,
+  commandId: string,
+  before: NonNullable<JournalEntry['before']>,
+): JournalState => withEntry(state, commandId, (entry) => ({ ...entry, before }));
+
+/** Where an item stands in the journal. */
+export interface ItemPosition {
+  readonly commandId: string;
+  readonly index: number;
+}
+
+export const progressed = (
+  state: JournalState,
+  { commandId, index }: ItemPosition,
+  progress: ItemProgress,
+): JournalState =>
+  withEntry(state, commandId, (entry) => ({ ...entry, items: entry.items.with(index, progress) }));
+
+/** The command is over; its last events are still to be published. */
+export const finished = (
+  state: JournalState,
+  commandId: string,
+  last: readonly Unpublished[],
+): JournalState => ({
+  ...state,
+  entries: state.entries.filter(({ command }) => command.id !== commandId),
+  unpublished: [...state.unpublished, ...last],
+});
+
+export const withUnpublished = (state: JournalState, event: Unpublished): JournalState => ({
+  ...state,
+  unpublished: [...state.unpublished, event],
+});
+
+/** The log acknowledged the first `count`. */
+export const published = (state: JournalState, count: number): JournalState => ({
+  ...state,
+  unpublished: state.unpublished.slice(count),
+});
+
+export const acted = (state: JournalState, kind: ObjectKind, action: LastAction): JournalState => ({
+  ...state,
+  lastActions: { ...state.lastActions, [kind]: action },
+});
+
+const withEntry = (
+  state: JournalState,
+  commandId: string,
+  change: (entry: JournalEntry) => JournalEntry,
+): JournalState => ({
+  ...state,
+  entries: state.entries.map((entry) => (entry.command.id === commandId ? change(entry) : entry)),
+});

@@ -1,0 +1,47 @@
+import { isAbsolute, join, normalize } from 'node:path';
+import type { ListedContainer } from '../shared/cri/listing-types.ts';
+
+/** Where the kubelet keeps logs. */
+export interface LogDirectories {
+  /** Root of all logs, `/var/log/pods`. */
+  readonly podLogsDir: string;
+  /** Flat symlinks to them, `/var/log/containers`. */
+  readonly containerLogsDir: string;
+}
+
+/** A flat symlink's name without `.log` has at most so many characters (G22). */
+const SYMLINK_NAME_LENGTH = 251;
+const GLOB = /[*?[\]{}\\]/;
+
+/**
+ * Why nothing may be removed by this log path, in words; `undefined` when it is safe (G20). The kubelet would expand
+ * it as a pattern, in its working directory when it is empty.
+ */
+export function unsafeLogPath(
+  logPath: string,
+  { podLogsDir }: Pick<LogDirectories, 'podLogsDir'>,
+): string | undefined {
+  if (logPath === '') return 'the runtime names no log path';
+  if (GLOB.test(logPath)) return `the log path ${logPath} holds characters of a pattern`;
+  if (logPath.includes('\0') || !isAbsolute(logPath) || normalize(logPath) !== logPath) {
+    return `the log path ${logPath} is not absolute and plain`;
+  }
+  const [pod, ...below] = logPath.startsWith(`${podLogsDir}/`)
+    ? logPath.slice(podLogsDir.length + 1).split('/')
+    : [];
+  return pod && below.length > 0 && below.at(-1) !== ''
+    ? undefined
+    : `the log path ${logPath} is not inside a pod's directory of ${podLogsDir}`;
+}
+
+/** The flat symlink of a container (G22), or `null` where its names could lead out of the directory. */
+export function flatSymlink(
+  { id, name, labels }: Pick<ListedContainer, 'id' | 'name' | 'labels'>,
+  { containerLogsDir }: Pick<LogDirectories, 'containerLogsDir'>,
+): string | null {
+  const podName = labels['io.kubernetes.pod.name'] ?? '';
+  const podNamespace = labels['io.kubernetes.pod.namespace'] ?? '';
+  const file = `${podName}_${podNamespace}_${name}-${id}`;
+  if (/[/\0]/.test(file)) return null;
+  return join(containerLogsDir, `${file.slice(0, SYMLINK_NAME_LENGTH)}.log`);
+}

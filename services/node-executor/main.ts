@@ -1,0 +1,45 @@
+import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/command.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../shared/consume.ts';
+import type { DeadLetters } from '../shared/dead-letters.ts';
+import type { EventLog } from '../shared/event-log/port.ts';
+import { createNodeExecutor, type ExecutorDeps } from './executor.ts';
+
+/**
+ * How a node reads its orders: the partition of its key, from before every order that can still be alive. Agent and
+ * executor share one consumer where they share a process.
+ */
+export const nodeSubscription = (
+  identity: NodeIdentity,
+): Pick<ConsumerSettings, 'group' | 'start' | 'assignment'> => ({
+  group: `fleetgc-node-${identity.nodeInstance}`,
+  start: 'latest',
+  assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: MAX_COMMAND_LIFETIME_MS },
+});
+
+export interface NodeExecutorDeps extends ExecutorDeps {
+  readonly log: EventLog;
+  readonly deadLetters: DeadLetters;
+  /** Told of the consumer once it runs, for readiness. */
+  readonly onStarted: (consumer: Consumer) => void;
+}
+
+/** Runs an executor on its own until `signal` aborts. */
+export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSignal): Promise<void> {
+  const { node, log, publisher, deadLetters, logger, metrics, onStarted } = deps;
+  const executor = createNodeExecutor(deps);
+  await using consumer = await startConsumer({
+    ...nodeSubscription(node.identity),
+    name: 'node-executor',
+    log,
+    handlers: { commands: executor.commands },
+    onRejection: executor.onRejection,
+    publisher,
+    deadLetters,
+    logger,
+    metrics,
+    now: () => node.clock.now().wallTimeMs,
+  });
+  onStarted(consumer);
+  await Promise.race([consumer.finished, executor.run(signal)]);
+}

@@ -1,0 +1,43 @@
+import { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
+import type { Count, Distribution, Metrics } from '../shared/metrics.ts';
+import type { Journal } from './journal.ts';
+
+const KINDS = ['image', 'container', 'sandbox'] as const;
+const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
+
+/** What the executor counts. */
+export interface ExecutorMetrics {
+  readonly objects: Count<{ kind: typeof KINDS; outcome: typeof OUTCOMES }>;
+  readonly commands: Count<{ outcome: readonly ('done' | CommandRefusal)[] }>;
+  readonly removalSeconds: Distribution<{ kind: typeof KINDS }>;
+  /** Grown space as measured, by the kind of object whose removal it followed. */
+  readonly freedBytes: Count<{ kind: typeof KINDS }>;
+}
+
+export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
+  objects: metrics.count('executor_objects_total', 'Objects of commands, by what became of them.', {
+    kind: KINDS,
+    outcome: OUTCOMES,
+  }),
+  commands: metrics.count('executor_commands_total', 'Commands, by how they ended.', {
+    outcome: ['done', ...CommandRefusal.options],
+  }),
+  removalSeconds: metrics.distribution('executor_removal_seconds', 'How long removals took.', {
+    kind: KINDS,
+  }),
+  freedBytes: metrics.count('executor_freed_bytes_total', 'Space that became available, as measured.', {
+    kind: KINDS,
+  }),
+});
+
+export function addJournalMetrics(metrics: Metrics, journal: Journal): void {
+  metrics.gauge('executor_commands_waiting', 'Commands in the journal that are not done.', [], () => [
+    [{}, journal.state().entries.length],
+  ]);
+  metrics.gauge('executor_results_unpublished', 'Events that the log has not acknowledged.', [], () => [
+    [{}, journal.state().unpublished.length],
+  ]);
+  metrics.gauge('executor_journal_in_memory', '1 while the journal cannot be written to disk.', [], () => [
+    [{}, journal.kept() === 'memory' ? 1 : 0],
+  ]);
+}

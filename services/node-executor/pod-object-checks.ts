@@ -1,0 +1,66 @@
+import type { ContainerRemoval } from '../../schemas/command.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { CompleteListing, ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
+import type { Refusal } from './results.ts';
+
+const NS_PER_MS = 1_000_000n;
+
+const NOT_OURS: Refusal = {
+  reason: 'not-ours',
+  message: "it does not carry the kubelet's labels (or no longer), so somebody else made it",
+};
+
+/** Why a listed container may not go (G3, K2, K6, M32, M41). */
+export const containerRefusal = (
+  container: ListedContainer,
+  command: ContainerRemoval,
+  now: Instant,
+): Refusal | undefined =>
+  (isOurs(container.labels) && container.name !== '' ? undefined : NOT_OURS) ??
+  running(container) ??
+  createdLater(container, command.takenAt) ??
+  tooYoung(container, command, now);
+
+/** Why a listed sandbox may not go (H1, H3). */
+export function sandboxRefusal(
+  sandbox: ListedSandbox,
+  command: ContainerRemoval,
+  { containers }: CompleteListing,
+): Refusal | undefined {
+  if (!isOurs(sandbox.labels)) return NOT_OURS;
+  if (sandbox.state === 'ready') return { reason: 'ready', message: 'the sandbox is ready' };
+  const member = containers.find(({ sandboxId }) => sandboxId === sandbox.id);
+  if (member) return { reason: 'has-containers', message: `container ${member.id} is still in it` };
+  return createdLater(sandbox, command.takenAt);
+}
+
+const isOurs = (labels: Readonly<Record<string, string>>): boolean =>
+  (labels['io.kubernetes.pod.uid'] ?? '') !== '';
+
+const running = ({ state }: ListedContainer): Refusal | undefined =>
+  state === 'running' ? { reason: 'running', message: 'the container runs' } : undefined;
+
+function createdLater(
+  { createdAtNs }: Pick<ListedContainer, 'createdAtNs'>,
+  { wallTimeMs }: Instant,
+): Refusal | undefined {
+  if (createdAtNs <= BigInt(wallTimeMs) * NS_PER_MS) return undefined;
+  return { reason: 'first-detected-later', message: 'it was created after the inventory was taken' };
+}
+
+/** A container that was created and never started may be about to start. */
+function tooYoung(
+  { state, createdAtNs }: ListedContainer,
+  { takenAt, minimumCreatedContainerAgeMs }: ContainerRemoval,
+  now: Instant,
+): Refusal | undefined {
+  if (state !== 'created') return undefined;
+  const ageMs = agedUntilMs(takenAt, now) - Number(createdAtNs / NS_PER_MS);
+  if (ageMs >= minimumCreatedContainerAgeMs) return undefined;
+  const message = `created ${ageMs} ms ago and not started; the policy waits ${minimumCreatedContainerAgeMs} ms`;
+  return { reason: 'too-young', message };
+}
+
+/** Now, by the wall clock of the inventory: a clock that was set since makes nothing older. */
+const agedUntilMs = (takenAt: Instant, now: Instant): number =>
+  Math.min(now.wallTimeMs, takenAt.wallTimeMs + now.sinceBootMs - takenAt.sinceBootMs);

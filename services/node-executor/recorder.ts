@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { NodeClock } from '../shared/clock.ts';
+import type { BackoffTable } from './backoff.ts';
+import type { Journal } from './journal.ts';
+import {
+  acted,
+  finished,
+  type JournalEntry,
+  type JournalState,
+  progressed,
+  type Unpublished,
+  withUnpublished,
+} from './journal-state.ts';
+import type { ExecutorMetrics } from './metrics.ts';
+import { withRemoval } from './removal-rate.ts';
+import {
+  commandDone,
+  commandRefused,
+  type Ending,
+  objectResult,
+  type Refusal,
+  type Reporter,
+  resultOutput,
+} from './results.ts';
+import type { CommandItem } from './second-look.ts';
+
+/** Where it is written what became of commands and their objects. */
+export interface Recorder {
+  readonly identity: NodeIdentity;
+  readonly journal: Journal;
+  readonly backoff: BackoffTable;
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+  readonly metrics: ExecutorMetrics;
+}
+
+const reporter = ({ identity, journal, clock }: Recorder): Reporter => ({
+  identity,
+  at: clock.now(),
+  journal: journal.kept(),
+});
+
+/** What became of one object. `actedAt`: when the removal returned, if one was or may have been made. */
+export interface ItemEnd {
+  readonly index: number;
+  readonly item: CommandItem;
+  readonly outcome: ObjectOutcome;
+  readonly actedAt: Instant | null;
+}
+
+/** One write: the object is done, its result is to be published, and the kind of object was acted on. */
+export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
+  const { index, item, outcome, actedAt } = end;
+  const result = objectResult(reporter(recorder), command, { index, item }, outcome);
+  recorder.journal.update((state) =>
+    withAction(
+      withUnpublished(
+        progressed(state, { commandId: command.id, index }, { state: 'done', outcome: outcome.outcome }),
+        { trace, output: resultOutput(result) },
+      ),
+      item.kind,
+      actedAt && { at: actedAt, commandId: command.id },
+    ),
+  );
+  recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
+  recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
+}
+
+function withAction(
+  state: JournalState,
+  kind: CommandItem['kind'],
+  action: NonNullable<JournalState['lastActions']['image']> | null,
+): JournalState {
+  if (action === null) return state;
+  return { ...acted(state, kind, action), removalRate: withRemoval(state.removalRate, action.at) };
+}
+
+/** The command is over; `next` is what follows for its reclaim. */
+export function recordDone(
+  recorder: Recorder,
+  { command, trace }: JournalEntry,
+  ending: Ending,
+  next: Unpublished['output'] | undefined,
+): void {
+  const result = commandDone(reporter(recorder), command, ending);
+  const outputs = [resultOutput(result), ...(next ? [next] : [])];
+  recorder.journal.update((state) =>
+    finished(
+      state,
+      command.id,
+      outputs.map((output) => ({ trace, output })),
+    ),
+  );
+  recorder.metrics.commands.add({ outcome: 'done' });
+  recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
+}
+
+/** Nothing of the command was done. */
+export function recordRefused(
+  recorder: Recorder,
+  { command, trace }: JournalEntry,
+  refusal: Refusal<CommandRefusal>,
+): void {
+  const output = resultOutput(commandRefused(reporter(recorder), command, refusal));
+  recorder.journal.update((state) => finished(state, command.id, [{ trace, output }]));
+  recorder.metrics.commands.add({ outcome: refusal.reason });
+  recorder.logger.warn({ commandId: command.id, ...refusal }, 'command refused');
+}

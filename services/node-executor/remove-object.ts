@@ -1,0 +1,31 @@
+import type { RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
+import type { Attempt } from './attempt.ts';
+import type { LogDirectories } from './log-path.ts';
+import { removeContainer } from './remove-container.ts';
+import { removeImage } from './remove-image.ts';
+import { removeSandbox } from './remove-sandbox.ts';
+import type { Removable, RuntimeFacts } from './second-look.ts';
+import type { Sleep } from './sleep.ts';
+
+export interface ObjectRemover {
+  readonly runtime: RuntimeReader & RuntimeRemover;
+  readonly directories: LogDirectories;
+  readonly sleep: Sleep;
+}
+
+/** Removes what the second look let pass. Never rejects. */
+export function removeObject(
+  object: Removable,
+  { listing }: RuntimeFacts,
+  remover: ObjectRemover,
+  lookAgain: () => Promise<Attempt | undefined>,
+): Promise<Attempt> {
+  switch (object.kind) {
+    case 'image':
+      return removeImage(object.image, remover);
+    case 'container':
+      return removeContainer(object.container, listing.containers, remover);
+    case 'sandbox':
+      return removeSandbox(object.sandbox, { runtime: remover.runtime, lookAgain });
+  }
+}

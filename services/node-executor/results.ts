@@ -1,0 +1,114 @@
+import type { Command } from '../../schemas/command.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
+import type {
+  CommandRefusal,
+  CommandResult,
+  Measured,
+  ObjectOutcome,
+  ObjectRefusal,
+  ObjectResult,
+} from '../../schemas/result.ts';
+import type { Instant } from '../../schemas/time.ts';
+import { deriveId } from '../shared/ids.ts';
+import type { ItemProgress, JournalEntry } from './journal-state.ts';
+
+/** Why something is not removed: a reason of the closed list, and a sentence with the facts. */
+export interface Refusal<Reason extends ObjectRefusal = ObjectRefusal> {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** Who reports, when, and whether it is on disk. */
+export interface Reporter {
+  readonly identity: NodeIdentity;
+  readonly at: Instant;
+  readonly journal: 'disk' | 'memory';
+}
+
+/** The ids by which a result names what it is about. */
+type CommandIds = Pick<Command, 'id' | 'decisionId' | 'inventoryId'>;
+
+const header = ({ identity, at, journal }: Reporter, { id, decisionId, inventoryId }: CommandIds) => ({
+  version: 1 as const,
+  cluster: identity.cluster,
+  node: identity.node,
+  nodeInstance: identity.nodeInstance,
+  at,
+  commandId: id,
+  decisionId,
+  inventoryId,
+  journal,
+});
+
+/** The id follows from the command and the item's place in it, so a repeated report is the same report. */
+export const objectResult = (
+  reporter: Reporter,
+  command: Command,
+  { index, item }: { readonly index: number; readonly item: Command['items'][number] },
+  result: ObjectOutcome,
+): ObjectResult => ({
+  type: 'fleetgc.node.object-result',
+  ...header(reporter, command),
+  id: deriveId(
+    'object-result',
+    reporter.identity.nodeInstance,
+    command.id,
+    String(index),
+    item.kind,
+    item.id,
+  ),
+  object: { kind: item.kind, id: item.id },
+  rule: item.rule,
+  result,
+});
+
+export const commandRefused = (
+  reporter: Reporter,
+  command: CommandIds & { readonly kind: CommandResult['kind'] },
+  refusal: Refusal<CommandRefusal>,
+): CommandResult => commandResult(reporter, command, { outcome: 'refused', ...refusal });
+
+/** How a command ended as a whole. */
+export interface Ending {
+  readonly items: JournalEntry['items'];
+  readonly measured: Measured | null;
+  readonly targetReached: boolean | null;
+}
+
+export const commandDone = (
+  reporter: Reporter,
+  command: Command,
+  { items, measured, targetReached }: Ending,
+): CommandResult =>
+  commandResult(reporter, command, {
+    outcome: 'done',
+    removed: count(items, 'removed'),
+    notFound: count(items, 'not-found'),
+    refused: count(items, 'refused'),
+    failed: count(items, 'failed'),
+    notNeeded: count(items, 'not-needed'),
+    notDone: count(items, 'not-done'),
+    measured,
+    targetReached,
+  });
+
+const commandResult = (
+  reporter: Reporter,
+  command: CommandIds & { readonly kind: CommandResult['kind'] },
+  result: CommandResult['result'],
+): CommandResult => ({
+  type: 'fleetgc.node.command-result',
+  ...header(reporter, command),
+  id: deriveId('command-result', reporter.identity.nodeInstance, command.id),
+  kind: command.kind,
+  result,
+});
+
+export const count = (items: readonly ItemProgress[], outcome: ObjectOutcome['outcome']): number =>
+  items.filter((item) => item.state === 'done' && item.outcome === outcome).length;
+
+export const resultOutput = (event: ObjectResult | CommandResult) => ({
+  topic: 'results' as const,
+  key: nodeKey(event),
+  event,
+});

@@ -1,0 +1,103 @@
+import type { Command } from '../../schemas/command.ts';
+import type { Instant } from '../../schemas/time.ts';
+import type { CompleteListing, ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
+import type { RuntimeImage } from '../shared/cri/port.ts';
+import type { ImageUsage } from '../shared/cri/usage.ts';
+import { backingOff } from './backoff.ts';
+import { commandRefusal, overtaken, type Restrictions } from './command-checks.ts';
+import { imageRefusal, type KnownHistory } from './image-checks.ts';
+import { containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
+import { removalsInLastHour } from './removal-rate.ts';
+import type { Refusal } from './results.ts';
+
+export type CommandItem = Command['items'][number];
+
+/** What the runtime holds at this moment. */
+export interface RuntimeFacts {
+  readonly listing: CompleteListing;
+  readonly usage: ImageUsage;
+  readonly history: KnownHistory;
+}
+
+/** A listed object that may go. */
+export type Removable =
+  | { readonly kind: 'image'; readonly image: RuntimeImage }
+  | { readonly kind: 'container'; readonly container: ListedContainer }
+  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox };
+
+export type Verdict =
+  | { readonly action: 'remove'; readonly object: Removable }
+  /** It is gone already, which is what was wanted (M31). */
+  | { readonly action: 'none' }
+  | { readonly action: 'refuse'; readonly refusal: Refusal };
+
+/** What can be refused before the runtime is asked. */
+export const refusalBeforeLook = (
+  command: Command,
+  item: CommandItem,
+  restrictions: Restrictions,
+  now: Instant,
+): Refusal | undefined =>
+  commandRefusal(command, restrictions, now) ??
+  overtaken(command, item.kind, restrictions.lastActions) ??
+  triedLately(item, restrictions, now) ??
+  rateLimited(restrictions, now);
+
+/** The second look at one object: it takes away from what the command says and never adds to it. */
+export function secondLook(
+  command: Command,
+  item: CommandItem,
+  facts: RuntimeFacts,
+  { restrictions, now }: { readonly restrictions: Restrictions; readonly now: Instant },
+): Verdict {
+  const refusal = refusalBeforeLook(command, item, restrictions, now);
+  if (refusal) return { action: 'refuse', refusal };
+  return command.kind === 'image-removal'
+    ? lookAtImage(command, item.id, facts, restrictions)
+    : lookAtPodObject(command, item, facts, now);
+}
+
+function lookAtImage(
+  command: Extract<Command, { kind: 'image-removal' }>,
+  id: string,
+  { listing, usage, history }: RuntimeFacts,
+  { local }: Restrictions,
+): Verdict {
+  const image = listing.images.find((listed) => listed.id === id);
+  if (!image) return { action: 'none' };
+  return verdict(imageRefusal(image, command, { usage, history, local }), { kind: 'image', image });
+}
+
+function lookAtPodObject(
+  command: Extract<Command, { kind: 'container-removal' }>,
+  { kind, id }: CommandItem,
+  { listing }: RuntimeFacts,
+  now: Instant,
+): Verdict {
+  if (kind === 'container') {
+    const container = listing.containers.find((listed) => listed.id === id);
+    if (!container) return { action: 'none' };
+    return verdict(containerRefusal(container, command, now), { kind: 'container', container });
+  }
+  const sandbox = listing.sandboxes.find((listed) => listed.id === id);
+  if (!sandbox) return { action: 'none' };
+  return verdict(sandboxRefusal(sandbox, command, listing), { kind: 'sandbox', sandbox });
+}
+
+const verdict = (refusal: Refusal | undefined, object: Removable): Verdict =>
+  refusal ? { action: 'refuse', refusal } : { action: 'remove', object };
+
+function triedLately(item: CommandItem, { backoff }: Restrictions, now: Instant): Refusal | undefined {
+  const entry = backingOff(backoff, item, now.wallTimeMs);
+  if (!entry) return undefined;
+  const message = `it failed to go ${entry.failures} times and is left alone until ${new Date(entry.untilMs).toISOString()}`;
+  return { reason: 'backing-off', message };
+}
+
+function rateLimited({ local, removalRate }: Restrictions, now: Instant): Refusal | undefined {
+  if (local.kind === 'unreadable' || local.maxRemovalsPerHour === null) return undefined;
+  const removals = removalsInLastHour(removalRate, now);
+  if (removals < local.maxRemovalsPerHour) return undefined;
+  const message = `${removals} removals in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;
+  return { reason: 'rate-limited', message };
+}

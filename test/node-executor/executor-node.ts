@@ -1,0 +1,227 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import type { Command } from '../../schemas/command.ts';
+import type { PauseRecord } from '../../schemas/policy.ts';
+import type { CommandResult, ObjectOutcome } from '../../schemas/result.ts';
+import type { FleetEvent } from '../../schemas/topics.ts';
+import {
+  createNodeExecutor,
+  type ExecutorDeps,
+  type NodeExecutor,
+} from '../../services/node-executor/executor.ts';
+import type { WantedPod } from '../../services/node-executor/fresh-look.ts';
+import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { topicIdOf } from '../../services/shared/event-schemas.ts';
+import { createLogger } from '../../services/shared/logger.ts';
+import { createMetrics, type Metrics } from '../../services/shared/metrics.ts';
+import { parseRecord } from '../../services/shared/parse-record.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
+import { input } from '../fixtures/input.ts';
+import { NODE } from '../fixtures/inventory.ts';
+import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../fixtures/listing.ts';
+import { logLines } from '../support/log-lines.ts';
+import { countedIds, NOW_MS, onLog } from '../support/log-record.ts';
+import { type ManualClock, manualClock } from '../support/manual-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
+import { type MemoryState, memoryState } from './memory-state.ts';
+
+const WAIT_MS = 10_000;
+export const POD_LABELS = {
+  'io.kubernetes.pod.uid': 'pod-1',
+  'io.kubernetes.pod.name': 'web',
+  'io.kubernetes.pod.namespace': 'default',
+};
+
+/** A node with a fake runtime, on which executors run one after the other. */
+export interface ExecutorNode {
+  readonly runtime: FakeRuntime;
+  readonly clock: ManualClock;
+  readonly state: MemoryState;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+  readonly localFile: string;
+  readonly metrics: Metrics;
+  readonly logLines: readonly string[];
+  /** Every event, in the order in which the log acknowledged it. */
+  readonly published: FleetEvent[];
+  wantedByPods: readonly WantedPod[];
+  pause: () => PauseRecord | null;
+  /** Called before the log takes a publish; throws to refuse it, or waits. */
+  beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
+  /** Sleeps of executors, in ms; time passes with them. */
+  readonly slept: number[];
+  /** A new process of the executor; it runs until it is stopped or the test ends. */
+  start(): RunningExecutor;
+  outcomes(commandId?: string): Readonly<Record<string, ObjectOutcome>>;
+  result(commandId?: string): CommandResult['result'] | undefined;
+}
+
+export interface RunningExecutor {
+  readonly executor: NodeExecutor;
+  receive(command: Command): Promise<void>;
+  /** Receives the command and waits for its end. */
+  carryOut(command: Command): Promise<CommandResult['result']>;
+  /** As SIGTERM does; resolves when the executor ended. */
+  stop(): Promise<void>;
+}
+
+export function executorNode(): ExecutorNode {
+  const directory = temporaryDirectory();
+  const clock = manualClock();
+  const lines = logLines();
+  const runtime = fakeRuntime();
+  const node: ExecutorNode = {
+    runtime,
+    clock,
+    state: memoryState(),
+    podLogsDir: join(directory, 'pods'),
+    containerLogsDir: join(directory, 'containers'),
+    localFile: join(directory, 'local.yaml'),
+    metrics: createMetrics(),
+    logLines: lines.lines,
+    published: [],
+    wantedByPods: [],
+    pause: () => null,
+    beforePublish: () => undefined,
+    slept: [],
+    start: () => startExecutor(node, { logger: createLogger({ service: 'test', level: 'info' }, lines) }),
+    outcomes: (commandId = 'command-1') => outcomesOf(node.published, commandId),
+    result: (commandId = 'command-1') => resultOf(node.published, commandId),
+  };
+  mkdirSync(node.podLogsDir);
+  mkdirSync(node.containerLogsDir);
+  return node;
+}
+
+function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logger'>): RunningExecutor {
+  const stopping = new AbortController();
+  const executor = createNodeExecutor({
+    node: {
+      identity: NODE,
+      runtime: node.runtime,
+      filesystems: node.runtime,
+      clock: node.clock,
+      state: node.state,
+      pause: () => node.pause(),
+      wantedByPods: () => node.wantedByPods,
+    },
+    options: node,
+    publisher: publisherOf(node),
+    sleep: async (ms, signal) => {
+      if (signal?.aborted) return;
+      node.slept.push(ms);
+      node.clock.advance(ms);
+      await setImmediate();
+    },
+    random: () => 0,
+    logger,
+    metrics: createMetrics(),
+  });
+  const running = executor.run(stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+  };
+  onTestFinished(() => stopping.abort());
+  const receive = async (command: Command): Promise<void> => {
+    await executor.commands(input('commands', command));
+  };
+  return {
+    executor,
+    receive,
+    stop,
+    carryOut: async (command) => {
+      await receive(command);
+      return until(`the end of ${command.id}`, () => node.result(command.id));
+    },
+  };
+}
+
+const publisherOf = (node: ExecutorNode) =>
+  createPublisher({
+    log: {
+      publish: async (records) => {
+        await node.beforePublish(records);
+        node.published.push(...records.map(eventOf));
+      },
+    },
+    source: '/fleetgc/prod/web-1',
+    now: () => NOW_MS,
+    ids: countedIds(),
+  });
+
+/** As a consumer reads it, so that what no consumer would take fails the test. */
+function eventOf(record: OutgoingRecord): FleetEvent {
+  const parsed = parseRecord(topicIdOf(record.topic), onLog(record));
+  if (parsed.ok) return parsed.event;
+  throw new Error(`published what nobody can read: ${parsed.rejection.message}`);
+}
+
+const outcomesOf = (events: readonly FleetEvent[], commandId: string): Record<string, ObjectOutcome> =>
+  Object.fromEntries(
+    events.flatMap((event) =>
+      event.type === 'fleetgc.node.object-result' && event.commandId === commandId
+        ? [[event.object.id, event.result] as const]
+        : [],
+    ),
+  );
+
+const resultOf = (events: readonly FleetEvent[], commandId: string): CommandResult['result'] | undefined =>
+  events
+    .flatMap((event) =>
+      event.type === 'fleetgc.node.command-result' && event.commandId === commandId ? [event.result] : [],
+    )
+    .at(-1);
+
+/** The first value of `probe`, which is asked at every turn of the event loop. */
+export async function until<T>(what: string, probe: () => T | undefined): Promise<T> {
+  const deadline = performance.now() + WAIT_MS;
+  while (performance.now() < deadline) {
+    const value = probe();
+    if (value !== undefined) return value;
+    await setImmediate();
+  }
+  throw new Error(`waited ${WAIT_MS} ms for: ${what}`);
+}
+
+/** Puts images of `sizeBytes` on the node that nobody uses; returns their ids. */
+export function addImages({ runtime }: ExecutorNode, names: readonly string[], sizeBytes = 10n): string[] {
+  return names.map((name) => {
+    const image = runtimeImage(name, { sizeBytes });
+    runtime.images.set(image.id, image);
+    return image.id;
+  });
+}
+
+/** Puts an exited container of the pod `pod-1` with its log and its flat symlink on the node. */
+export function addContainer(
+  node: ExecutorNode,
+  id: string,
+  over: Parameters<typeof listedContainer>[1] = {},
+): string {
+  const logPath = join(node.podLogsDir, 'default_web_pod-1', 'app', `${id}.log`);
+  mkdirSync(dirname(logPath), { recursive: true });
+  writeFileSync(logPath, 'a line\n');
+  const container = listedContainer(id, {
+    state: 'exited',
+    labels: POD_LABELS,
+    imageId: digestOf('some image of containers'),
+    sandboxId: 'elsewhere',
+    logPath,
+    ...over,
+  });
+  node.runtime.containers.set(id, container);
+  return container.logPath;
+}
+
+export function addSandbox(
+  { runtime }: ExecutorNode,
+  id: string,
+  over: Parameters<typeof listedSandbox>[1] = {},
+): void {
+  const image = runtime.sandboxImage;
+  runtime.sandboxes.set(id, listedSandbox(id, { state: 'notReady', labels: POD_LABELS, image, ...over }));
+}

@@ -1,0 +1,45 @@
+import { FleetGcError } from '../../services/shared/errors.ts';
+import type { StateDirectory } from '../../services/shared/state-directory.ts';
+import { NODE } from '../fixtures/inventory.ts';
+
+/** A state directory in memory, whose writes a test can watch and fail. */
+export interface MemoryState extends StateDirectory {
+  /** Content by name, as JSON. */
+  readonly files: Map<string, string>;
+  /** Called before a write has its effect; throws to fail it. */
+  beforeWrite: (name: string) => void;
+  /** Called after. */
+  afterWrite: (name: string) => void;
+}
+
+export function memoryState(): MemoryState {
+  const state: MemoryState = {
+    path: '/nowhere',
+    nodeInstance: NODE.nodeInstance,
+    files: new Map(),
+    beforeWrite: () => undefined,
+    afterWrite: () => undefined,
+    openReadOnly: (name, schema) => ({
+      read: () => {
+        const content = state.files.get(name);
+        if (content === undefined) return null;
+        const parsed = schema.safeParse(JSON.parse(content));
+        if (parsed.success) return parsed.data;
+        throw new FleetGcError('STATE_UNREADABLE', `${name}: ${parsed.error.message}`);
+      },
+    }),
+    open: (name, _, schema) => ({
+      read: () => state.openReadOnly(name, schema).read(),
+      write: (value) => {
+        state.beforeWrite(name);
+        state.files.set(name, JSON.stringify(value));
+        state.afterWrite(name);
+      },
+    }),
+  };
+  return state;
+}
+
+export const diskFull = (): never => {
+  throw new FleetGcError('STATE_UNWRITABLE', 'no space left on device');
+};
