@@ -138,7 +138,7 @@ function faulty<Name extends UnaryMethodName>(
     const fault = await faults.meet(name);
     if (fault?.kind === 'error') throw new FleetGcError('RUNTIME_FAILED', fault.message);
     const answer = await handle(request, fault);
-    faults.answered(name);
+    await faults.answered(name);
     return answer;
   };
 }

@@ -14,8 +14,8 @@ export type CallFault =
 export interface Faults {
   /** The next `times` calls of `method` go wrong so. */
   onCall(method: CriMethodName, fault: CallFault, times?: number): void;
-  /** Runs `change` once, right after the next call of `method` was answered. */
-  afterCall(method: CriMethodName, change: () => void): void;
+  /** Runs `change` once, when the next call of `method` has its answer and before the caller gets it. */
+  afterCall(method: CriMethodName, change: () => unknown): void;
   /** Image ids whose removal is reported as done and not done. */
   readonly keptImages: Set<string>;
   /** Ids of images, containers and sandboxes whose removal fails, with the message. */
@@ -33,12 +33,12 @@ export interface Faults {
   /** For the simulator: what is wrong with this call. Resolves when the call may go on. */
   meet(method: CriMethodName): Promise<CallFault | undefined>;
   /** For the simulator: the call was answered. */
-  answered(method: CriMethodName): void;
+  answered(method: CriMethodName): Promise<void>;
 }
 
 export function createFaults(): Faults {
   const calls = new Map<CriMethodName, { readonly fault: CallFault; left: number }>();
-  const changes = new Map<CriMethodName, () => void>();
+  const changes = new Map<CriMethodName, () => unknown>();
   const waiting = new Set<() => void>();
   const hang = () => new Promise<void>((resolve) => waiting.add(resolve));
   return {
@@ -71,10 +71,10 @@ export function createFaults(): Faults {
       if (entry.fault.kind === 'hang') await hang();
       return entry.fault;
     },
-    answered: (method) => {
+    answered: async (method) => {
       const change = changes.get(method);
       changes.delete(method);
-      change?.();
+      await change?.();
     },
   };
 }

@@ -79,7 +79,6 @@ function stopSandbox(held: Held, id: string): void {
 
 function removeSandbox(held: Held, id: string): void {
   refuseRemoval(held.parts.faults, id);
-  stopSandbox(held, id);
   for (const container of containersOf(held, id)) removeContainer(held, container.id);
   held.sandboxes.delete(id);
 }

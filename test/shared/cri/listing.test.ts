@@ -5,7 +5,8 @@ import type { CompleteListing, Listing } from '../../../services/shared/cri/list
 import type { RuntimeReader } from '../../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../../services/shared/errors.ts';
 import type { SimulatedNode } from '../../../services/simulator/node.ts';
-import { listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
+import type { SimulatedImage } from '../../../services/simulator/objects.ts';
+import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1', side: 'envoy:1' } };
@@ -44,6 +45,11 @@ const readerWith = (over: Partial<RuntimeReader>): RuntimeReader => ({
   },
   ...over,
 });
+
+function changeImage({ runtime }: SimulatedNode, over: Partial<SimulatedImage>): void {
+  const image = runtime.findImage('nginx:1');
+  if (image) runtime.addImage({ ...image, ...over });
+}
 
 describe('a listing is complete', () => {
   test('with statuses, sandbox images and all', async () => {
@@ -101,6 +107,17 @@ describe('a listing is complete', () => {
     node.faults.onCall('containerStatus', { kind: 'error', message: 'not asked' });
     node.faults.onCall('podSandboxStatus', { kind: 'error', message: 'not asked' });
     expect(complete(await readListing(reader, memory))).toEqual(first);
+  });
+
+  test('and asks again for a sandbox image that the runtime did not tell', async () => {
+    const images = ['', 'pause:1'];
+    const reader = readerWith({
+      listSandboxes: async () => [listedSandbox('s')],
+      sandboxStatus: async (id) => ({ id, state: 'ready', image: images.shift() ?? 'asked too often' }),
+    });
+    const memory = createListingMemory();
+    for (const image of ['', 'pause:1', 'pause:1'])
+      expect(complete(await readListing(reader, memory)).sandboxes).toMatchObject([{ image }]);
   });
 
   test('and forgets containers that are gone', async () => {
@@ -179,6 +196,12 @@ describe('a listing is incomplete [C6]', () => {
     },
     { name: 'an image went', change: (node) => node.runtime.removeImage('nginx:1') },
     { name: 'an image came', change: (node) => node.runtime.pullImage('new:1') },
+    { name: 'an image got another name', change: (node) => node.runtime.tagImage('nginx:1', 'nginx:2') },
+    {
+      name: 'an image got another digest',
+      change: (node) => changeImage(node, { repoDigests: [`docker.io/library/nginx@${digestOf('new')}`] }),
+    },
+    { name: 'an image was pinned', change: (node) => changeImage(node, { pinned: true }) },
     {
       name: 'a name moved to another image',
       change: (node) =>
@@ -188,6 +211,14 @@ describe('a listing is incomplete [C6]', () => {
     const node = await simulatedNode();
     await node.kubelet.startPod(POD);
     node.faults.afterCall('listContainers', () => change(node));
+    expect(problemCodes(await readListing(readerOf(node)))).toEqual(['runtime-changed-meanwhile']);
+  });
+
+  test('when meanwhile an empty sandbox stopped [H3]', async () => {
+    const node = await simulatedNode();
+    const metadata = { name: 'web', uid: 'uid', namespace: 'default', attempt: 0 };
+    const id = node.runtime.runSandbox({ metadata, logDirectory: '', labels: {}, annotations: {} });
+    node.faults.afterCall('listContainers', () => node.runtime.stopSandbox(id));
     expect(problemCodes(await readListing(readerOf(node)))).toEqual(['runtime-changed-meanwhile']);
   });
 

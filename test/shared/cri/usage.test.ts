@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CompleteListing, ListedContainer } from '../../../services/shared/cri/listing-types.ts';
+import type { RuntimeImage } from '../../../services/shared/cri/port.ts';
 import { type ImageUsage, imageUsage } from '../../../services/shared/cri/usage.ts';
 import {
   completeListing,
@@ -94,6 +95,9 @@ describe('a container uses its image', () => {
 });
 
 describe('names mean the same with and without what is understood', () => {
+  const wantedBy = (name: string, images: readonly RuntimeImage[]): string[] =>
+    used(imageUsage(completeListing({ images }), [{ uid: 'uid', images: [name], finished: false }]));
+
   test.each([
     { listed: 'docker.io/library/nginx:latest', named: 'nginx' },
     { listed: 'docker.io/library/nginx:1', named: 'nginx:1' },
@@ -102,6 +106,7 @@ describe('names mean the same with and without what is understood', () => {
     { listed: 'docker.io/team/app:1', named: 'team/app:1' },
     { listed: 'nginx:1', named: 'docker.io/library/nginx:1' },
     { listed: 'localhost/app:1', named: 'app:1' },
+    { listed: 'quay.io/team/app:1', named: 'team/app:1' },
     { listed: 'registry.example:5000/app:latest', named: 'registry.example:5000/app' },
     {
       listed: `registry.example/app:${'0123456789abcdef'.repeat(2)}`,
@@ -113,8 +118,7 @@ describe('names mean the same with and without what is understood', () => {
     },
   ])('$named is $listed', ({ listed, named }) => {
     const image = runtimeImage('image', { repoTags: [listed], repoDigests: [] });
-    const containers = [listedContainer('c', { image: imageSpec({ image: named }) })];
-    expect(used(usageOf({ images: [image, OTHER], containers }))).toEqual([image.id]);
+    expect(wantedBy(named, [image, OTHER])).toEqual([image.id]);
   });
 
   test.each([
@@ -122,8 +126,7 @@ describe('names mean the same with and without what is understood', () => {
     { listed: 'registry.example/app-two:1', named: 'registry.example/app:1' },
   ])('$named is not $listed', ({ listed, named }) => {
     const image = runtimeImage('image', { repoTags: [listed], repoDigests: [] });
-    const containers = [listedContainer('c', { image: imageSpec({ image: named }) })];
-    expect(used(usageOf({ images: [image], containers }))).toEqual([]);
+    expect(wantedBy(named, [image])).toEqual([]);
   });
 });
 
