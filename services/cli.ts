@@ -1,0 +1,17 @@
+import { runCli } from './cli/main.ts';
+import { endProcess, processControl } from './shared/process-control.ts';
+
+/** A reader such as `head` that has seen enough is no failure. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+endProcess(
+  await runCli(process.argv.slice(2), {
+    environment: process.env,
+    control: processControl,
+    writeOut: (text) => process.stdout.write(text),
+    stderr: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
+  }),
+);

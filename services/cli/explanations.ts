@@ -1,0 +1,83 @@
+import type { VerbName } from './verb-list.ts';
+
+export interface Explanation {
+  readonly text?: string;
+  readonly examples: readonly string[];
+}
+
+/** What help says about a verb beyond its summary and its options. */
+const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
+  'topics create': {
+    text: 'Run it once before anything else on Kafka. Existing topics are never changed: where one differs from what this release declares, that is said, and the exit code is 1.',
+    examples: [
+      'fleetgc topics create --kafka-brokers kafka-1:9092,kafka-2:9092',
+      'fleetgc topics create --kafka-brokers kafka:9092 --wait 60s',
+      'fleetgc topics create --log embedded --log-path ./fleetgc.db',
+    ],
+  },
+  'topics check': {
+    text: 'Changes nothing. The exit code is 1 when a topic is missing or differs.',
+    examples: ['fleetgc topics check --kafka-brokers kafka:9092'],
+  },
+  'policy validate': {
+    text: 'Tells every problem of every file at once, each with its line and column. The exit code is 2 when there is one.',
+    examples: [
+      'fleetgc policy validate policies/*.yaml',
+      'fleetgc policy validate policy.yaml --output json',
+    ],
+  },
+  'policy apply': {
+    text: 'A policy replaces the one of the same name; other policies are left alone. Nothing is written when any of the files has a problem, or when nothing differs.',
+    examples: [
+      'fleetgc policy apply policy.yaml --dry-run',
+      'fleetgc policy apply policies/*.yaml --kafka-brokers kafka:9092',
+    ],
+  },
+  'policy list': {
+    text: 'In the order in which a node asks them: of the policies that select a node, the first holds. A pause outranks them all.',
+    examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
+  },
+  'policy show': {
+    text: 'What it prints is a policy file, and can be edited and applied.',
+    examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
+  },
+  'policy delete': {
+    text: 'Where the policy held, the next one that selects the node holds from then on. A node without any keeps everything.',
+    examples: ['fleetgc policy delete web'],
+  },
+  pause: {
+    text: 'Without options it stops the whole fleet. Decisions are still made and recorded. Commands that were sent before are refused once a node has read of the pause, and in any case when they expire.',
+    examples: [
+      'fleetgc pause --reason "registry is down"',
+      'fleetgc pause --cluster prod --node-name "db-*"',
+    ],
+  },
+  resume: {
+    text: 'Ends the pause that was made with the same options.',
+    examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
+  },
+  'dead-letters list': {
+    text: 'A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 per minute and key are kept; more are counted.',
+    examples: [
+      'fleetgc dead-letters list --since 24h',
+      'fleetgc dead-letters list --cause wrong-schema --key prod/web-1',
+    ],
+  },
+  'dead-letters show': {
+    examples: [
+      'fleetgc dead-letters show dead-letter-3f2a',
+      'fleetgc dead-letters show dead-letter-3f2a -o json',
+    ],
+  },
+  'dead-letters redrive': {
+    text: 'The message goes back as it was: same content, key and headers. A note beside the dead letter keeps it from going back a second time by mistake. Stale orders are refused by the nodes, so a message that is put back late does no harm.',
+    examples: [
+      'fleetgc dead-letters redrive dead-letter-3f2a',
+      'fleetgc dead-letters redrive --all --topic gc.node.inventory --since 2h --dry-run',
+    ],
+  },
+};
+
+const texts: ReadonlyMap<string, Explanation> = new Map(Object.entries(BY_VERB));
+
+export const explanationOf = (verb: string): Explanation => texts.get(verb) ?? { examples: [] };

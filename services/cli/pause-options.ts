@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import type { NodeSelector } from '../../schemas/policy.ts';
+import { TextList, withMeta } from '../shared/option-types.ts';
+
+/** Which nodes `pause` and `resume` are about; without any of these, all of them. */
+export const pauseSelectorOptions = {
+  cluster: withMeta(TextList.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NAME,…',
+    description: 'Only nodes of these clusters.',
+  }),
+  nodeName: withMeta(TextList.optional(), {
+    commandLineOnly: true,
+    placeholder: 'GLOB,…',
+    description: 'Only nodes whose name matches one of these patterns.',
+  }),
+};
+
+type Given = { readonly [Key in keyof typeof pauseSelectorOptions]?: z.infer<typeof TextList> | undefined };
+
+export const toPauseSelector = ({ cluster = [], nodeName = [] }: Given): NodeSelector => ({
+  clusters: cluster,
+  nodeNames: nodeName,
+  nodeLabels: {},
+});

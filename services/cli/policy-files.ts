@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { type PolicyFiles, readPolicyFiles, type WrittenPolicy } from '../policy/file.ts';
+import { problemText } from '../policy/problem.ts';
+import { FleetGcError } from '../shared/errors.ts';
+import { withMeta } from '../shared/option-types.ts';
+import { readTextFile } from '../shared/text-file.ts';
+
+/** The files of `policy validate` and `policy apply`. */
+export const policyFileOptions = {
+  files: withMeta(z.array(z.string()), {
+    kind: 'list',
+    positional: true,
+    placeholder: 'FILE',
+    description: 'YAML files, each with one or more policies; - reads standard input.',
+  }),
+};
+
+/** Reads policy files that an operator named. Throws `USAGE` when one of them cannot be read. */
+export function loadPolicyFiles(paths: readonly string[]): PolicyFiles {
+  const files = paths.map((path) => ({ file: path === '-' ? 'stdin' : path, read: readTextFile(path) }));
+  const unreadable = files.flatMap(({ file, read }) =>
+    read.ok ? [] : [`${file} cannot be read: ${read.reason}`],
+  );
+  if (unreadable.length > 0) throw new FleetGcError('USAGE', unreadable.join('; '));
+  return readPolicyFiles(files.map(({ file, read }) => ({ file, text: read.ok ? read.text : '' })));
+}
+
+/** The policies of the files. Notes are talked about; any problem throws `POLICY_INVALID` after all were told. */
+export function requireValid(
+  files: PolicyFiles,
+  logger: Logger,
+  consequence: string,
+): readonly WrittenPolicy[] {
+  if (files.valid) {
+    for (const note of files.notes) logger.warn(problemText(note));
+    return files.policies;
+  }
+  for (const problem of files.problems) logger.error(problemText(problem));
+  const { length } = files.problems;
+  throw new FleetGcError(
+    'POLICY_INVALID',
+    `${length === 1 ? '1 problem' : `${length} problems`}; ${consequence}`,
+  );
+}

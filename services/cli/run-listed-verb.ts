@@ -1,0 +1,46 @@
+import type { OptionSources } from '../shared/config.ts';
+import { FleetGcError } from '../shared/errors.ts';
+import { runVerb } from '../shared/run-verb.ts';
+import { readTextFile } from '../shared/text-file.ts';
+import type { CliOutside } from './outside.ts';
+import { talkTo } from './talk.ts';
+import { readVerbArguments } from './verb-arguments.ts';
+import type { ListedVerb } from './verb-list.ts';
+import { loadAllVerbs, loadVerb } from './verb-loaders.ts';
+
+/** Loads the verb, reads its options from everywhere, and runs it. Returns the exit code. */
+export async function runListedVerb(
+  listed: ListedVerb,
+  rest: readonly string[],
+  { environment, control, writeOut, stderr }: CliOutside,
+): Promise<number> {
+  const verb = await loadVerb(listed.name);
+  const given = readVerbArguments(verb, rest);
+  if (given.kind === 'help') {
+    writeOut(given.text);
+    return 0;
+  }
+  const file = readConfigFile(given.configPath ?? environment.FLEETGC_CONFIG);
+  const sources = { flags: given.flags, environment, file, otherKeys: await otherKeys(file) };
+  return await runVerb(verb, sources, {
+    control,
+    stderr: listed.kind === 'task' ? talkTo(stderr) : stderr,
+    print: (line) => writeOut(`${line}\n`),
+  });
+}
+
+function readConfigFile(path: string | undefined): OptionSources['file'] {
+  if (path === undefined || path === '') return null;
+  const read = readTextFile(path);
+  if (read.ok) return { path, text: read.text };
+  throw new FleetGcError('CONFIG_INVALID', `the config file ${path} cannot be read: ${read.reason}`);
+}
+
+/** One config file may serve every verb of a machine, so it may name options of others. */
+async function otherKeys(file: OptionSources['file']): Promise<ReadonlySet<string>> {
+  if (file === null) return new Set();
+  const verbs = await loadAllVerbs();
+  return new Set(
+    verbs.flatMap(({ options }) => options.filter(({ positional }) => !positional).map(({ key }) => key)),
+  );
+}

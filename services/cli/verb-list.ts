@@ -1,0 +1,63 @@
+/** What the list of verbs says about one of them; its options are in the verb itself, which is loaded when needed. */
+export interface ListedVerb {
+  /** Words separated by spaces, e.g. `policy apply`. */
+  readonly name: string;
+  readonly summary: string;
+  /**
+   * `service`: runs until it is told to stop and logs JSON lines unless stderr is a terminal.
+   * `task`: does one thing and talks in plain sentences.
+   */
+  readonly kind: 'service' | 'task';
+}
+
+export interface VerbGroup {
+  readonly heading: string;
+  readonly verbs: readonly ListedVerb[];
+}
+
+const task = <const Name extends string>(name: Name, summary: string) =>
+  ({ name, summary, kind: 'task' }) as const;
+
+/** Every verb, in the order in which help shows them. */
+export const VERB_GROUPS = [
+  {
+    heading: 'Set up and steer:',
+    verbs: [
+      task('topics create', 'Create the topics that are missing; existing ones are not changed'),
+      task('topics check', 'Compare the topics with what this release needs'),
+      task('policy validate', 'Check policy files; needs no event log'),
+      task('policy apply', 'Make the policies in files hold'),
+      task('policy list', 'List the policies and pauses that hold'),
+      task('policy show', 'Show one policy, with every default filled in'),
+      task('policy delete', 'Delete policies; a node without a policy keeps everything'),
+      task('pause', 'Stop all removals, or those on some nodes'),
+      task('resume', 'End a pause'),
+    ],
+  },
+  {
+    heading: 'Messages that could not be processed:',
+    verbs: [
+      task('dead-letters list', 'List them, oldest first'),
+      task('dead-letters show', 'Show one, with its cause and content'),
+      task('dead-letters redrive', 'Put them back on their topics, once the cause is mended'),
+    ],
+  },
+] as const satisfies readonly VerbGroup[];
+
+export type VerbName = (typeof VERB_GROUPS)[number]['verbs'][number]['name'];
+
+/** Summaries of the words under which several verbs stand. */
+export const VERB_FAMILIES: Readonly<Record<string, string>> = {
+  topics: 'Create and check the topics',
+  policy: 'Check, apply and look at policies',
+  'dead-letters': 'Look at messages that could not be processed, and put them back',
+};
+
+export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);
+
+/** Name and summary, for the definition of the verb. */
+export function about(name: VerbName): Pick<ListedVerb, 'name' | 'summary'> {
+  const listed = ALL_VERBS.find((verb) => verb.name === name);
+  if (!listed) throw new TypeError(`${name} is not in the list of verbs`);
+  return { name, summary: listed.summary };
+}

@@ -1,0 +1,29 @@
+import type { Verb } from '../shared/verb.ts';
+import type { VerbName } from './verb-list.ts';
+
+/** Where the code of each verb is; read only when the verb is used. */
+const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
+  'topics create': async () => (await import('./verbs/topics-create.ts')).topicsCreate,
+  'topics check': async () => (await import('./verbs/topics-check.ts')).topicsCheck,
+  'policy validate': async () => (await import('./verbs/policy-validate.ts')).policyValidate,
+  'policy apply': async () => (await import('./verbs/policy-apply.ts')).policyApply,
+  'policy list': async () => (await import('./verbs/policy-list.ts')).policyList,
+  'policy show': async () => (await import('./verbs/policy-show.ts')).policyShow,
+  'policy delete': async () => (await import('./verbs/policy-delete.ts')).policyDelete,
+  pause: async () => (await import('./verbs/pause.ts')).pause,
+  resume: async () => (await import('./verbs/resume.ts')).resume,
+  'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
+  'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
+  'dead-letters redrive': async () => (await import('./verbs/dead-letters-redrive.ts')).deadLettersRedrive,
+};
+
+const isListed = (name: string): name is VerbName => Object.hasOwn(LOADERS, name);
+
+export async function loadVerb(name: string): Promise<Verb> {
+  const load = isListed(name) ? LOADERS[name] : undefined;
+  if (!load) throw new TypeError(`there is no code for the verb ${name}`);
+  return await load();
+}
+
+export const loadAllVerbs = (): Promise<readonly Verb[]> =>
+  Promise.all(Object.values(LOADERS).map((load) => load()));

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { filterLetters, findLetter } from '../../dead-letters/choose-letters.ts';
+import { planRedrive, type RedrivePlan, redrive } from '../../dead-letters/redrive.ts';
+import { readStoredLetters } from '../../dead-letters/stored-letters.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { Switch, withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../letter-options.ts';
+import { openTaskLog, operatorPublication } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+export const deadLettersRedrive = defineVerb({
+  ...about('dead-letters redrive'),
+  options: z.object({
+    ids: withMeta(z.array(z.string()).optional(), {
+      kind: 'list',
+      positional: true,
+      placeholder: 'ID',
+      description: 'Ids of dead letters, or enough of their beginnings.',
+    }),
+    all: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'All that the conditions below select, instead of ids.',
+    }),
+    ...letterFilterOptions,
+    again: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Also those whose message was put back before.',
+    }),
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Say what would be put back, and change nothing.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ ids = [], all, again, dryRun, topic, cause, group, key, since, ...options }, context) => {
+    const { logger, print, signal } = context;
+    const filter = { topic, cause, group, key, since };
+    requireChoice(
+      ids,
+      all,
+      Object.values(filter).some((value) => value !== undefined),
+    );
+    await using log = await openTaskLog({ options, context });
+    const { letters } = await readStoredLetters(log, readFrom(filter, Date.now()), signal);
+    const chosen = all
+      ? filterLetters(letters, toLetterFilter(filter, again))
+      : ids.map((id) => findLetter(letters, id));
+    const plan = planRedrive([...new Set(chosen)], again);
+    tellAside(plan, logger);
+    if (dryRun) {
+      print(`${messages(plan.redrives.length)} would be put back`);
+      return;
+    }
+    const onProgress = (count: number): void =>
+      logger.info(`${count} of ${messages(plan.redrives.length)} put back`);
+    const count = await redrive(plan.redrives, {
+      log,
+      publication: operatorPublication(),
+      signal,
+      onProgress,
+    });
+    print(`${messages(count)} put back`);
+  },
+});
+
+function requireChoice(ids: readonly string[], all: boolean, conditions: boolean): void {
+  if (ids.length === 0 && !all)
+    throw new FleetGcError(
+      'USAGE',
+      'give ids of dead letters, or --all; "fleetgc dead-letters list" shows them',
+    );
+  if (ids.length > 0 && (all || conditions))
+    throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
+}
+
+function tellAside({ done, refused }: RedrivePlan, logger: Logger): void {
+  if (done.length > 0)
+    logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
+  for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);
+}
+
+const messages = (count: number): string => (count === 1 ? '1 message' : `${count} messages`);

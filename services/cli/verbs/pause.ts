@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { longestCommandLifetimeMs } from '../../policy/pauses.ts';
+import { selectorText } from '../../policy/selector-text.ts';
+import { readStoredPolicies } from '../../policy/stored-policies.ts';
+import { writePause } from '../../policy/write-policies.ts';
+import { durationText } from '../../policy/written-form.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { pauseSelectorOptions, toPauseSelector } from '../pause-options.ts';
+import { openTaskLog, operatorPublication } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+export const pause = defineVerb({
+  ...about('pause'),
+  options: z.object({
+    ...pauseSelectorOptions,
+    reason: withMeta(z.string().prefault(''), {
+      commandLineOnly: true,
+      placeholder: 'TEXT',
+      description: 'Why, for whoever looks at the list of policies.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ cluster, nodeName, reason, ...options }, context) => {
+    const selector = toPauseSelector({ cluster, nodeName });
+    await using log = await openTaskLog({ options, context });
+    await writePause({ log, publication: operatorPublication() }, selector, reason);
+    context.print(`paused: ${selectorText(selector)}`);
+    const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
+    context.logger.info(
+      lifetimeMs === 0
+        ? 'No policy says "mode: enforce", so nothing was being removed.'
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends. "fleetgc resume" undoes it.`,
+    );
+  },
+});

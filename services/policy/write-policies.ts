@@ -1,0 +1,54 @@
+import type { NodeSelector, PauseRecord } from '../../schemas/policy.ts';
+import { pauseKey } from '../../schemas/policy.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import { type Publication, toRecord } from '../shared/envelope.ts';
+import type { EventLog } from '../shared/event-log/port.ts';
+import { deriveId } from '../shared/ids.ts';
+import { keyOf } from '../shared/record-key.ts';
+import type { PolicyChange } from './policy-changes.ts';
+
+/** What the verbs need to write: the log, and what their envelopes say. */
+export interface PolicyWriter {
+  readonly log: EventLog;
+  readonly publication: Publication;
+}
+
+/**
+ * Writes the versions and only then makes them hold, so that every policy a decision names can be found. Unchanged
+ * policies are left alone.
+ */
+export async function writePolicies(
+  { log, publication }: PolicyWriter,
+  changes: readonly PolicyChange[],
+): Promise<void> {
+  const records = changes.filter(({ kind }) => kind !== 'unchanged').map(({ record }) => record);
+  if (records.length === 0) return;
+  for (const topic of ['policyVersions', 'policies'] as const) {
+    await log.publish(
+      records.map((event) => toRecord({ topic, key: keyOf(topic, event), event }, publication)),
+    );
+  }
+}
+
+/** Deletes the records of these keys, readable or not. */
+export async function deleteKeys({ log }: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await log.publish(keys.map((key) => ({ topic: TOPICS.policies.name, key, value: null, headers: {} })));
+}
+
+/** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
+export async function writePause(
+  { log, publication }: PolicyWriter,
+  selector: NodeSelector,
+  reason: string,
+): Promise<void> {
+  const key = pauseKey(selector);
+  const event: PauseRecord = {
+    type: 'fleetgc.pause',
+    version: 1,
+    id: deriveId('pause', key, reason),
+    selector,
+    reason,
+  };
+  await log.publish([toRecord({ topic: 'policies', key, event }, publication)]);
+}

@@ -1,0 +1,32 @@
+import { TOPICS, type TopicName } from '../../schemas/topics.ts';
+import type { TopicDifference } from '../shared/event-log/port.ts';
+import { tableLines } from '../shared/output.ts';
+
+/** How one topic stands against the table of topics. */
+export interface TopicReport {
+  readonly topic: TopicName;
+  readonly created: boolean;
+  readonly differences: readonly TopicDifference[];
+}
+
+export const reportTopics = (
+  created: readonly TopicName[],
+  differences: readonly TopicDifference[],
+): readonly TopicReport[] =>
+  Object.values(TOPICS).map(({ name }) => ({
+    topic: name,
+    created: created.includes(name),
+    differences: differences.filter(({ topic }) => topic === name),
+  }));
+
+export const topicLines = (reports: readonly TopicReport[]): readonly string[] =>
+  tableLines(
+    ['TOPIC', 'STATE'],
+    reports.map((report) => [report.topic, stateOf(report)]),
+  );
+
+function stateOf({ created, differences }: TopicReport): string {
+  if (differences.length > 0)
+    return differences.map(({ expected, found }) => `${found} instead of ${expected}`).join('; ');
+  return created ? 'created' : 'as declared';
+}

@@ -1,0 +1,154 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ALL_VERBS } from '../../services/cli/verb-list.ts';
+import { loadVerb } from '../../services/cli/verb-loaders.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { fleetgc, inProcess } from './fleetgc.ts';
+
+test('--version is one line on stdout', async () => {
+  expect(await fleetgc(['--version'])).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^fleetgc \d+\.\d+\.\d+\n$/),
+    stderr: '',
+  });
+});
+
+test('--help lists every verb', async () => {
+  const { exitCode, stdout, stderr } = await fleetgc(['--help']);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  for (const { name, summary } of ALL_VERBS) expect(stdout).toContain(`  ${name.padEnd(22)}${summary}\n`);
+});
+
+test('without a verb help goes to stderr, and the exit code says that nothing was done', async () => {
+  const { exitCode, stdout, stderr } = await fleetgc([]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(/^Usage: fleetgc <verb>/);
+  expect(stderr).toMatch(/\nfleetgc: a verb is missing\n$/);
+});
+
+test.each([
+  ['policy', '--help'],
+  ['help', 'policy'],
+  ['policy', '-h'],
+])('%s %s lists the verbs of the family', async (...args) => {
+  const { exitCode, stdout } = await inProcess(args);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(
+    /^Usage: fleetgc policy <verb> \[options\]\n\nCheck, apply and look at policies\.\n/,
+  );
+  expect(stdout).toContain('policy validate');
+  expect(stdout).not.toContain('topics');
+});
+
+test('a family without a verb is a mistake', async () => {
+  const { exitCode, stdout, stderr } = await inProcess(['topics']);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(/^Usage: fleetgc topics <verb>.*\nfleetgc: a verb is missing\n$/s);
+});
+
+test.each(ALL_VERBS.map(({ name }) => ({ name })))(
+  '$name --help says what it does, with an example',
+  async ({ name }) => {
+    const { exitCode, stdout, stderr } = await inProcess([...name.split(' '), '--help']);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(`Usage: fleetgc ${name} [options]`);
+    expect(stdout).toContain(`Examples:\n  fleetgc ${name}`);
+    expect(stdout).not.toMatch(/undefined|\[object/);
+  },
+);
+
+test.each(ALL_VERBS.map(({ name, summary }) => ({ name, summary })))(
+  '$name is called the same in the list of verbs and in its own code',
+  async ({ name, summary }) => {
+    expect(await loadVerb(name)).toMatchObject({ name, summary });
+  },
+);
+
+test.each<{ args: string; says: string }>([
+  { args: 'aply', says: 'there is no verb "aply"; did you mean "policy apply"?' },
+  { args: 'polcy apply x', says: 'there is no verb "polcy"; did you mean "policy apply"?' },
+  { args: 'policy aply', says: 'there is no verb "policy aply"; did you mean "policy apply"?' },
+  { args: 'rezume', says: 'there is no verb "rezume"; did you mean "resume"?' },
+  { args: 'frobnicate', says: 'there is no verb "frobnicate"; fleetgc --help lists them' },
+  {
+    args: 'policy --dry-run apply',
+    says: 'policy needs a verb before --dry-run; fleetgc policy --help lists them',
+  },
+  { args: '--hepl', says: 'there is no option --hepl; did you mean --help?' },
+  {
+    args: '--log-level debug run',
+    says: 'there is no option --log-level before the verb; options of a verb follow it, as in "fleetgc run --log-level debug"',
+  },
+  { args: 'policy list --outptu json', says: 'there is no option --outptu; did you mean --output?' },
+  { args: 'policy validate', says: 'the argument FILE is missing' },
+  { args: 'policy show a b', says: 'too many arguments: a, b (the verb takes 1)' },
+  { args: 'policy list a', says: 'too many arguments: a (the verb takes 0)' },
+  { args: 'pause --reason', says: 'the option --reason <TEXT> needs a value' },
+])('fleetgc $args is answered with one sentence', async ({ args, says }) => {
+  expect(await inProcess(args.split(' '))).toEqual({ exitCode: 2, stdout: '', stderr: `fleetgc: ${says}\n` });
+});
+
+test('a wrong option of a real process ends with exit code 2 and one sentence', async () => {
+  expect(await fleetgc(['policy', 'validate', '--dryrun', 'x.yaml'])).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'fleetgc: there is no option --dryrun\n',
+  });
+});
+
+test.each<{ name: string; args: string[]; environment?: Record<string, string>; says: string }>([
+  {
+    name: 'an option with a value it cannot have',
+    args: ['policy', 'list', '--output', 'xml'],
+    says: 'fleetgc policy list: --output must be one of table, json, yaml, not "xml"\n',
+  },
+  {
+    name: 'the same in the environment',
+    args: ['policy', 'validate', 'x.yaml'],
+    environment: { FLEETGC_OUTPUT: 'xml' },
+    says: 'fleetgc policy validate: FLEETGC_OUTPUT must be one of table, json, yaml, not "xml"\n',
+  },
+  {
+    name: 'no broker given',
+    args: ['policy', 'list'],
+    says: 'fleetgc policy list: --kafka-brokers is missing; give it, or --log embedded for one machine\n',
+  },
+  {
+    name: 'a config file that is not there',
+    args: ['policy', 'list', '--config', '/no/such/file.yaml'],
+    says: 'fleetgc: the config file /no/such/file.yaml cannot be read: there is no such file\n',
+  },
+  {
+    name: 'an embedded log that is not there, which looking must not create',
+    args: ['policy', 'list', '--log', 'embedded', '--log-path', '/no/such/log.db'],
+    says: 'fleetgc policy list: there is no event log at /no/such/log.db; is --log-path right? "fleetgc topics create --log embedded" makes a new one\n',
+  },
+])('$name is told in one line', async ({ args, environment = {}, says }) => {
+  const { stdout, stderr, exitCode } = await inProcess(args, environment);
+
+  expect({ stdout, stderr }).toEqual({ stdout: '', stderr: says });
+  expect(exitCode).toBeGreaterThan(0);
+});
+
+test('a setting comes from the command line, else the environment, else the config file', async () => {
+  const directory = temporaryDirectory();
+  const config = join(directory, 'fleetgc.yaml');
+  const policy = join(directory, 'policy.yaml');
+  writeFileSync(config, 'output: yaml\ncluster: for-another-verb\n');
+  writeFileSync(policy, 'name: a\nmode: dry-run\n');
+  const validate = ['policy', 'validate', policy, '--config', config];
+
+  const ofFile = await inProcess(validate);
+  const ofEnvironment = await inProcess(validate, { FLEETGC_OUTPUT: 'json' });
+  const ofFlag = await inProcess([...validate, '-o', 'table'], { FLEETGC_OUTPUT: 'json' });
+
+  expect(ofFile.stdout).toMatch(/^valid: true\n/);
+  expect(ofEnvironment.stdout).toMatch(/^\{/);
+  expect(ofFlag.stdout).toMatch(/^NAME /);
+});

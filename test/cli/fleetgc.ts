@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import { runCli } from '../../services/cli/main.ts';
+import { openEmbeddedLog } from '../../services/shared/event-log/embedded.ts';
+import type { EventLog } from '../../services/shared/event-log/port.ts';
+import { FakeProcess } from '../support/fake-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Given {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
+
+/** Runs the command as a user does, in a process of its own and with nothing in its environment but the path. */
+export function fleetgc(
+  args: readonly string[],
+  { environment = {}, stdin = '' }: Given = {},
+): Promise<Ended> {
+  const child = spawn(PROGRAM, args, { env: { PATH: process.env.PATH ?? '', ...environment } });
+  const output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+    });
+  child.stdin.end(stdin);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode) => resolve({ exitCode, ...output }));
+  });
+}
+
+/** The same without a process of its own, where many commands follow each other. */
+export async function inProcess(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const output = { stdout: '', stderr: '' };
+  const exitCode = await runCli(args, {
+    environment,
+    control: new FakeProcess(),
+    writeOut: (text) => {
+      output.stdout += text;
+    },
+    stderr: {
+      isTerminal: false,
+      write: (text) => {
+        output.stderr += text;
+      },
+    },
+  });
+  return { exitCode, ...output };
+}
+
+export interface OwnLog {
+  readonly log: EventLog;
+  /** Runs a verb against the log. */
+  readonly run: (...args: readonly string[]) => Promise<Ended>;
+}
+
+/** An embedded log of this test's own, with all topics. */
+export async function ownLog(): Promise<OwnLog> {
+  const path = join(temporaryDirectory(), 'event-log.db');
+  const log = await openEmbeddedLog(
+    { path, maxBytes: 64 * 1024 * 1024 },
+    { logger: pino({ level: 'silent' }), now: Date.now, random: Math.random, newId: randomUUID },
+  );
+  onTestFinished(() => log[Symbol.asyncDispose]());
+  await log.createTopics();
+  return { log, run: (...args) => inProcess([...args, '--log', 'embedded', '--log-path', path]) };
+}
