@@ -1,0 +1,14 @@
+import type { Consumer } from '../shared/consume.ts';
+import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
+import { containerGcHandler } from './handler.ts';
+
+/** Starts one replica of container-gc: inventories in, commands to remove containers and sandboxes out. */
+export const startContainerGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
+  startDecisionService(
+    {
+      name: 'container-gc',
+      group: 'fleetgc-container-gc',
+      handlers: (policies) => ({ inventory: containerGcHandler(policies) }),
+    },
+    deps,
+  );

@@ -1,0 +1,14 @@
+import type { Consumer } from '../shared/consume.ts';
+import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
+import { imageGcHandler } from './handler.ts';
+
+/** Starts one replica of image-gc: inventories in, commands to remove images out. */
+export const startImageGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
+  startDecisionService(
+    {
+      name: 'image-gc',
+      group: 'fleetgc-image-gc',
+      handlers: (policies) => ({ inventory: imageGcHandler(policies) }),
+    },
+    deps,
+  );

@@ -1,0 +1,58 @@
+import type { Logger } from 'pino';
+import type { PolicySet } from '../../schemas/policy.ts';
+import { type Consumer, startConsumer } from './consume.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import { serviceSource } from './envelope.ts';
+import type { EventLog } from './event-log/port.ts';
+import type { Handlers } from './handle-record.ts';
+import type { Metrics } from './metrics.ts';
+import { createPublisher } from './publisher.ts';
+import type { TraceIds } from './trace.ts';
+
+/** What a decision service needs of its process. */
+export interface DecisionServiceDeps {
+  readonly log: EventLog;
+  /** All policies of this moment; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
+  readonly policies: () => PolicySet;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly ids: TraceIds;
+  /** Epoch milliseconds; for envelopes and metrics, never for a decision. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
+}
+
+/** One kind of decision service, whatever process it runs in. */
+export interface DecisionService {
+  readonly name: string;
+  /** The consumer group that its replicas share. */
+  readonly group: string;
+  handlers(policies: () => PolicySet): Handlers;
+}
+
+/**
+ * Starts one replica. It begins with the oldest message that its group has not committed: what came before the first
+ * replica is decided on too, and executors refuse what has expired.
+ */
+export function startDecisionService(
+  { name, group, handlers }: DecisionService,
+  { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
+): Promise<Consumer> {
+  const logger = process.logger.child({ consumer: name });
+  const publisher = createPublisher({ log, source: serviceSource(name), now, ids });
+  const { metrics } = process;
+  return startConsumer({
+    name,
+    group,
+    start: 'earliest',
+    assignment: { kind: 'shared' },
+    log,
+    handlers: handlers(policies),
+    publisher,
+    deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
+    logger,
+    metrics,
+    now,
+  });
+}
