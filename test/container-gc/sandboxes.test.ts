@@ -79,6 +79,10 @@ describe('a pod that is gone', () => {
     expect(removed([old('1', 1), old('2', 2)], { ...gone, allSourcesReady: false })).toEqual(['2']);
   });
 
+  test('[H7] keeps a sandbox that was created after the inventory was taken', () => {
+    expect(rules([old('future', -1), old('1', 0)], gone)).toEqual(['keep H7', 'remove H2']);
+  });
+
   test('[H2] other pods are not touched', () => {
     const other = { podUid: 'pod-2' };
     expect(removed([old('1', 1), old('2', 2, other)], { pods: [gonePod('pod-1'), pod('pod-2')] })).toEqual([

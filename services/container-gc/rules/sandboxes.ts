@@ -5,7 +5,7 @@ import { oldestFirst } from './age-order.ts';
 import type { Listed, Selected } from './selected.ts';
 import { NS_PER_MS } from './standing.ts';
 
-/** A sandbox that is ours. */
+/** A sandbox that is ours and whose age is believed. */
 export interface PodSandbox extends Listed {
   readonly podUid: string;
   readonly sandbox: InventorySandbox;
@@ -27,7 +27,7 @@ export function selectSandboxes(
 ): SandboxSelection {
   const kept = new Map<number, Kept>();
   const ours = sandboxesOfPods(inventory, plannedContainers, kept);
-  const newest = newestOfEachPod(ours, BigInt(inventory.takenAt.wallTimeMs) * NS_PER_MS);
+  const newest = newestOfEachPod(ours);
   const selected: Selected<PodSandbox>[] = [];
   for (const item of ours.toSorted(oldestFirst)) {
     const { position, podUid, active } = item;
@@ -39,21 +39,22 @@ export function selectSandboxes(
 }
 
 function sandboxesOfPods(
-  { sandboxes, containers }: CompleteInventory,
+  { sandboxes, containers, takenAt }: CompleteInventory,
   plannedContainers: ReadonlySet<string>,
   kept: Map<number, Kept>,
 ): PodSandbox[] {
   const twice = listedTwice(sandboxes.map(({ id }) => id));
+  const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
   const staying = containers.filter(({ id }) => !plannedContainers.has(id));
   const occupied = new Map(staying.map(({ sandboxId, id }) => [sandboxId, id]));
   return sandboxes.flatMap((sandbox, position) => {
     const { id, podUid } = sandbox;
-    const reason = twice.has(id) ? LISTED_TWICE : notOurs(sandbox);
+    const createdAtNs = BigInt(sandbox.createdAtNs);
+    const reason = twice.has(id) ? LISTED_TWICE : (notOurs(sandbox) ?? createdLater(createdAtNs, nowNs));
     if (reason) {
       kept.set(position, reason);
       return [];
     }
-    const createdAtNs = BigInt(sandbox.createdAtNs);
     return [{ position, id, podUid, createdAtNs, sandbox, active: activity(sandbox, occupied.get(id)) }];
   });
 }
@@ -69,11 +70,13 @@ function activity({ state }: InventorySandbox, container: string | undefined): K
   return container === undefined ? undefined : { rule: 'H1', facts: { state, container } };
 }
 
-/** The newest counts whether active or not (H2). One created after the inventory was taken proves no other one old. */
-function newestOfEachPod(sandboxes: readonly PodSandbox[], nowNs: bigint): ReadonlyMap<string, PodSandbox> {
-  const believed = sandboxes.filter(({ createdAtNs }) => createdAtNs <= nowNs);
-  return new Map(believed.toSorted(oldestFirst).map((sandbox) => [sandbox.podUid, sandbox]));
-}
+/** Its age is not known, so it is kept, and makes no other sandbox of its pod an older one. */
+const createdLater = (createdAtNs: bigint, nowNs: bigint): Kept | undefined =>
+  createdAtNs > nowNs ? { rule: 'H7', facts: { createdAfterInventory: true } } : undefined;
+
+/** The newest counts whether it is active or not (H2). */
+const newestOfEachPod = (sandboxes: readonly PodSandbox[]): ReadonlyMap<string, PodSandbox> =>
+  new Map(sandboxes.toSorted(oldestFirst).map((sandbox) => [sandbox.podUid, sandbox]));
 
 /** A pod that is not gone keeps its newest sandbox, which may be just being created (H7). */
 function notOlder(sandbox: PodSandbox, newest: PodSandbox | undefined): Kept | undefined {
