@@ -4,7 +4,8 @@ import { createNetwork } from '../../support/network.ts';
 import { killContainer } from '../../support/pods.ts';
 import { type Registry, startRegistry } from '../../support/registry.ts';
 import type { NodeRuntime } from '../../support/toolchain/versions.ts';
-import { type ContractNode, runtimeContract } from './contract.ts';
+import type { ContractNode } from './contract/node.ts';
+import { runtimeContract } from './contract.ts';
 
 runtimeContract('containerd 2.4.2', () => contractNode('containerd-2.4.2', 'current'));
 runtimeContract('containerd 1.6', () => contractNode('containerd-1.6', 'old'));

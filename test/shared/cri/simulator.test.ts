@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { SANDBOX_IMAGE, startSimulatedNode } from '../../../services/simulator/node.ts';
 import type { RuntimeAge } from '../../../services/simulator/objects.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { type ContractNode, runtimeContract } from './contract.ts';
+import type { ContractNode } from './contract/node.ts';
+import { runtimeContract } from './contract.ts';
 
 runtimeContract('the simulator as containerd 2', () => contractNode('current'));
 runtimeContract('the simulator as containerd 1.6', () => contractNode('old'));
