@@ -31,7 +31,7 @@ export const letterTable = (letters: readonly StoredLetter[]): readonly string[]
     ]),
   );
 
-const NAME_WIDTH = 12;
+const NAME_WIDTH = 14;
 
 /** Everything there is to know about one dead letter. */
 export function letterLines({ letter, diedAtMs, redrivenAtMs }: StoredLetter): readonly string[] {

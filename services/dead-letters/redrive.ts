@@ -62,7 +62,7 @@ export interface RedriveNeeds {
   readonly log: EventLog;
   readonly publication: Publication;
   readonly signal: AbortSignal;
-  /** Called after each batch with the number of messages put back so far. */
+  /** Called between batches with the number of messages put back so far. */
   readonly onProgress: (count: number) => void;
 }
 
@@ -80,7 +80,7 @@ export async function redrive(
     await log.publish(batch.map(({ record }) => record));
     await log.publish(batch.flatMap(({ letters }) => letters).map((letter) => mark(letter, publication)));
     count += batch.length;
-    onProgress(count);
+    if (count < redrives.length) onProgress(count);
   }
   return count;
 }

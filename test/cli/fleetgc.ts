@@ -65,6 +65,7 @@ export async function inProcess(
 
 export interface OwnLog {
   readonly log: EventLog;
+  readonly path: string;
   /** Runs a verb against the log. */
   readonly run: (...args: readonly string[]) => Promise<Ended>;
 }
@@ -78,5 +79,5 @@ export async function ownLog(): Promise<OwnLog> {
   );
   onTestFinished(() => log[Symbol.asyncDispose]());
   await log.createTopics();
-  return { log, run: (...args) => inProcess([...args, '--log', 'embedded', '--log-path', path]) };
+  return { log, path, run: (...args) => inProcess([...args, '--log', 'embedded', '--log-path', path]) };
 }

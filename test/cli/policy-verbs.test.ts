@@ -1,0 +1,261 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { TOPICS } from '../../schemas/topics.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type Ended, inProcess, type OwnLog, ownLog } from './fleetgc.ts';
+import { jsonOf, readTopic } from './read-topic.ts';
+
+const WEB = 'name: web\nmode: enforce\nselector: {clusters: [prod]}\n';
+const ALL = 'name: all\nmode: dry-run\npriority: -1\n';
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+
+/** Writes the text to a file and applies it. */
+function apply({ run }: OwnLog, text: string, ...options: readonly string[]): Promise<Ended> {
+  const path = join(temporaryDirectory(), 'policy.yaml');
+  writeFileSync(path, text);
+  return run('policy', 'apply', path, ...options);
+}
+
+test('apply writes the version and then the policy, with the text as it was written', async () => {
+  const own = await ownLog();
+  const { exitCode, stdout, stderr } = await apply(own, `# web nodes\n${WEB}`);
+
+  expect({ exitCode, stdout, stderr }).toEqual({
+    exitCode: 0,
+    stdout: 'web: created, enforce on cluster prod\n',
+    stderr: '',
+  });
+  const [version] = await readTopic(own.log, TOPICS.policyVersions.name);
+  const [state] = await readTopic(own.log, TOPICS.policies.name);
+  expect(state?.key).toBe('web');
+  expect(state && jsonOf(state)).toMatchObject({
+    type: 'fleetgc.policy',
+    hash: version?.key,
+    policy: { name: 'web', mode: 'enforce', imageGCHighThresholdPercent: 85 },
+    source: `# web nodes\n${WEB}`,
+  });
+  expect(version && jsonOf(version)).toEqual(state && jsonOf(state));
+});
+
+test('applying what holds already writes nothing', async () => {
+  const own = await ownLog();
+  await apply(own, WEB);
+  const { stdout } = await apply(own, `# another comment, the same meaning\n${WEB}priority: 0\n`);
+
+  expect(stdout).toBe('web: unchanged\n');
+  expect(await readTopic(own.log, TOPICS.policies.name)).toHaveLength(1);
+  expect(await readTopic(own.log, TOPICS.policyVersions.name)).toHaveLength(1);
+});
+
+test('apply says which settings differ', async () => {
+  const own = await ownLog();
+  await apply(own, WEB);
+  const { stdout } = await apply(
+    own,
+    'name: web\nmode: dry-run\nselector: {clusters: [prod, test]}\nkeep: {images: [registry.example/**]}\n',
+  );
+
+  expect(stdout).toBe(
+    [
+      'web: changed',
+      '  mode: enforce to dry-run',
+      '  selector.clusters: ["prod"] to ["prod","test"]',
+      '  keep.patterns: [] to ["registry.example/**"]',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a dry run of apply changes nothing', async () => {
+  const own = await ownLog();
+  const { stdout, stderr } = await apply(own, WEB, '--dry-run');
+
+  expect(stdout).toBe('web: would be created, enforce on cluster prod\n');
+  expect(stderr).toBe('Dry run: nothing was changed.\n');
+  expect(await readTopic(own.log, TOPICS.policies.name)).toEqual([]);
+  expect(await readTopic(own.log, TOPICS.policyVersions.name)).toEqual([]);
+});
+
+test('[B12] one bad policy in a file: nothing is applied', async () => {
+  const own = await ownLog();
+  const { exitCode, stdout, stderr } = await apply(own, `${WEB}---\nname: b\nmode: off\n`);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(
+    /:6:7: mode: must be [^\n]*\nfleetgc policy apply: 1 problem; nothing was applied\n$/,
+  );
+  expect(await readTopic(own.log, TOPICS.policies.name)).toEqual([]);
+});
+
+test('apply for machines', async () => {
+  const own = await ownLog();
+  const { stdout } = await apply(own, WEB, '--output', 'json');
+
+  expect(JSON.parse(stdout)).toEqual({
+    dryRun: false,
+    changes: [
+      { name: 'web', change: 'created', hash: expect.stringMatching(/^[0-9a-f]{64}$/), settings: [] },
+    ],
+  });
+});
+
+test('list shows policies in the order in which they are asked, after the pauses', async () => {
+  const own = await ownLog();
+  await apply(own, `${ALL}---\n${WEB}`);
+  await own.run('pause', '--cluster', 'prod', '--reason', 'registry is down');
+  const { stdout } = await own.run('policy', 'list');
+
+  expect(stdout.replaceAll(TIME, '<the time of applying>')).toBe(
+    [
+      'paused: cluster prod, since <the time of applying> (registry is down)',
+      '',
+      'NAME   MODE      PRIORITY   IMAGES       APPLIED                NODES',
+      'web    enforce   0          85% to 80%   <the time of applying>   cluster prod',
+      'all    dry-run   -1         85% to 80%   <the time of applying>   all nodes',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('list of nothing', async () => {
+  const { run } = await ownLog();
+
+  expect(await run('policy', 'list')).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr: 'There are no policies: every node keeps everything.\n',
+  });
+});
+
+test('what show prints can be applied again, and changes nothing', async () => {
+  const own = await ownLog();
+  await apply(own, `${WEB}imageMinimumGCAge: -1m30s\nkeep: {labels: {keep: "yes"}}\n`);
+  const { stdout } = await own.run('policy', 'show', 'web');
+
+  expect(stdout).toMatch(/^# applied .*Z, hash [0-9a-f]{64}\nname: web\n/);
+  expect(stdout).toContain('imageMinimumGCAge: -1m30s\n');
+  expect((await apply(own, stdout)).stdout).toBe('web: unchanged\n');
+});
+
+test('show --as-written gives the text that was applied', async () => {
+  const own = await ownLog();
+  await apply(own, `# mine\n${WEB}`);
+
+  expect((await own.run('policy', 'show', 'web', '--as-written')).stdout).toMatch(
+    /^# applied [^\n]*\n# mine\nname: web\nmode: enforce\nselector: \{clusters: \[prod\]\}\n$/,
+  );
+});
+
+test('show of a name that does not exist says which one was probably meant', async () => {
+  const own = await ownLog();
+  await apply(own, 'name: production\nmode: dry-run\n');
+
+  expect(await own.run('policy', 'show', 'prodction')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'fleetgc policy show: there is no policy named prodction; did you mean production?\n',
+  });
+});
+
+test('delete removes policies, all that are named or none', async () => {
+  const own = await ownLog();
+  await apply(own, `${ALL}---\n${WEB}`);
+
+  const refused = await own.run('policy', 'delete', 'web', 'nope');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'fleetgc policy delete: there is no policy named nope\n',
+  });
+  const { exitCode, stdout } = await own.run('policy', 'delete', 'web');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'web: deleted\n' });
+  expect((await own.run('policy', 'list')).stdout).not.toContain('web');
+  expect((await own.run('policy', 'list')).stdout).toContain('all');
+});
+
+test('a record that nobody can read is told, and can be deleted', async () => {
+  const own = await ownLog();
+  await own.log.publish([
+    { topic: TOPICS.policies.name, key: 'broken', value: Buffer.from('{"no":1}'), headers: {} },
+  ]);
+
+  const { stderr } = await own.run('policy', 'list');
+  expect(stderr).toMatch(
+    /^warning: the record "broken" cannot be read: .*\. No node gets a command until it is applied anew or deleted with fleetgc policy delete "broken"\.\n/,
+  );
+  expect(await own.run('policy', 'show', 'broken')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^fleetgc policy show: broken cannot be read: /),
+  });
+  expect((await own.run('policy', 'delete', 'broken')).stdout).toBe('broken: deleted\n');
+  expect((await own.run('policy', 'list')).stderr).not.toContain('broken');
+});
+
+test('pause says what stands still and by when', async () => {
+  const own = await ownLog();
+  await apply(own, `${WEB}commandLifetime: 90s\n`);
+
+  expect(await own.run('pause')).toEqual({
+    exitCode: 0,
+    stdout: 'paused: all nodes\n',
+    stderr:
+      'Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. "fleetgc resume" undoes it.\n',
+  });
+});
+
+test('a pause of one cluster does not end the pause of another', async () => {
+  const { run } = await ownLog();
+  await run('pause', '--cluster', 'a');
+  await run('pause', '--cluster', 'b', '--node-name', 'db-*');
+  const { stdout } = await run('policy', 'list');
+
+  expect(stdout).toMatch(/^paused: cluster a, since/m);
+  expect(stdout).toMatch(/^paused: cluster b, node db-\*, since/m);
+});
+
+test('pausing twice is one pause, with the newer reason', async () => {
+  const { run } = await ownLog();
+  await run('pause', '--reason', 'first');
+  await run('pause', '--reason', 'second');
+
+  expect((await run('policy', 'list')).stdout).toMatch(/^paused: all nodes, since [^ ]* \(second\)\n$/);
+});
+
+test('resume ends the pause that was made with the same options, and is safe twice', async () => {
+  const { run } = await ownLog();
+  await run('pause', '--cluster', 'a,b');
+
+  expect(await run('resume', '--cluster', 'b', '--cluster', 'a')).toEqual({
+    exitCode: 0,
+    stdout: 'resumed: cluster a or b\n',
+    stderr: '',
+  });
+  expect(await run('resume', '--cluster', 'a,b')).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr: 'Nothing is paused.\n',
+  });
+});
+
+test('resume of something else than what is paused fails, and says what is', async () => {
+  const { run } = await ownLog();
+  await run('pause', '--cluster', 'a');
+
+  expect(await run('resume')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      'fleetgc resume: there is no pause of all nodes, but of: cluster a. Name one with the same options as it was made, or use --all\n',
+  });
+  expect((await run('policy', 'list')).stdout).toContain('paused: cluster a');
+  expect((await run('resume', '--all')).stdout).toBe('resumed: cluster a\n');
+  expect((await run('resume', '--all', '--cluster', 'a')).exitCode).toBe(2);
+});
+
+test('a node that knows its cluster from the environment pauses the whole fleet all the same', async () => {
+  const { path } = await ownLog();
+  const args = ['pause', '--log', 'embedded', '--log-path', path];
+
+  expect((await inProcess(args, { FLEETGC_CLUSTER: 'prod' })).stdout).toBe('paused: all nodes\n');
+});
