@@ -85,13 +85,10 @@ async function tryItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal
     recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
   };
   const attempt = await removeItem(entry, item, { ...tools, takeInHand }, signal);
-  const actedAt = mayHaveActed(attempt) ? recorder.clock.now() : null;
-  const after = actedAt === null ? before : await measureAfter(work, parts, signal);
-  const outcome = outcomeOf(attempt, work, {
-    recorder,
-    after,
-    durationMs: durationMs(since, recorder.clock.now()),
-  });
+  const endedAt = recorder.clock.now();
+  const actedAt = mayHaveActed(attempt) ? endedAt : null;
+  const after = actedAt ? await measureAfter(work, attempt, parts, signal) : before;
+  const outcome = outcomeOf(attempt, work, { recorder, since, endedAt, after });
   recordItem(recorder, entry, { index, item, outcome, actedAt });
   return after;
 }
@@ -103,51 +100,50 @@ const mayHaveActed = (attempt: Attempt | undefined): boolean =>
 /** Sizes of containers are not known, so only the end of their command waits for the space they free. */
 function measureAfter(
   { entry, item, before }: ItemWork,
-  parts: CarryOutParts,
+  attempt: Attempt | undefined,
+  { filesystems, sleep, recorder }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<Reading | null> {
-  const { filesystems, sleep, recorder } = parts;
   const expectation = {
     filesystem: measuredFilesystem(entry.command),
     target: entry.command.reclaim?.target ?? null,
     before,
     sizeBytes: item.kind === 'image' ? BigInt(item.sizeBytes) : 0n,
-    waitMs: item.kind === 'image' ? SETTLE_MS : 0,
+    waitMs: item.kind === 'image' && attempt?.outcome === 'removed' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
 }
 
-interface Outcome {
+interface Trial {
   readonly recorder: Recorder;
+  readonly since: Instant;
+  readonly endedAt: Instant;
   readonly after: Reading | null;
-  readonly durationMs: number;
 }
 
 function outcomeOf(
   attempt: Attempt | undefined,
-  work: ItemWork,
-  { recorder, after, durationMs: took }: Outcome,
+  { entry, item, before }: ItemWork,
+  { recorder: { backoff, metrics }, since, endedAt, after }: Trial,
 ): ObjectOutcome {
-  const { backoff, clock, metrics } = recorder;
-  const { item, before } = work;
+  if (attempt?.outcome === 'removed' || attempt?.outcome === 'not-found') backoff.forget(item);
   switch (attempt?.outcome) {
     case undefined:
       return STOPPED;
     case 'refused':
-      return attempt;
     case 'not-found':
-      backoff.forget(item);
       return attempt;
     case 'failed':
-      return { ...attempt, backoffUntilMs: backoff.failed(item, clock.now().wallTimeMs).untilMs };
-    case 'removed':
-      backoff.forget(item);
-      metrics.removalSeconds.observe({ kind: item.kind }, took / 1000);
+      return { ...attempt, backoffUntilMs: backoff.failed(item, endedAt.wallTimeMs).untilMs };
+    case 'removed': {
+      const tookMs = durationMs(since, endedAt);
+      metrics.removalSeconds.observe({ kind: item.kind }, tookMs / 1000);
       return {
         outcome: 'removed',
-        measured: measuredBetween(work.entry.command, before, after),
-        durationMs: took,
+        measured: measuredBetween(entry.command, before, after),
+        durationMs: tookMs,
       };
+    }
   }
 }
 

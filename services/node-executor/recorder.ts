@@ -66,7 +66,14 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
     ),
   );
   recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
+  recorder.metrics.freedBytes.add({ kind: item.kind }, freedBytes(outcome));
   recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
+}
+
+/** What others wrote meanwhile can outweigh it. */
+function freedBytes(outcome: ObjectOutcome): number {
+  const measured = outcome.outcome === 'removed' ? outcome.measured : null;
+  return measured ? Math.max(0, Number(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))) : 0;
 }
 
 function withAction(

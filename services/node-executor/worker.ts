@@ -1,5 +1,8 @@
+import { toFleetGcError } from '../shared/errors.ts';
 import { carryOut } from './carry-out.ts';
 import type { CarryOutParts } from './carry-out-item.ts';
+import type { JournalEntry } from './journal-state.ts';
+import { recordDone, recordItem } from './recorder.ts';
 
 /**
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;
@@ -9,7 +12,36 @@ export async function runWorker(parts: CarryOutParts, signal: AbortSignal): Prom
   const { journal } = parts.recorder;
   while (!signal.aborted) {
     const [entry] = journal.state().entries;
-    if (entry) await carryOut(entry, parts, signal);
+    if (entry) await carryOutOrAbandon(entry, parts, signal);
     else await journal.changed(signal);
   }
+}
+
+/** What nobody foresaw must not come back at every start: the command ends, and the reports and the log say why. */
+async function carryOutOrAbandon(
+  entry: JournalEntry,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await carryOut(entry, parts, signal);
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    const { logger } = parts.recorder;
+    logger.error({ commandId: entry.command.id, err: error.cause ?? error }, 'command abandoned');
+    abandon(entry.command.id, error.message, parts);
+  }
+}
+
+function abandon(commandId: string, problem: string, { recorder }: CarryOutParts): void {
+  const find = () => recorder.journal.state().entries.find(({ command }) => command.id === commandId);
+  const entry = find();
+  if (!entry) return;
+  const outcome = { outcome: 'not-done', message: `the executor failed: ${problem}` } as const;
+  for (const [index, item] of entry.command.items.entries()) {
+    if (entry.items[index]?.state === 'done') continue;
+    recordItem(recorder, entry, { index, item, outcome, actedAt: null });
+  }
+  const items = find()?.items ?? [];
+  recordDone(recorder, entry, { items, measured: null, targetReached: null }, undefined);
 }
