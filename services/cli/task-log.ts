@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type Publication, serviceSource } from '../shared/envelope.ts';
 import { FleetGcError } from '../shared/errors.ts';
-import { EventLogOptions, openEventLog } from '../shared/event-log/open.ts';
+import { type EventLogOptions, openEventLog } from '../shared/event-log/open.ts';
 import type { EventLog } from '../shared/event-log/port.ts';
-import { type LogSettings, readLogSettings } from '../shared/log-settings.ts';
+import { readLogSettings } from '../shared/log-settings.ts';
 import type { LogOptions } from '../shared/option-groups.ts';
 import { readTextFile } from '../shared/text-file.ts';
 import { newTrace } from '../shared/trace.ts';
@@ -20,9 +20,9 @@ interface TaskLogNeeds {
 
 /** Opens the event log for a task: nothing but warnings is told about the connection. */
 export async function openTaskLog({ options, context, create = false }: TaskLogNeeds): Promise<EventLog> {
-  const settings = readLogSettings(options, readTextFile);
+  const settings = readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile });
   if (!create) requireFile(settings);
-  return await openEventLog(EventLogOptions.parse(settings), {
+  return await openEventLog(settings, {
     logger: context.logger.child({}, { level: 'warn' }),
     now: Date.now,
     random: Math.random,
@@ -30,7 +30,7 @@ export async function openTaskLog({ options, context, create = false }: TaskLogN
   });
 }
 
-function requireFile(settings: LogSettings): void {
+function requireFile(settings: EventLogOptions): void {
   if (settings.kind !== 'embedded' || existsSync(settings.path)) return;
   throw new FleetGcError(
     'NOT_FOUND',

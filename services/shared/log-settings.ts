@@ -1,52 +1,56 @@
 import { configError } from './config.ts';
+import { EventLogOptions } from './event-log/open.ts';
 import type { LogOptions } from './option-groups.ts';
 import { flagOf } from './options.ts';
 import type { TextFile } from './text-file.ts';
 
-export interface TlsSettings {
-  /** PEM; absent means the public certificate authorities. */
-  readonly ca?: string;
-  /** PEM, both or none. */
-  readonly cert?: string;
-  readonly key?: string;
-}
-
-export interface SaslSettings {
-  readonly mechanism: 'plain' | 'scram-sha-512';
-  readonly username: string;
-  readonly password: string;
-}
-
-export type LogSettings =
-  | { readonly kind: 'embedded'; readonly path: string }
-  | {
-      readonly kind: 'kafka';
-      readonly brokers: readonly string[];
-      readonly tls: TlsSettings | null;
-      readonly sasl: SaslSettings | null;
-    };
-
 export type ReadTextFile = (path: string) => TextFile;
 
-type FileOption = 'kafkaCaFile' | 'kafkaCertificateFile' | 'kafkaKeyFile' | 'kafkaPasswordFile';
+/** What only the process knows. */
+export interface LogSettingsContext {
+  /** Names this process in the brokers' logs. */
+  readonly clientId: string;
+  readonly readTextFile: ReadTextFile;
+}
 
 /**
- * Checks that the options agree with each other and reads the files they name. Throws `CONFIG_INVALID` with all
- * problems. Secrets come from files only, so that none shows in a process list.
+ * Checks that the options agree with each other and that the files they name can be read. Throws `CONFIG_INVALID` with
+ * all problems. Secrets come from files only, so that none shows in a process list.
  */
-export function readLogSettings(options: LogOptions, readTextFile: ReadTextFile): LogSettings {
-  if (options.log === 'embedded') return { kind: 'embedded', path: options.logPath };
-  const problems = [...disagreements(options)];
-  const read = fileReader(options, readTextFile, problems);
-  const settings: LogSettings = {
-    kind: 'kafka',
-    brokers: options.kafkaBrokers ?? [],
-    tls: readTls(options, read),
-    sasl: readSasl(options, read),
-  };
+export function readLogSettings(options: LogOptions, context: LogSettingsContext): EventLogOptions {
+  const { log, logPath, logMaxSize } = options;
+  if (log === 'embedded') return parseSettings({ kind: log, path: logPath, maxBytes: Number(logMaxSize) });
+  const problems = [...disagreements(options), ...unreadableFiles(options, context.readTextFile)];
   if (problems.length > 0) throw configError(problems);
-  return settings;
+  return parseSettings({
+    kind: log,
+    brokers: options.kafkaBrokers,
+    clientId: context.clientId,
+    replicationFactor: options.kafkaReplicationFactor,
+    minInsyncReplicas: options.kafkaMinInsyncReplicas,
+    compression: options.kafkaCompression,
+    ...(options.kafkaTls && { ssl: sslOf(options) }),
+    ...(options.kafkaSaslMechanism && { sasl: saslOf(options) }),
+  });
 }
+
+function parseSettings(settings: unknown): EventLogOptions {
+  const { success, data, error } = EventLogOptions.safeParse(settings);
+  if (success) return data;
+  throw configError(error.issues.map(({ path, message }) => `event log: ${path.join('.')} ${message}`));
+}
+
+const sslOf = (options: LogOptions) => ({
+  caFile: options.kafkaCaFile,
+  certFile: options.kafkaCertificateFile,
+  keyFile: options.kafkaKeyFile,
+});
+
+const saslOf = (options: LogOptions) => ({
+  mechanism: options.kafkaSaslMechanism,
+  username: options.kafkaUsername,
+  passwordFile: options.kafkaPasswordFile,
+});
 
 function* disagreements(options: LogOptions): Iterable<string> {
   if (!options.kafkaBrokers?.length)
@@ -77,33 +81,14 @@ function* tlsWithoutUse(options: LogOptions): Iterable<string> {
   }
 }
 
-type ReadOption = (key: FileOption) => string | undefined;
+const FILE_OPTIONS = ['kafkaCaFile', 'kafkaCertificateFile', 'kafkaKeyFile', 'kafkaPasswordFile'] as const;
 
-function fileReader(options: LogOptions, readTextFile: ReadTextFile, problems: string[]): ReadOption {
-  return (key) => {
+function* unreadableFiles(options: LogOptions, readTextFile: ReadTextFile): Iterable<string> {
+  for (const key of FILE_OPTIONS) {
     const path = options[key];
-    if (path === undefined) return undefined;
+    if (path === undefined) continue;
     const file = readTextFile(path);
-    if (!file.ok) problems.push(`${flagOf(key)}: cannot read ${path} (${file.reason})`);
-    else if (file.text.trim() === '') problems.push(`${flagOf(key)}: ${path} is empty`);
-    return file.ok ? file.text : undefined;
-  };
-}
-
-function readTls(options: LogOptions, read: ReadOption): TlsSettings | null {
-  if (!options.kafkaTls) return null;
-  const [ca, cert, key] = [read('kafkaCaFile'), read('kafkaCertificateFile'), read('kafkaKeyFile')];
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  };
-}
-
-function readSasl(options: LogOptions, read: ReadOption): SaslSettings | null {
-  const password = read('kafkaPasswordFile')?.replace(/\r?\n$/, '');
-  const { kafkaSaslMechanism: mechanism, kafkaUsername: username } = options;
-  return mechanism === undefined || username === undefined || password === undefined
-    ? null
-    : { mechanism, username, password };
+    if (!file.ok) yield `${flagOf(key)}: cannot read ${path} (${file.reason})`;
+    else if (file.text.trim() === '') yield `${flagOf(key)}: ${path} is empty`;
+  }
 }

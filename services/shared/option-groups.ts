@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { FilePath, ListenAddress, Switch, Text, TextList, withMeta } from './option-types.ts';
+import { Bytes } from '../../schemas/quantity.ts';
+import { FilePath, ListenAddress, Switch, Text, TextList, WholeNumber, withMeta } from './option-types.ts';
 
 /** Options that several verbs share, as shapes to spread into a verb's own `z.object({ ... })`. */
 
@@ -24,6 +25,9 @@ export const httpOptions = (port: number) => ({
   ),
 });
 
+const LogSize = Bytes.refine((bytes) => bytes >= 16n * 1024n ** 2n, { error: 'must be at least 16Mi' });
+const OneOrMore = WholeNumber.refine((number) => number >= 1, { error: 'must be at least 1' });
+
 /** Which event log to use, and how to reach it. `readLogSettings` makes settings of them. */
 export const logOptions = (kind: 'kafka' | 'embedded') => ({
   log: withMeta(z.enum(['kafka', 'embedded']).prefault(kind), {
@@ -31,6 +35,10 @@ export const logOptions = (kind: 'kafka' | 'embedded') => ({
   }),
   logPath: withMeta(FilePath.prefault('/var/lib/fleetgc/event-log.db'), {
     description: 'File of the embedded log.',
+  }),
+  logMaxSize: withMeta(LogSize.prefault('1Gi'), {
+    placeholder: 'QUANTITY',
+    description: 'Size the embedded log may reach; the oldest messages go first.',
   }),
   kafkaBrokers: withMeta(TextList.optional(), {
     placeholder: 'HOST:PORT,…',
@@ -50,6 +58,15 @@ export const logOptions = (kind: 'kafka' | 'embedded') => ({
   kafkaUsername: withMeta(Text.optional(), { description: 'Name to log in with.' }),
   kafkaPasswordFile: withMeta(FilePath.optional(), {
     description: 'File that holds the password; a newline at its end is ignored.',
+  }),
+  kafkaReplicationFactor: withMeta(OneOrMore.prefault('3'), {
+    description: 'Copies of each record, for topics that are created.',
+  }),
+  kafkaMinInsyncReplicas: withMeta(OneOrMore.optional(), {
+    description: 'Copies that must be written before a record counts as kept; one less than there are.',
+  }),
+  kafkaCompression: withMeta(z.enum(['zstd', 'gzip']).prefault('zstd'), {
+    description: 'How records are compressed; gzip for readers that know no zstd.',
   }),
 });
 

@@ -11,7 +11,6 @@ const FILES: Readonly<Record<string, string>> = {
   'cert.pem': 'CERT',
   'key.pem': 'KEY',
   password: 'secret\n',
-  'password-with-space': ' secret \r\n',
   empty: '\n',
 };
 
@@ -21,29 +20,43 @@ function readTextFile(path: string): TextFile {
 }
 
 const settingsOf = (flags: Record<string, string | boolean>) =>
-  readLogSettings(
-    loadOptions(z.object(logOptions('kafka')), { flags, environment: {}, file: null }),
+  readLogSettings(loadOptions(z.object(logOptions('kafka')), { flags, environment: {}, file: null }), {
+    clientId: 'test',
     readTextFile,
-  );
+  });
 
 const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
 const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };
+
+const kafka = {
+  kind: 'kafka',
+  brokers: ['k1:9092', '[::1]:9093'],
+  clientId: 'test',
+  replicationFactor: 3,
+  compression: 'zstd',
+};
 
 test.each<{ name: string; flags: Record<string, string | boolean>; settings: unknown }>([
   {
     name: 'embedded',
     flags: { log: 'embedded', logPath: '/x/log.db' },
-    settings: { kind: 'embedded', path: '/x/log.db' },
+    settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 30 },
   },
   {
-    name: 'plain brokers',
-    flags: broker,
-    settings: { kind: 'kafka', brokers: ['k1:9092', '[::1]:9093'], tls: null, sasl: null },
+    name: 'embedded with a size',
+    flags: { log: 'embedded', logPath: '/x/log.db', logMaxSize: '16Mi' },
+    settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 24 },
+  },
+  { name: 'plain brokers', flags: broker, settings: kafka },
+  {
+    name: 'topics that are created',
+    flags: { ...broker, kafkaReplicationFactor: '2', kafkaMinInsyncReplicas: '1', kafkaCompression: 'gzip' },
+    settings: { ...kafka, replicationFactor: 2, minInsyncReplicas: 1, compression: 'gzip' },
   },
   {
-    name: 'TLS with the public authorities',
+    name: 'TLS with the authorities that the system trusts',
     flags: { ...broker, kafkaTls: true },
-    settings: expect.objectContaining({ tls: {} }),
+    settings: { ...kafka, ssl: {} },
   },
   {
     name: 'TLS with own files',
@@ -54,22 +67,22 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
       kafkaCertificateFile: 'cert.pem',
       kafkaKeyFile: 'key.pem',
     },
-    settings: expect.objectContaining({ tls: { ca: 'CA', cert: 'CERT', key: 'KEY' } }),
+    settings: { ...kafka, ssl: { caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' } },
   },
   {
-    name: 'a password without the newline at the end of its file',
+    name: 'a password in a file',
     flags: { ...broker, ...sasl },
-    settings: expect.objectContaining({
-      sasl: { mechanism: 'scram-sha-512', username: 'u', password: 'secret' },
-    }),
-  },
-  {
-    name: 'a password with spaces',
-    flags: { ...broker, ...sasl, kafkaPasswordFile: 'password-with-space' },
-    settings: expect.objectContaining({ sasl: expect.objectContaining({ password: ' secret ' }) }),
+    settings: { ...kafka, sasl: { mechanism: 'scram-sha-512', username: 'u', passwordFile: 'password' } },
   },
 ])('gives settings for $name', ({ flags, settings }) => {
   expect(settingsOf(flags)).toEqual(settings);
+});
+
+test.each([
+  [{ logMaxSize: '16777215' }, '--log-max-size must be at least 16Mi, not "16777215"'],
+  [{ kafkaReplicationFactor: '0' }, '--kafka-replication-factor must be at least 1, not "0"'],
+])('refuses %j', (flags, message) => {
+  expect(() => settingsOf({ ...broker, ...flags })).toThrow(new FleetGcError('CONFIG_INVALID', message));
 });
 
 test.each<{ name: string; flags: Record<string, string | boolean>; message: string }>([
