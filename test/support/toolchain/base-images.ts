@@ -8,8 +8,15 @@ import { DEBIAN_IMAGE, KAFKA_IMAGE, KAFKA_VERSION, NODE_IMAGE } from './versions
 
 const LOCK_MS = 1_800_000;
 
-/** The public Debian image, or one of the same name made from Debian's packages. */
-export async function ensureDebianImage(): Promise<void> {
+let debianImage: Promise<void> | null = null;
+
+/** The public Debian image, or one of the same name made from Debian's packages. Looked for once in a process. */
+export function ensureDebianImage(): Promise<void> {
+  debianImage ??= prepareDebianImage();
+  return debianImage;
+}
+
+async function prepareDebianImage(): Promise<void> {
   if ((await imageState(DEBIAN_IMAGE)) !== 'missing') return;
   await withLock('image-debian', LOCK_MS, async () => {
     if ((await imageState(DEBIAN_IMAGE)) !== 'missing') return;

@@ -1,0 +1,56 @@
+import { Wait } from 'testcontainers';
+import { type ContainerControl, controlOf, freePort, started, TestContainer } from './container.ts';
+import type { TestNetwork } from './network.ts';
+import { run } from './toolchain/command.ts';
+import { ensureToolchain } from './toolchain/toolchain.ts';
+import { SERVICE_IMAGE } from './toolchain/versions.ts';
+import { waitUntil } from './wait-until.ts';
+
+const HTTP_PORT = 9640;
+const START_MS = 60_000;
+const READY_MS = 60_000;
+const LOGS_MS = 30_000;
+
+export interface ServiceOptions {
+  readonly network: TestNetwork;
+  /** The verb and its options: `['image-gc']`. */
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One replica of a service, in a container from our own image. */
+export interface Service extends AsyncDisposable, Omit<ContainerControl, 'remove'> {
+  /** What it wrote so far, stdout and stderr. */
+  output(): Promise<string>;
+  /** Where its /livez, /readyz and /metrics are for this machine's processes. */
+  readonly httpAddress: string;
+  /** Resolves when /readyz says so. */
+  ready(): Promise<void>;
+}
+
+/** Starts a service and waits until it is alive; whether it is ready is for the test to ask. */
+export async function startService({ network, command, environment = {} }: ServiceOptions): Promise<Service> {
+  await ensureToolchain(['service']);
+  const port = await freePort();
+  const running = await started(
+    new TestContainer(SERVICE_IMAGE)
+      .withCommand([...command])
+      .withEnvironment({ ...environment, FLEETGC_HTTP_ADDRESS: `0.0.0.0:${HTTP_PORT}` })
+      .withExposedPorts({ container: HTTP_PORT, host: port })
+      .withNetworkMode(network.name)
+      .withWaitStrategy(Wait.forHttp('/livez', HTTP_PORT))
+      .withStartupTimeout(START_MS),
+  );
+  const { remove, ...control } = await controlOf(running.getId());
+  const httpAddress = `127.0.0.1:${port}`;
+  return {
+    ...control,
+    httpAddress,
+    output: async () => (await run('docker', ['logs', running.getId()], { timeoutMs: LOGS_MS })).output,
+    ready: async () => {
+      const isReady = async (): Promise<boolean> => (await fetch(`http://${httpAddress}/readyz`)).ok;
+      await waitUntil(`'${command.join(' ')}' to be ready`, READY_MS, isReady);
+    },
+    [Symbol.asyncDispose]: remove,
+  };
+}
