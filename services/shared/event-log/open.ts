@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { EventLogContext } from './context.ts';
 import { openEmbeddedLog } from './embedded.ts';
+import { KafkaOptions } from './kafka/options.ts';
+import { openKafkaLog } from './kafka.ts';
 import type { EventLog } from './port.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-const Embedded = z.strictObject({
+const EmbeddedOptions = z.strictObject({
   kind: z.literal('embedded'),
   path: z.string().min(1),
   /** Size the file may reach. */
@@ -16,10 +18,10 @@ const Embedded = z.strictObject({
 });
 
 /** Which event log, and where. */
-export const EventLogOptions = z.discriminatedUnion('kind', [Embedded]);
+export const EventLogOptions = z.discriminatedUnion('kind', [EmbeddedOptions, KafkaOptions]);
 export type EventLogOptions = z.infer<typeof EventLogOptions>;
 
-/** Opens the event log. */
+/** Opens the event log. Kafka is not waited for; an embedded file is opened, or the failure is thrown. */
 export function openEventLog(options: EventLogOptions, context: EventLogContext): Promise<EventLog> {
-  return openEmbeddedLog(options, context);
+  return options.kind === 'embedded' ? openEmbeddedLog(options, context) : openKafkaLog(options, context);
 }

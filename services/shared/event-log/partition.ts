@@ -1,4 +1,5 @@
 import { TOPICS, type TopicName, type TopicSpec } from '../../../schemas/topics.ts';
+import { FleetGcError } from '../errors.ts';
 
 const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
@@ -44,3 +45,13 @@ export function topicSpec(name: TopicName): TopicSpec {
 /** Where a key lies: Kafka's default partitioner over the *declared* number of partitions, never over the one found. */
 export const partitionOf = (topic: TopicName, key: string): number =>
   (murmur2(Buffer.from(key)) & 0x7fffffff) % topicSpec(topic).partitions;
+
+/** Throws `USAGE` for a partition that is not declared; none at all means all of them. */
+export function requirePartition(topic: TopicName, partition: number | undefined): void {
+  const { partitions } = topicSpec(topic);
+  if (partition === undefined || (partition >= 0 && partition < partitions)) return;
+  throw new FleetGcError(
+    'USAGE',
+    `Topic ${topic} has no partition ${partition}: it has 0 to ${partitions - 1}.`,
+  );
+}

@@ -1,8 +1,8 @@
 import { pause } from './back-off.ts';
 
 /** How long the slice in hand may still take after a stop before its signal aborts, and then to return. */
-const STOP_GRACE_MS = 3000;
-const STOP_ABORTED_MS = 1000;
+export const STOP_GRACE_MS = 3000;
+export const STOP_ABORTED_MS = 1000;
 
 /** Waits for `work` at most so long. Never rejects: how the work ended is its owner's affair. */
 export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {

@@ -4,7 +4,7 @@ import type { EventLogContext } from './context.ts';
 import type { ActiveSubscription } from './port.ts';
 import { type Problems, trackProblems } from './problems.ts';
 
-const BACK_OFF = { firstMs: 200, mostMs: 10_000 };
+const BACK_OFF = { firstMs: 200, mostMs: 5000 };
 
 /** A partition a member serves, and how many of its records are still to be processed. */
 export interface ServedPartition {

@@ -1,7 +1,6 @@
 import type { TopicName } from '../../../../schemas/topics.ts';
-import { FleetGcError } from '../../errors.ts';
 import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
-import { topicSpec } from '../partition.ts';
+import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
 import { declaredPartitions } from './append.ts';
 import type { EmbeddedCore } from './membership.ts';
@@ -63,7 +62,7 @@ export async function* readRecords(
   request: ReadRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
-  requirePartition(request);
+  requirePartition(request.topic, request.partition);
   const cursors = await core.database.read((statements) => openCursors(statements, request));
   for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
   if (signal.aborted) return;
@@ -74,13 +73,4 @@ export async function* readRecords(
     for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
     await core.changes.after(seen, signal, LOOK_MS);
   }
-}
-
-function requirePartition({ topic, partition }: ReadRequest): void {
-  const { partitions } = topicSpec(topic);
-  if (partition === undefined || (partition >= 0 && partition < partitions)) return;
-  throw new FleetGcError(
-    'USAGE',
-    `Topic ${topic} has no partition ${partition}: it has 0 to ${partitions - 1}.`,
-  );
 }

@@ -1,0 +1,91 @@
+import { backOffMs, pause } from './back-off.ts';
+import type { EventLogContext } from './context.ts';
+import { createCore, type KafkaCore } from './kafka/core.ts';
+import { createDeclaredCheck } from './kafka/declared.ts';
+import { startMember } from './kafka/member.ts';
+import type { KafkaOptions } from './kafka/options.ts';
+import { createProducer, type KafkaProducer } from './kafka/producer.ts';
+import { createPublisher } from './kafka/publisher.ts';
+import { readRecords } from './kafka/read.ts';
+import { createMissing, findDifferences, withAdmin } from './kafka/topics.ts';
+import { refuseTooLarge } from './limits.ts';
+import type { ActiveSubscription, EventLog, OutgoingRecord } from './port.ts';
+import { waitAtMost } from './stopping.ts';
+
+const CONNECT_BACK_OFF = { firstMs: 200, mostMs: 10_000 };
+/** What is on its way may still be acknowledged when the log is closed. */
+const LAST_PUBLISHES_MS = 3000;
+
+/** Connects before the first publish, so that health and readiness tell the truth from the start. */
+async function connectInBackground(core: KafkaCore, producer: KafkaProducer, closing: AbortSignal) {
+  for (let failures = 0; !closing.aborted; failures += 1) {
+    try {
+      await producer.connect();
+      return core.reached();
+    } catch (error) {
+      if (!core.explain(error).retry) return;
+      await pause(backOffMs(CONNECT_BACK_OFF, failures, core.context.random), closing);
+    }
+  }
+}
+
+/** Runs `work`; what kafkajs reports is told in our words. */
+async function explained<T>(core: KafkaCore, work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await work();
+    core.reached();
+    return result;
+  } catch (error) {
+    throw core.explain(error);
+  }
+}
+
+function createPublish(core: KafkaCore, producer: KafkaProducer) {
+  const publisher = createPublisher(producer.send);
+  const requireDeclared = createDeclaredCheck(core);
+  const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
+    if (records.length === 0) return;
+    await refuseTooLarge(records);
+    await explained(core, async () => {
+      await requireDeclared([...new Set(records.map(({ topic }) => topic))]);
+      await publisher.publish(records);
+    });
+  };
+  return { publish, idle: publisher.idle };
+}
+
+/**
+ * The event log of a fleet, on Kafka. Opening waits for nothing: what needs the brokers tries again with back-off, and
+ * `health` says whether they are reached. Throws `CONFIG_INVALID` when a file with a secret cannot be read.
+ */
+export async function openKafkaLog(options: KafkaOptions, context: EventLogContext): Promise<EventLog> {
+  const core = createCore(options, context);
+  const producer = createProducer(core);
+  const { publish, idle } = createPublish(core, producer);
+  const closing = new AbortController();
+  const members = new Set<ActiveSubscription>();
+  const connecting = connectInBackground(core, producer, closing.signal);
+
+  return {
+    publish,
+    subscribe: async (subscription, handle) => {
+      const member = startMember(core, subscription, handle);
+      members.add(member);
+      return member;
+    },
+    read: (request, signal) =>
+      readRecords(core, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
+    createTopics: () =>
+      explained(core, () => withAdmin(options, context, (admin) => createMissing(admin, options))),
+    checkTopics: () =>
+      explained(core, () => withAdmin(options, context, (admin) => findDifferences(admin, options))),
+    health: core.health,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...members].map((member) => member.stop()));
+      await waitAtMost(idle(), LAST_PUBLISHES_MS);
+      closing.abort();
+      await producer.disconnect();
+      await waitAtMost(connecting, LAST_PUBLISHES_MS);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import type { EventLogContext } from '../context.ts';
+import { registerZstd } from './compression.ts';
+import { repairIdleLoop } from './idle-loop.ts';
+import { logCreator } from './log-lines.ts';
+import { type KafkaOptions, saslOf, tlsOf } from './options.ts';
+
+const CONNECTION_TIMEOUT_MS = 5000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 60_000;
+
+/** Said in full, since kafkajs takes other values when NODE_ENV is `test`. About 3 s in all. */
+export const RETRY = { initialRetryTime: 100, multiplier: 2, factor: 0.2, maxRetryTime: 1000, retries: 5 };
+
+/** kafkajs, and a way to end its connections without waiting for what they wait for. */
+export interface KafkaClient {
+  readonly kafka: Kafka;
+  /** Ends every connection at once; open requests are rejected. */
+  cutConnections(): void;
+}
+
+type SocketRequest = Parameters<ISocketFactory>[0];
+
+function connect({ host, port, ssl, onConnect }: SocketRequest): Socket {
+  if (!ssl) return connectPlain({ host, port }, onConnect);
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  return connectTls({ host, port, ...servername, ...ssl }, onConnect);
+}
+
+/** Without the delay of Nagle's algorithm, which holds back the last part of a large request. */
+function openSocket(request: SocketRequest, sockets: Set<Socket>): Socket {
+  const socket = connect(request);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  socket.setNoDelay(true);
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}
+
+let prepared = false;
+/** Once per process, and before the first connection. */
+function prepareKafkajs(): void {
+  if (prepared) return;
+  repairIdleLoop();
+  registerZstd();
+  prepared = true;
+}
+
+/** A client with connections of its own. Throws `CONFIG_INVALID` when a secret cannot be read. */
+export function openClient(options: KafkaOptions, { logger }: Pick<EventLogContext, 'logger'>): KafkaClient {
+  prepareKafkajs();
+  const sockets = new Set<Socket>();
+  const tls = tlsOf(options);
+  const sasl = saslOf(options);
+  const kafka = new Kafka({
+    brokers: [...options.brokers],
+    clientId: options.clientId,
+    ...(tls !== null && { ssl: tls }),
+    ...(sasl !== null && { sasl }),
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    authenticationTimeout: CONNECTION_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    enforceRequestTimeout: true,
+    retry: RETRY,
+    logLevel: logger.isLevelEnabled('debug') ? logLevel.INFO : logLevel.WARN,
+    logCreator: logCreator(logger),
+    socketFactory: (request) => openSocket(request, sockets),
+  });
+  return {
+    kafka,
+    cutConnections: () => {
+      for (const socket of sockets) socket.destroy(new Error('this client ends'));
+    },
+  };
+}

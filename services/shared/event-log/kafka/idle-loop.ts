@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module';
+import { FleetGcError } from '../../errors.ts';
+
+/** The version whose idle loop this repair was written for. */
+const REPAIRED_VERSION = '2.2.4';
+const OVERLOADED_PAUSE_MS = 10;
+
+/** What the repair touches of kafkajs's queue of requests: one per connection. */
+export interface RequestQueue {
+  readonly pending: readonly unknown[];
+  readonly throttledUntil: number;
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  checkPendingRequests(): void;
+}
+
+/**
+ * kafkajs arms this timer for ever, also with nothing to send: about a thousand wake-ups a second for each idle
+ * connection, and a warning of Node about a negative delay. Here it is armed only while requests wait. Those that wait
+ * for the end of a throttling are still sent after it.
+ */
+export function scheduleWhenPending(queue: RequestQueue): void {
+  if (queue.throttleCheckTimeoutId !== null || queue.pending.length === 0) return;
+  const throttledMs = queue.throttledUntil - Date.now();
+  queue.throttleCheckTimeoutId = setTimeout(
+    () => {
+      queue.throttleCheckTimeoutId = null;
+      queue.checkPendingRequests();
+    },
+    throttledMs > 0 ? throttledMs : OVERLOADED_PAUSE_MS,
+  );
+}
+
+/** Repairs the idle loop of the installed kafkajs. Throws `INTERNAL` for a version nobody looked at. */
+export function repairIdleLoop(): void {
+  const load = createRequire(import.meta.url);
+  const { version }: { readonly version: string } = load('kafkajs/package.json');
+  if (version !== REPAIRED_VERSION) {
+    throw new FleetGcError(
+      'INTERNAL',
+      `kafkajs ${version} is installed, but its idle loop is repaired for ${REPAIRED_VERSION} only. Look whether the repair is still needed.`,
+    );
+  }
+  const queue: { readonly prototype: { scheduleCheckPendingRequests(this: RequestQueue): void } } = load(
+    'kafkajs/src/network/requestQueue',
+  );
+  queue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+    scheduleWhenPending(this);
+  };
+}

@@ -1,0 +1,106 @@
+import { CompressionTypes, type ICustomPartitioner, type RecordMetadata } from 'kafkajs';
+import { FleetGcError } from '../../errors.ts';
+import type { OutgoingRecord } from '../port.ts';
+import { waitAtMost } from '../stopping.ts';
+import { type Batch, partitionName } from './batches.ts';
+import { openClient } from './client.ts';
+import type { KafkaCore } from './core.ts';
+import { isBetweenLeaders } from './errors.ts';
+import type { SendBatches } from './publisher.ts';
+
+const ACKS_ALL = -1;
+const ACK_TIMEOUT_MS = 10_000;
+const END_MS = 1000;
+const ELECTION_TRIES = 5;
+/** Of requests to one broker; the publisher sees to the order within a partition. */
+const IN_FLIGHT = 5;
+
+const COMPRESSION = { zstd: CompressionTypes.ZSTD, gzip: CompressionTypes.GZIP } as const;
+
+/** The partition was computed from our own table; the broker's count is not asked. */
+const givenPartition: ICustomPartitioner =
+  () =>
+  ({ message }) => {
+    if (message.partition === undefined) throw new TypeError('a message was sent without its partition');
+    return message.partition;
+  };
+
+export interface KafkaProducer {
+  /** Resolves when connected; a failure is tried again with the next call. */
+  connect(): Promise<void>;
+  readonly send: SendBatches;
+  disconnect(): Promise<void>;
+}
+
+const toMessage = (partition: number) => (record: OutgoingRecord) => ({
+  key: record.key,
+  value: record.value,
+  headers: { ...record.headers },
+  partition,
+});
+
+function toTopicMessages(batches: readonly Batch[]) {
+  return [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, group]) => ({
+    topic,
+    messages: group.flatMap(({ partition, records }) => records.map(toMessage(partition))),
+  }));
+}
+
+/** kafkajs sends nothing, and says nothing, for a partition that the broker does not have. */
+function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly RecordMetadata[]): void {
+  const names = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}/${partition}`));
+  const lost = batches.find((batch) => !names.has(partitionName(batch)));
+  if (lost === undefined) return;
+  throw new FleetGcError(
+    'TOPICS_DIFFER',
+    `Kafka has no partition ${partitionName(lost)}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
+  );
+}
+
+/** kafkajs gives up after about 3 s; a new leader may take four times as long. */
+async function outlastElection<T>(send: () => Promise<T>): Promise<T> {
+  for (let tries = 1; tries < ELECTION_TRIES; tries += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isBetweenLeaders(error)) throw error;
+    }
+  }
+  return send();
+}
+
+/** One producer per process. Every record is acknowledged by all copies that are in sync. */
+export function createProducer({ options, context }: KafkaCore): KafkaProducer {
+  const client = openClient(options, context);
+  const producer = client.kafka.producer({
+    createPartitioner: givenPartition,
+    allowAutoTopicCreation: false,
+    idempotent: false,
+    maxInFlightRequests: IN_FLIGHT,
+  });
+  let connecting: Promise<void> | null = null;
+  const connect = (): Promise<void> => {
+    connecting ??= producer.connect().catch((error) => {
+      connecting = null;
+      throw error;
+    });
+    return connecting;
+  };
+  return {
+    connect,
+    send: async (batches) => {
+      await connect();
+      const request = {
+        acks: ACKS_ALL,
+        timeout: ACK_TIMEOUT_MS,
+        compression: COMPRESSION[options.compression],
+        topicMessages: toTopicMessages(batches),
+      };
+      requireAcknowledged(batches, await outlastElection(() => producer.sendBatch(request)));
+    },
+    disconnect: async () => {
+      await waitAtMost(producer.disconnect(), END_MS);
+      client.cutConnections();
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import type { Cluster } from 'kafkajs';
+import type { FleetGcError } from '../../errors.ts';
+import { recordBytes } from '../limits.ts';
+import { requirePartition, topicSpec } from '../partition.ts';
+import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
+import { type Connections, connectFor, disconnect, prepareConnections } from './connections.ts';
+import type { KafkaCore } from './core.ts';
+import { type Cursor, startFetcher } from './fetcher.ts';
+import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
+
+const LONG_WAIT_MS = 5000;
+const ROOM_BYTES = 4 * 1024 * 1024;
+/** Failures in a row after which a reading that is to end gives up: about half a minute. */
+const PATIENCE = 10;
+
+/** A part of a partition that is to be read. */
+interface Range {
+  readonly at: TopicPartition;
+  readonly from: bigint;
+  readonly end: bigint;
+}
+
+const clamp = (offset: bigint, low: bigint, high: bigint): bigint => {
+  if (offset < low) return low;
+  return offset > high ? high : offset;
+};
+
+/** Where reading begins, by partition. */
+async function firstOffsets(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  from: Exclude<ReadFrom, 'earliest'>,
+): Promise<(at: TopicPartition) => bigint | undefined> {
+  if ('offset' in from) return () => from.offset;
+  const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
+  return ({ topic, partition }) => found.get(`${topic}/${partition}`);
+}
+
+async function ranges(cluster: Cluster, { topic, partition, from }: ReadRequest): Promise<Range[]> {
+  const all = Array.from({ length: topicSpec(topic).partitions }, (_, number) => number);
+  const numbers = partition === undefined ? all : [partition];
+  const partitions = numbers.map((number) => ({ topic, partition: number }));
+  const oldest = await listOffsets(cluster, partitions, { fromBeginning: true });
+  const ends = await listOffsets(cluster, partitions, { fromBeginning: false });
+  const first = from === 'earliest' ? null : await firstOffsets(cluster, partitions, from);
+  return partitions.map((at) => {
+    const low = requireOffset(oldest, at);
+    const end = requireOffset(ends, at);
+    return { at, from: first === null ? low : clamp(first(at) ?? end, low, end), end };
+  });
+}
+
+/** Records between the fetcher and the reader. */
+interface Buffered {
+  records: LogRecord[];
+  bytes: number;
+  failure: FleetGcError | null;
+  /** Grows with every answer of a broker. */
+  answers: number;
+  wake: () => void;
+  /** Whether the reader was told that it has caught up. */
+  marked: boolean;
+}
+
+const emptyBuffer = (): Buffered => ({
+  records: [],
+  bytes: 0,
+  failure: null,
+  answers: 0,
+  wake: () => undefined,
+  marked: false,
+});
+
+function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buffered): Cursor {
+  const cursor: Cursor = {
+    ...at,
+    next: from,
+    end,
+    hasRoom: () => buffered.bytes < ROOM_BYTES && (to === 'forever' || cursor.next < end),
+    deliver: (records) => {
+      const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);
+      buffered.records.push(...wanted);
+      buffered.bytes += wanted.reduce((sum, record) => sum + recordBytes(record), 0);
+    },
+  };
+  return cursor;
+}
+
+/** Notes failures. A reading for ever outlasts every outage; one that is to end gives up some time. */
+function createReport(buffered: Buffered, to: ReadRequest['to'], { explain, reached }: KafkaCore) {
+  let failures = 0;
+  const note = (error: unknown): void => {
+    failures += 1;
+    const failure = explain(error);
+    const isLast = !failure.retry || (to === 'end' && failures >= PATIENCE);
+    if (isLast) buffered.failure = failure;
+  };
+  return (error: unknown): void => {
+    if (error === null) {
+      failures = 0;
+      reached();
+    } else note(error);
+    buffered.answers += 1;
+    buffered.wake();
+  };
+}
+
+function take(buffered: Buffered): readonly LogRecord[] {
+  const { records } = buffered;
+  buffered.records = [];
+  buffered.bytes = 0;
+  return records;
+}
+
+function nextAnswer(buffered: Buffered, seen: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted || buffered.answers !== seen) return resolve();
+    const wake = (): void => {
+      signal.removeEventListener('abort', wake);
+      buffered.wake = () => undefined;
+      resolve();
+    };
+    buffered.wake = wake;
+    signal.addEventListener('abort', wake);
+  });
+}
+
+/** What is at hand, and the mark when all that was there at the start has been given. */
+function* nextEvents(buffered: Buffered, isCaughtUp: () => boolean): Generator<ReadEvent, void> {
+  const reached = !buffered.marked && isCaughtUp();
+  for (const record of take(buffered)) yield { kind: 'record', record };
+  if (!reached) return;
+  buffered.marked = true;
+  yield { kind: 'caught-up' };
+}
+
+async function* follow(
+  connections: Connections,
+  request: ReadRequest,
+  core: KafkaCore,
+  signal: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  const buffered = emptyBuffer();
+  const parts = await ranges(connections.cluster, request);
+  const cursors = parts.map((part) => toCursor(part, request.to, buffered));
+  const { kick } = startFetcher({
+    cluster: connections.cluster,
+    context: core.context,
+    cursors: () => cursors,
+    longWaitMs: LONG_WAIT_MS,
+    report: createReport(buffered, request.to, core),
+    signal,
+  });
+  const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
+  while (!signal.aborted) {
+    if (buffered.failure !== null) throw buffered.failure;
+    const seen = buffered.answers;
+    yield* nextEvents(buffered, isCaughtUp);
+    if (buffered.marked && request.to === 'end') return;
+    kick();
+    await nextAnswer(buffered, seen, signal);
+  }
+}
+
+/**
+ * Reads without joining any group: a consumer is made for its connections only, nothing is ever committed, and no trace
+ * is left on the broker. Ends quietly when `signal` aborts.
+ */
+export async function* readRecords(
+  core: KafkaCore,
+  request: ReadRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  requirePartition(request.topic, request.partition);
+  const { options, context } = core;
+  const ended = new AbortController();
+  const subscription = { group: 'none', topics: [request.topic], assignment: { kind: 'shared' } } as const;
+  const connections = prepareConnections(options, context, { subscription, sinceMs: 0 });
+  try {
+    await connectFor(connections, [request.topic]);
+    yield* follow(connections, request, core, AbortSignal.any([signal, ended.signal]));
+  } catch (error) {
+    if (!signal.aborted) throw core.explain(error);
+  } finally {
+    ended.abort();
+    await disconnect(connections, context);
+  }
+}

@@ -1,0 +1,70 @@
+import type { Cluster } from 'kafkajs';
+import type { Subscription } from '../port.ts';
+import { lastTimestampMs } from './last-record.ts';
+import { byTopic, keyOf, listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
+
+/** Where a partition is to be read from. `isNew`: the group had no place there yet. */
+export interface StartOffset extends TopicPartition {
+  readonly from: bigint;
+  readonly isNew: boolean;
+}
+
+/** What the group committed; partitions without a commit are left out. */
+async function committedOffsets(
+  cluster: Cluster,
+  groupId: string,
+  partitions: readonly TopicPartition[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const coordinator = await cluster.findGroupCoordinator({ groupId });
+  const topics = byTopic(partitions).map(({ topic, partitions: wanted }) => ({
+    topic,
+    partitions: wanted.map(({ partition }) => ({ partition, offset: '-1' })),
+  }));
+  const { responses } = await coordinator.offsetFetch({ groupId, topics });
+  const offsets = responses.flatMap(({ topic, partitions: answers }) =>
+    answers.map(({ partition, offset }) => ({ name: keyOf(topic, partition), offset: BigInt(offset) })),
+  );
+  return new Map(offsets.filter(({ offset }) => offset >= 0n).map(({ name, offset }) => [name, offset]));
+}
+
+async function sharedOffsets(
+  cluster: Cluster,
+  { group, start }: Subscription,
+  partitions: readonly TopicPartition[],
+): Promise<StartOffset[]> {
+  const committed = await committedOffsets(cluster, group, partitions);
+  const unknown = partitions.filter(({ topic, partition }) => !committed.has(keyOf(topic, partition)));
+  const first = await listOffsets(cluster, unknown, { fromBeginning: start === 'earliest' });
+  return partitions.map((at) => {
+    const place = committed.get(keyOf(at.topic, at.partition));
+    return { ...at, from: place ?? requireOffset(first, at), isNew: place === undefined };
+  });
+}
+
+/**
+ * So long before the last record, by the broker's time: brokers tell nobody what time it is, and this client's own clock
+ * may be wrong. That is at least as far back as "before now".
+ */
+async function lookBackOffset(
+  cluster: Cluster,
+  at: TopicPartition,
+  lookBackMs: number,
+): Promise<StartOffset> {
+  const name = keyOf(at.topic, at.partition);
+  const end = requireOffset(await listOffsets(cluster, [at], { fromBeginning: false }), at);
+  const lastMs = await lastTimestampMs(cluster, at, end);
+  if (lastMs === null) return { ...at, from: end, isNew: false };
+  const found = await listOffsets(cluster, [at], { fromTimestamp: Math.max(0, lastMs - lookBackMs) });
+  return { ...at, from: found.get(name) ?? end, isNew: false };
+}
+
+/** Where a member begins with the partitions it was given. */
+export function startOffsets(
+  cluster: Cluster,
+  subscription: Subscription,
+  partitions: readonly TopicPartition[],
+): Promise<StartOffset[]> {
+  const { assignment } = subscription;
+  if (assignment.kind === 'shared') return sharedOffsets(cluster, subscription, partitions);
+  return Promise.all(partitions.map((at) => lookBackOffset(cluster, at, assignment.lookBackMs)));
+}

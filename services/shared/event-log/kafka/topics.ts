@@ -1,0 +1,100 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import type { TopicName } from '../../../../schemas/topics.ts';
+import type { EventLogContext } from '../context.ts';
+import { missingTopic, partitionDifference } from '../differences.ts';
+import { TOPIC_NAMES, topicSpec } from '../partition.ts';
+import type { TopicDifference } from '../port.ts';
+import { waitAtMost } from '../stopping.ts';
+import { openClient } from './client.ts';
+import type { KafkaOptions } from './options.ts';
+import { topicConfig } from './topic-config.ts';
+
+const CREATE_TIMEOUT_MS = 15_000;
+const END_MS = 1000;
+
+/** Runs `work` with an administrator's connection of its own. */
+export async function withAdmin<T>(
+  options: KafkaOptions,
+  context: EventLogContext,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const client = openClient(options, context);
+  const admin = client.kafka.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await waitAtMost(admin.disconnect(), END_MS);
+    client.cutConnections();
+  }
+}
+
+/** The number of partitions of each of our topics that exists. */
+export async function partitionCounts(admin: Admin): Promise<ReadonlyMap<string, number>> {
+  const ours: readonly string[] = TOPIC_NAMES;
+  const existing = (await admin.listTopics()).filter((name) => ours.includes(name));
+  if (existing.length === 0) return new Map();
+  const { topics } = await admin.fetchTopicMetadata({ topics: existing });
+  return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+}
+
+/** Creates what is missing; what exists is left as it is. */
+export async function createMissing(admin: Admin, options: KafkaOptions): Promise<readonly TopicName[]> {
+  const existing = await partitionCounts(admin);
+  const missing = TOPIC_NAMES.filter((name) => !existing.has(name));
+  if (missing.length === 0) return [];
+  await admin.createTopics({
+    waitForLeaders: true,
+    timeout: CREATE_TIMEOUT_MS,
+    topics: missing.map((topic) => ({
+      topic,
+      numPartitions: topicSpec(topic).partitions,
+      replicationFactor: options.replicationFactor,
+      configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
+    })),
+  });
+  return missing;
+}
+
+async function foundConfigs(admin: Admin, topics: readonly TopicName[]) {
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
+  });
+  return new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+    ]),
+  );
+}
+
+function configDifferences(
+  topic: TopicName,
+  found: ReadonlyMap<string, string>,
+  options: KafkaOptions,
+): TopicDifference[] {
+  return Object.entries(topicConfig(topic, options))
+    .filter(([name, value]) => found.get(name) !== value)
+    .map(([name, value]) => ({
+      topic,
+      kind: 'config',
+      expected: `${name}=${value}`,
+      found: `${name}=${found.get(name) ?? ''}`,
+      message: `Topic ${topic} has ${name}=${found.get(name) ?? ''}, but ${value} is expected. Change it with the broker's tools if it was not meant so.`,
+    }));
+}
+
+/** What differs from the table of topics. */
+export async function findDifferences(admin: Admin, options: KafkaOptions): Promise<TopicDifference[]> {
+  const counts = await partitionCounts(admin);
+  const existing = TOPIC_NAMES.filter((name) => counts.has(name));
+  const configs = existing.length === 0 ? new Map() : await foundConfigs(admin, existing);
+  return TOPIC_NAMES.flatMap((topic) => {
+    const count = counts.get(topic);
+    if (count === undefined) return [missingTopic(topic)];
+    const difference = partitionDifference(topic, count);
+    const config = configDifferences(topic, configs.get(topic) ?? new Map(), options);
+    return difference === null ? config : [difference, ...config];
+  });
+}

@@ -1,0 +1,19 @@
+import { EventLogOptions } from '../../../services/shared/event-log/open.ts';
+import { startBroker } from '../../support/kafka.ts';
+import { addPartitions } from './add-partitions.ts';
+import { eventLogContract } from './contract.ts';
+
+eventLogContract('Kafka', async () => {
+  const broker = await startBroker();
+  return {
+    options: EventLogOptions.parse({
+      kind: 'kafka',
+      brokers: [broker.address],
+      clientId: 'contract',
+      replicationFactor: 1,
+    }),
+    sessionMs: 10_000,
+    addPartitions: addPartitions(broker),
+    [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
+  };
+});
