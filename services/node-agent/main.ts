@@ -6,7 +6,7 @@ import { together } from './repeat.ts';
 
 export interface NodeAgentProcess {
   readonly agent: NodeAgentDeps;
-  readonly consuming: Pick<ConsumerSettings, 'log' | 'publisher' | 'deadLetters' | 'now'>;
+  readonly consuming: Pick<ConsumerSettings, 'log' | 'publisher' | 'deadLetters' | 'now' | 'monotonicNow'>;
 }
 
 /** An agent in a process of its own, with a consumer of its own. */

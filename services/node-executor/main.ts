@@ -39,6 +39,7 @@ export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSigna
     logger,
     metrics,
     now: () => node.clock.now().wallTimeMs,
+    monotonicNow: () => node.clock.now().sinceBootMs,
   });
   onStarted(consumer);
   await Promise.race([consumer.finished, executor.run(signal)]);

@@ -26,6 +26,8 @@ export interface ConsumerSettings
   readonly metrics: Metrics;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
 }
 
 /** A running consumer. */
@@ -73,14 +75,14 @@ function problemOf(subscription: ActiveSubscription, guard: FloodGuard): string 
 async function processSlice(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
   const [first] = records;
   if (first === undefined) return;
-  const report = work.guard.admit(`${first.topic}/${first.partition}`, work.now());
+  const report = work.guard.admit(`${first.topic}/${first.partition}`, work.monotonicNow());
   const handled = await handleAll(work, records, signal);
   if (handled === null) return;
   const unsent = await act(handled, work.publisher);
   const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
   await work.deadLetters.write(failed);
   account(work, handled, failed);
-  tellOfFlood(work, report(outcomesOf(handled, failed), work.now()));
+  tellOfFlood(work, report(outcomesOf(handled, failed), work.monotonicNow()));
 }
 
 /** Nodes share partitions: who reads for one key leaves the others' records alone, bad ones included. */
@@ -107,9 +109,9 @@ async function handleAll(
 
 async function handleInTime(work: Work, record: LogRecord): Promise<Handled> {
   const topic = topicIdOf(record.topic);
-  const beginMs = work.now();
+  const beginMs = work.monotonicNow();
   const handled = await handleRecord(topic, record, work);
-  work.counts.handled(topic, work.now() - beginMs);
+  work.counts.handled(topic, work.monotonicNow() - beginMs);
   return handled;
 }
 

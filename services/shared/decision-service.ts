@@ -54,5 +54,6 @@ export function startDecisionService(
     logger,
     metrics,
     now,
+    monotonicNow,
   });
 }

@@ -35,7 +35,7 @@ export async function runProcess(
   { logger, control, shutdownLimitMs }: RunSettings,
 ): Promise<number> {
   const stop = new AbortController();
-  const cleanup = new DisposableStack();
+  using cleanup = new DisposableStack();
   const forget = (undo: () => void): void => cleanup.defer(undo);
   const fail = (error: unknown): void => control.exit(reportFailure(logger, error));
   const onStopSignal = (name: StopSignal): void => {
@@ -49,11 +49,7 @@ export async function runProcess(
   };
   forget(control.onStopSignal(onStopSignal));
   forget(control.onUncaught(fail));
-  try {
-    return await outcomeOf(body, stop.signal, logger);
-  } finally {
-    cleanup.dispose();
-  }
+  return await outcomeOf(body, stop.signal, logger);
 }
 
 async function outcomeOf(

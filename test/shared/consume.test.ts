@@ -47,6 +47,7 @@ async function consumer(over: Partial<ConsumerSettings> = {}, handle: Handler<Di
     logger,
     metrics,
     now,
+    monotonicNow: now,
     ...over,
   });
   /** Ids of what was published, one list a publish. */
