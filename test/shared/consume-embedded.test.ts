@@ -1,0 +1,164 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { DiskStats } from '../../schemas/disk-stats.ts';
+import { pauseKey } from '../../schemas/policy.ts';
+import { TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { type Consumer, startConsumer } from '../../services/shared/consume.ts';
+import { createDeadLetters } from '../../services/shared/dead-letters.ts';
+import { FleetGcError } from '../../services/shared/errors.ts';
+import { openEventLog } from '../../services/shared/event-log/open.ts';
+import type { EventLog, LogRecord } from '../../services/shared/event-log/port.ts';
+import { type Handler, nodeOutput } from '../../services/shared/handler.ts';
+import { createMetrics } from '../../services/shared/metrics.ts';
+import { startPolicySource } from '../../services/shared/policies.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
+import { systemSources } from '../../services/shared/system-sources.ts';
+import { appliedPolicy } from '../fixtures/applied-policy.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
+import { observe } from '../fixtures/observe.ts';
+import { decision } from '../fixtures/outputs.ts';
+import { pauseRecord } from '../fixtures/policy.ts';
+import { outgoing } from '../support/log-record.ts';
+
+const logger = pino({ level: 'silent' });
+const PATIENCE = { timeout: 10_000, interval: 20 };
+
+const decide: Handler<DiskStats> = ({ event }) => [
+  [nodeOutput('decisions', decision({ id: `decision-of-${event.id}` }))],
+  [nodeOutput('observe', observe({ id: `observe-of-${event.id}` }))],
+];
+
+async function embeddedLog() {
+  const directory = await mkdtemp(join(tmpdir(), 'fleetgc-consume-'));
+  const open = () =>
+    openEventLog(
+      { kind: 'embedded', path: join(directory, 'log.db'), maxBytes: 2 ** 26 },
+      { logger, ...systemSources },
+    );
+  const log = await open();
+  onTestFinished(async () => {
+    await log[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+  await log.createTopics();
+  return log;
+}
+
+function consume(log: EventLog, handle: Handler<DiskStats>): Promise<Consumer> {
+  const { now, monotonicNow, traceIds } = systemSources;
+  const metrics = createMetrics();
+  const publisher = createPublisher({ log, source: '/fleetgc/test', now, ids: traceIds });
+  return startConsumer({
+    name: 'test',
+    log,
+    group: 'test',
+    start: 'earliest',
+    assignment: { kind: 'shared' },
+    handlers: { diskStats: handle },
+    publisher,
+    deadLetters: createDeadLetters({ publisher, group: 'test', metrics, logger, now: monotonicNow }),
+    logger,
+    metrics,
+    now,
+    monotonicNow,
+  });
+}
+
+async function recordsOf(log: EventLog, topic: TopicId): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = [];
+  for await (const event of log.read({ topic: TOPICS[topic].name, from: 'earliest', to: 'end' })) {
+    if (event.kind === 'record') records.push(event.record);
+  }
+  return records;
+}
+
+const idsOf = async (log: EventLog, topic: TopicId) =>
+  (await recordsOf(log, topic)).map(({ headers }) => headers.ce_id);
+
+const reaches = (log: EventLog, topic: TopicId, ids: readonly string[]) =>
+  vi.waitFor(async () => expect(await idsOf(log, topic)).toEqual(ids), PATIENCE);
+
+const message = (id: string) => outgoing(nodeOutput('diskStats', diskStats({}, { id })));
+
+test('messages become decisions and orders, garbage a dead letter, each once over a restart', async () => {
+  const log = await embeddedLog();
+  const garbage = { ...message('bad'), value: Buffer.from('garbage') };
+  await log.publish([message('a'), garbage, message('b')]);
+  const first = await consume(log, decide);
+  await reaches(log, 'observe', ['observe-of-a', 'observe-of-b']);
+  await vi.waitFor(
+    () => expect([...first.state().lag.values()].every((lag) => lag === 0)).toBe(true),
+    PATIENCE,
+  );
+  await first.stop();
+
+  await log.publish([message('c')]);
+  await using _ = await consume(log, decide);
+  await reaches(log, 'observe', ['observe-of-a', 'observe-of-b', 'observe-of-c']);
+  expect(await idsOf(log, 'decisions')).toEqual(['decision-of-a', 'decision-of-b', 'decision-of-c']);
+  expect(await recordsOf(log, 'deadLetters')).toHaveLength(1);
+});
+
+test('no message is lost while what the handler needs is away', async () => {
+  const log = await embeddedLog();
+  let away = true;
+  await log.publish([message('a'), message('b')]);
+  await using consumer = await consume(log, (input) => {
+    if (away) throw new FleetGcError('POLICIES_UNREADABLE', 'the policies are not read yet');
+    return decide(input);
+  });
+  await vi.waitFor(() => expect(consumer.problem()).toMatch(/the policies are not read yet/), PATIENCE);
+  expect(await idsOf(log, 'decisions')).toEqual([]);
+  away = false;
+  await reaches(log, 'observe', ['observe-of-a', 'observe-of-b']);
+  expect(await recordsOf(log, 'deadLetters')).toEqual([]);
+});
+
+test('what failed between decision and order comes again with the same ids', async () => {
+  const log = await embeddedLog();
+  let failures = 1;
+  const failing: EventLog = {
+    ...log,
+    publish: async (records) => {
+      if (records.some(({ topic }) => topic === 'gc.node.observe') && failures-- > 0) {
+        throw new FleetGcError('LOG_UNREACHABLE', 'no broker answers');
+      }
+      await log.publish(records);
+    },
+  };
+  await log.publish([message('a')]);
+  await using _ = await consume(failing, decide);
+  await reaches(log, 'observe', ['observe-of-a']);
+  expect(await idsOf(log, 'decisions')).toEqual(['decision-of-a', 'decision-of-a']);
+});
+
+test('policies and pauses are followed as they are applied and deleted', async () => {
+  const log = await embeddedLog();
+  const { monotonicNow: now, random, wait } = systemSources;
+  const metrics = createMetrics();
+  const settings = { log, logger, metrics, recheckMs: 200, outside: { now, random, wait } };
+  await using policies = startPolicySource(settings);
+  await policies.caughtUp;
+  expect(policies.current().policies).toEqual([]);
+
+  const record = appliedPolicy({ name: 'a' });
+  const pause = pauseRecord();
+  const everywhere = { cluster: 'prod', node: 'web-1', nodeLabels: {} };
+  await log.publish([
+    outgoing({ topic: 'policies', key: 'a', event: record }),
+    outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }),
+  ]);
+  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toEqual(pause), PATIENCE);
+  expect(policies.current().policies).toEqual([record]);
+
+  await log.publish([{ topic: 'gc.policies', key: pauseKey(pause.selector), value: null, headers: {} }]);
+  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toBeNull(), PATIENCE);
+  await log.publish([{ topic: 'gc.policies', key: 'b', value: Buffer.from('garbage'), headers: {} }]);
+  await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENCE);
+  await log.publish([{ topic: 'gc.policies', key: 'b', value: null, headers: {} }]);
+  await vi.waitFor(() => expect(policies.problem()).toBeNull(), PATIENCE);
+  expect(policies.current().policies).toEqual([record]);
+});
