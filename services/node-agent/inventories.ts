@@ -1,4 +1,5 @@
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import { createBell, type Sleep } from './bell.ts';
 import { diedSince, fingerprintOf } from './fingerprint.ts';
@@ -36,7 +37,7 @@ export interface InventoriesParts {
   /** The readings of now, apart from looks. */
   readonly readings: () => FilesystemReadings;
   /** Makes the inventory of a look and hands it on. */
-  readonly publish: (look: Look, work: Work) => Promise<void>;
+  readonly publish: (look: Look, work: Work) => Promise<Inventory['status']>;
   readonly onLook: (look: Look) => void;
   readonly onExpired: (order: Order) => void;
   readonly clock: NodeClock;
@@ -70,9 +71,9 @@ export function createInventories(parts: InventoriesParts): Inventories {
   const workOff = async (work: Work): Promise<void> => {
     pacing = begin(pacing, work);
     const found = await lookOnce();
-    await publish(found, work);
-    const seen = found.status === 'complete' ? fingerprintOf(found) : null;
-    pacing = finish(pacing, work, { fingerprint: seen, readings: found.readings }, nowMs());
+    const status = await publish(found, work);
+    const told = status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
+    pacing = finish(pacing, work, { fingerprint: told, readings: found.readings }, nowMs());
   };
 
   /** What an order waits for can end with any sample of the disks. */

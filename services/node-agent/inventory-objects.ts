@@ -8,8 +8,7 @@ import type {
   PodReference,
 } from '../../schemas/inventory.ts';
 import type { Instant } from '../../schemas/time.ts';
-import type { ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
-import type { RuntimeImage } from '../shared/cri/port.ts';
+import type { ListedContainer, ListedImage, ListedSandbox } from '../shared/cri/listing-types.ts';
 import { imageKey } from './detection.ts';
 import { wallTimeOf } from './image-history.ts';
 import type { CompleteLook } from './look.ts';
@@ -19,11 +18,7 @@ type Kind = BackoffEntries[number]['kind'];
 type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
 
 /** An image without a record counts as just detected (M1). */
-export function inventoryImage(
-  image: RuntimeImage,
-  look: CompleteLook,
-  backoffOf: BackoffOf,
-): InventoryImage {
+export function inventoryImage(image: ListedImage, look: CompleteLook, backoffOf: BackoffOf): InventoryImage {
   const { takenAt, records, usage } = look;
   const { firstDetectedMs, lastUsedMs } = records.get(imageKey(image)) ?? {
     firstDetectedMs: takenAt.sinceBootMs,
@@ -36,7 +31,7 @@ export function inventoryImage(
     sizeBytes: Number(image.sizeBytes),
     pinned: image.pinned,
     runtimeHandler: image.runtimeHandler,
-    labels: {},
+    labels: image.labels,
     firstDetectedMs: wallTimeOf(firstDetectedMs, takenAt),
     lastUsedMs: lastUsedMs === null ? null : wallTimeOf(lastUsedMs, takenAt),
     usedBy: [...(usage.users.get(image.id) ?? [])],

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Inventory } from '../../schemas/inventory.ts';
 import type { RuntimeReader, RuntimeVersion } from '../shared/cri/port.ts';
 import { nodeOutput } from '../shared/handler.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
@@ -20,10 +21,10 @@ export interface InventoryPublishingParts {
 
 const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unknown', version: '' };
 
-/** Makes the inventory of a look and hands it to the outbox. */
+/** Makes the inventory of a look and hands it to the outbox; resolves to its status. */
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
-): (look: Look, work: Work) => Promise<void> {
+): (look: Look, work: Work) => Promise<Inventory['status']> {
   const { events, backoff, outbox, metrics, logger } = parts;
   const versionOf = rememberedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
@@ -42,6 +43,7 @@ export function inventoryPublishing(
         if (reported !== null) historyUnreadable = null;
       },
     });
+    return status;
   };
 }
 

@@ -1,0 +1,273 @@
+import { expect, test } from 'vitest';
+import type { FilesystemReadings } from '../../schemas/filesystem.ts';
+import { type CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import { type InventoryParts, inventoryOf } from '../../services/node-agent/inventory.ts';
+import type { CompleteLook, IncompleteLook } from '../../services/node-agent/look.ts';
+import { imageUsage } from '../../services/shared/cri/usage.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
+import { NODE } from '../fixtures/inventory.ts';
+import {
+  completeListing,
+  digestOf,
+  imageSpec,
+  listedContainer,
+  listedSandbox,
+  runtimeImage,
+} from '../fixtures/listing.ts';
+import { HOUR, instant, MINUTE, NOW, SECOND } from '../fixtures/time.ts';
+
+const takenAt = instant();
+const APP = digestOf('app');
+const LABELS = {
+  'io.kubernetes.pod.uid': 'uid-1',
+  'io.kubernetes.pod.name': 'web',
+  'io.kubernetes.pod.namespace': 'default',
+};
+
+function look(over: Partial<CompleteLook> = {}): CompleteLook {
+  const listing = over.listing ?? completeListing();
+  return {
+    status: 'complete',
+    takenAt,
+    readings: filesystems(),
+    listing,
+    usage: imageUsage(listing, []),
+    records: new Map(),
+    pods: [],
+    allSourcesReady: true,
+    ...over,
+  };
+}
+
+const PARTS: InventoryParts = { backoff: [], diedContainerIds: [], historyUnreadable: null };
+
+/** Parsed as a consumer parses it. */
+function publish(given: CompleteLook | IncompleteLook, parts: Partial<InventoryParts> = {}): Inventory {
+  const header = {
+    type: 'fleetgc.node.inventory',
+    version: 1,
+    id: 'inventory-1',
+    ...NODE,
+    takenAt,
+    agentStartedAt: takenAt,
+    trigger: 'interval',
+    reclaim: null,
+    nodeLabels: {},
+    commandVersions: [1],
+    runtime: { name: 'containerd', version: '2.4.2' },
+    filesystems: given.readings,
+  } as const;
+  return Inventory.parse(inventoryOf({ ...header, commandVersions: [1] }, given, { ...PARTS, ...parts }));
+}
+
+function complete(given: CompleteLook, parts: Partial<InventoryParts> = {}): CompleteInventory {
+  const inventory = publish(given, parts);
+  if (inventory.status !== 'complete') throw new Error(`inventory is ${inventory.status}`);
+  return inventory;
+}
+
+test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () => {
+  const listing = completeListing({
+    images: [runtimeImage('app', { sizeBytes: 5n, pinned: true, runtimeHandler: 'runc' })],
+    containers: [
+      listedContainer('c1', {
+        imageId: APP,
+        labels: LABELS,
+        state: 'exited',
+        attempt: 3,
+        createdAtNs: 1_700_000_000_123_456_789n,
+        logPath: '/var/log/pods/default_web_uid-1/app/3.log',
+      }),
+    ],
+    sandboxes: [listedSandbox('s1', { podUid: 'uid-1', labels: LABELS, state: 'notReady', attempt: 1 })],
+  });
+  const inventory = complete(look({ listing }));
+
+  expect(inventory.images).toEqual([
+    {
+      id: APP,
+      repoTags: ['registry.example/team/app:1'],
+      repoDigests: [`registry.example/team/app@${digestOf('app manifest')}`],
+      sizeBytes: 5,
+      pinned: true,
+      runtimeHandler: 'runc',
+      labels: {},
+      firstDetectedMs: NOW,
+      lastUsedMs: null,
+      usedBy: [{ kind: 'container', id: 'c1' }],
+      backoff: null,
+    },
+  ]);
+  expect(inventory.containers).toEqual([
+    {
+      id: 'c1',
+      name: 'app',
+      attempt: 3,
+      pod: { uid: 'uid-1', name: 'web', namespace: 'default' },
+      sandboxId: 'sandbox',
+      state: 'exited',
+      createdAtNs: '1700000000123456789',
+      imageId: APP,
+      logPath: '/var/log/pods/default_web_uid-1/app/3.log',
+      backoff: null,
+    },
+  ]);
+  expect(inventory.sandboxes).toEqual([
+    {
+      id: 's1',
+      attempt: 1,
+      podUid: 'uid-1',
+      pod: { uid: 'uid-1', name: 'web', namespace: 'default' },
+      state: 'notReady',
+      createdAtNs: '1',
+      backoff: null,
+    },
+  ]);
+});
+
+test.each([[{ team: 'a' }], [{}], [null]])(
+  '[M11] labels of an image that the runtime tells as %o',
+  (labels) => {
+    const listing = completeListing({ images: [runtimeImage('app', { labels })] });
+    expect(complete(look({ listing })).images[0]?.labels).toEqual(labels);
+  },
+);
+
+test.each(Object.keys(LABELS))(
+  '[A12, M41] an object without the label %s is not the kubelet’s',
+  (missing) => {
+    const labels = Object.fromEntries(Object.entries(LABELS).filter(([name]) => name !== missing));
+    const listing = completeListing({
+      containers: [listedContainer('c1', { imageId: APP, labels })],
+      sandboxes: [listedSandbox('s1', { labels })],
+    });
+    const { containers, sandboxes } = complete(look({ listing }));
+    expect([containers[0]?.pod, sandboxes[0]?.pod]).toEqual([null, null]);
+  },
+);
+
+test.each([
+  ['its id', { imageId: APP, imageRef: 'ref' }, APP],
+  ['its reference where an older runtime leaves out the id', { imageRef: 'ref' }, 'ref'],
+  ['its name where there is nothing else', { image: imageSpec({ image: 'app:1' }) }, 'app:1'],
+  ['nothing', {}, ''],
+])('[C8] a container names its image by %s', (_name, over, expected) => {
+  const listing = completeListing({ containers: [listedContainer('c1', over)] });
+  const { containers, containersWithoutImage } = complete(look({ listing }));
+  expect(containers[0]?.imageId).toBe(expected);
+  expect(containersWithoutImage).toEqual(expected === '' ? ['c1'] : []);
+});
+
+test.each<[string, number, number | null, number, number | null]>([
+  ['on the wall clock', -HOUR, -MINUTE, NOW - HOUR, NOW - MINUTE],
+  ['never after the inventory, whose detection is a little later', SECOND, SECOND, NOW, NOW],
+  ['never used', -HOUR, null, NOW - HOUR, null],
+])('[C1, C7] times of an image: %s', (_name, firstMs, usedMs, firstDetectedMs, lastUsedMs) => {
+  const at = (ms: number): number => takenAt.sinceBootMs + ms;
+  const records = new Map([
+    [APP, { firstDetectedMs: at(firstMs), lastUsedMs: usedMs === null ? null : at(usedMs) }],
+  ]);
+  const { images } = complete(look({ listing: completeListing({ images: [runtimeImage('app')] }), records }));
+  expect(images[0]).toMatchObject({ firstDetectedMs, lastUsedMs });
+});
+
+test('a stepped wall clock changes no age', () => {
+  const records = new Map([[APP, { firstDetectedMs: takenAt.sinceBootMs - HOUR, lastUsedMs: null }]]);
+  const stepped = instant({ wallTimeMs: NOW + 25 * 365 * 24 * HOUR });
+  const given = look({
+    listing: completeListing({ images: [runtimeImage('app')] }),
+    records,
+    takenAt: stepped,
+  });
+  expect(complete(given).images[0]?.firstDetectedMs).toBe(stepped.wallTimeMs - HOUR);
+});
+
+test('[M17, M33] failing objects carry their back-off; one of another clock has no force', () => {
+  const listing = completeListing({
+    images: [runtimeImage('app'), runtimeImage('other')],
+    containers: [listedContainer('c1', { imageId: APP })],
+    sandboxes: [listedSandbox('s1')],
+  });
+  const inventory = complete(look({ listing }), {
+    backoff: [
+      { kind: 'image', id: APP, failures: 2, untilMs: NOW + HOUR },
+      { kind: 'container', id: 'c1', failures: 9, untilMs: NOW + HOUR + 1 },
+      { kind: 'sandbox', id: 's1', failures: 1, untilMs: NOW - HOUR },
+      { kind: 'sandbox', id: 'gone', failures: 1, untilMs: NOW },
+    ],
+  });
+  expect(inventory.images.map(({ backoff }) => backoff)).toEqual([
+    { failures: 2, untilMs: NOW + HOUR },
+    null,
+  ]);
+  expect(inventory.containers[0]?.backoff).toEqual({ failures: 9, untilMs: 0 });
+  expect(inventory.sandboxes[0]?.backoff).toEqual({ failures: 1, untilMs: NOW - HOUR });
+});
+
+test('[G23] containers that died are named while the runtime has them, and not if they run again', () => {
+  const listing = completeListing({
+    containers: [
+      listedContainer('dead', { imageId: APP, state: 'exited' }),
+      listedContainer('again', { imageId: APP, state: 'running' }),
+    ],
+  });
+  const { diedContainerIds } = complete(look({ listing }), {
+    diedContainerIds: ['dead', 'again', 'removed'],
+  });
+  expect(diedContainerIds).toEqual(['dead']);
+});
+
+const INCOMPLETE: IncompleteLook = {
+  status: 'incomplete',
+  takenAt,
+  readings: filesystems(),
+  problems: [{ code: 'runtime-unreachable', message: 'no answer' }],
+};
+const UNREADABLE: FilesystemReadings = { ...filesystems(), imagefs: null };
+
+test.each([
+  ['the runtime could not be listed', INCOMPLETE, {}, ['runtime-unreachable']],
+  ['a filesystem could not be measured', look({ readings: UNREADABLE }), {}, ['filesystem-unreadable']],
+  ['the history was damaged', look(), { historyUnreadable: 'damaged' }, ['history-unreadable']],
+  [
+    'all of that',
+    { ...INCOMPLETE, readings: UNREADABLE },
+    { historyUnreadable: 'damaged' },
+    ['runtime-unreachable', 'filesystem-unreadable', 'history-unreadable'],
+  ],
+])('[C6] incomplete, with nothing that could be removed: %s', (_name, given, parts, codes) => {
+  const inventory = publish(given, parts);
+  if (inventory.status !== 'incomplete') throw new Error(`inventory is ${inventory.status}`);
+  expect(inventory.problems.map(({ code }) => code)).toEqual(codes);
+  expect(inventory).not.toHaveProperty('images');
+});
+
+const manyContainers = (count: number) =>
+  look({
+    listing: completeListing({
+      containers: Array.from({ length: count }, (_, n) => listedContainer(`c${n}`)),
+    }),
+  });
+
+test.each([
+  [20_000, 'complete'],
+  [20_001, 'too-large'],
+])('%d objects: %s', (count, status) => {
+  expect(publish(manyContainers(count)).status).toBe(status);
+});
+
+test('beyond the limit only counts are published', () => {
+  expect(publish(manyContainers(20_001))).toMatchObject({
+    counts: { images: 0, containers: 20_001, sandboxes: 0, bytes: 0 },
+  });
+});
+
+test('more than 4 MiB as published, however few objects: too large', () => {
+  const incompressible = Array.from({ length: 12_000 }, (_, n) => runtimeImage(`image-${n}`));
+  const labelled = incompressible.map((image) => ({
+    ...image,
+    repoDigests: Array.from({ length: 9 }, (_, n) => `r/x@${digestOf(`${image.id}-${n}`)}`),
+  }));
+  const inventory = publish(look({ listing: completeListing({ images: labelled }) }));
+  expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 12_000 } });
+});
