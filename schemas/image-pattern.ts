@@ -21,7 +21,8 @@ export interface NamedImage {
   readonly id: string;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
+  /** `null` when they are not known: then a rule by label keeps the image. */
+  readonly labels: Readonly<Record<string, string>> | null;
 }
 
 /** Compiles the rules once; the returned function gives the rule that keeps the image, or `undefined`. */
@@ -34,7 +35,7 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
     return (
       patterns.find(({ matches }) => names.some((name) => matches(name)))?.pattern ??
       digestsOf(image).find((digest) => digests.has(digest)) ??
-      labelText(labels.find(([key, value]) => image.labels[key] === value))
+      labelText(labels.find(([key, value]) => image.labels === null || image.labels[key] === value))
     );
   };
 }

@@ -30,7 +30,8 @@ export const InventoryImage = z.object({
   pinned: z.boolean(),
   /** Empty when the runtime names none. */
   runtimeHandler: z.string(),
-  labels: z.record(z.string(), z.string()),
+  /** `null` when the runtime does not tell them: then any label may be among them (M11). */
+  labels: z.record(z.string(), z.string()).nullable(),
   /** Epoch milliseconds on the clock of `takenAt`, shifted by the agent when that clock was stepped (C1, C7). */
   firstDetectedMs: z.int().nonnegative(),
   /** As `firstDetectedMs`; `null` when no detection ever saw the image in use ("zero time"). */

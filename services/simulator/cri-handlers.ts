@@ -7,6 +7,7 @@ import {
   containerStatusMessage,
   eventMessage,
   imageMessage,
+  imageStatusMessage,
   sandboxMessage,
   sandboxRequest,
   sandboxStateMessage,
@@ -119,6 +120,9 @@ function images({ runtime, faults, age }: CriPlay) {
     listImages: faulty(faults, 'listImages', async (_, fault) => ({
       images: cut([...runtime.images.values()], fault).map((image) => imageMessage(image, age)),
     })),
+    imageStatus: faulty(faults, 'imageStatus', async ({ image }) =>
+      imageStatusMessage(runtime.findImage(image?.image ?? ''), age),
+    ),
     pullImage: faulty(faults, 'pullImage', async ({ image }) => ({
       imageRef: await runtime.pullImage(image?.image ?? ''),
     })),

@@ -38,6 +38,17 @@ export const imageMessage = (image: SimulatedImage, age: RuntimeAge): ListedImag
   pinned: age === 'current' && image.pinned,
 });
 
+export const imageStatusMessage = (
+  image: SimulatedImage | undefined,
+  age: RuntimeAge,
+): ResponseOf<'imageStatus'> =>
+  image
+    ? {
+        image: imageMessage(image, age),
+        info: { info: JSON.stringify({ imageSpec: { config: { Labels: image.labels } } }) },
+      }
+    : { image: null, info: {} };
+
 export const sandboxStateMessage = ({ state }: SimulatedSandbox) =>
   state === 'ready' ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY';
 

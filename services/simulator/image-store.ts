@@ -76,6 +76,7 @@ async function fetchImage(
   return {
     id: found.id,
     sizeBytes: found.sizeBytes,
+    labels: found.labels,
     repoTags: reference.includes('@') ? [] : [name],
     repoDigests: found.digest === '' ? [] : [`${repositoryOf(name)}@${found.digest}`],
     pinned: name === fullName(sandboxImage),

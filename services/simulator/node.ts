@@ -91,6 +91,7 @@ const SANDBOX = {
   repoDigests: [],
   sizeBytes: SANDBOX_IMAGE_BYTES,
   pinned: true,
+  labels: {},
 };
 
 async function runProcess(start: () => Promise<CriServer>): Promise<Pick<SimulatedNode, 'die' | 'revive'>> {

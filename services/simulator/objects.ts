@@ -12,6 +12,7 @@ export interface RegistryImage {
   /** `sha256:…` of the manifest; empty for an image that was only imported. */
   readonly digest: string;
   readonly sizeBytes: bigint;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface SimulatedImage {
@@ -20,6 +21,7 @@ export interface SimulatedImage {
   readonly repoDigests: readonly string[];
   readonly sizeBytes: bigint;
   readonly pinned: boolean;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface SimulatedSandbox {

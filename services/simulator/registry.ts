@@ -13,6 +13,7 @@ export const boundlessRegistry = (reference: string): RegistryImage => {
   const hash = sha256Hex(reference);
   return {
     id: `sha256:${hash}`,
+    labels: {},
     digest: `sha256:${sha256Hex(hash)}`,
     sizeBytes: catalogueSize(reference) ?? SMALLEST_BYTES + (BigInt(`0x${hash.slice(0, 12)}`) % SPREAD_BYTES),
   };

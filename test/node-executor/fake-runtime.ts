@@ -1,6 +1,6 @@
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
-import type { ListedContainer, ListedSandbox } from '../../services/shared/cri/listing-types.ts';
-import type { RuntimeImage, RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
+import type { ListedContainer, ListedImage, ListedSandbox } from '../../services/shared/cri/listing-types.ts';
+import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { FilesystemReader } from '../../services/shared/filesystem.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
@@ -10,7 +10,7 @@ const CAPACITY_BYTES = 1000n;
 
 /** A runtime in memory with a disk of 1000 bytes, whose calls a test can watch, hold up, fail, and race. */
 export interface FakeRuntime extends RuntimeReader, RuntimeRemover, FilesystemReader {
-  readonly images: Map<string, RuntimeImage>;
+  readonly images: Map<string, ListedImage>;
   readonly containers: Map<string, ListedContainer>;
   readonly sandboxes: Map<string, ListedSandbox>;
   /** Changing calls as they came: `removeImage <id>`. */
@@ -54,6 +54,7 @@ export function fakeRuntime(): FakeRuntime {
         id,
       ),
     sandboxStatus: (id) => read('sandboxStatus', () => known(fake.sandboxes, id), id),
+    imageLabels: (id) => read('imageLabels', () => ({}), id),
     imageFilesystems: () => read('imageFilesystems', () => ({ image: [], container: [] })),
     // biome-ignore lint/correctness/useYield: a runtime without events
     containerEvents: async function* () {

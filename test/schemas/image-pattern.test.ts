@@ -57,6 +57,7 @@ describe('[M11] an image is kept', () => {
     { name: 'by its repo digest', rules: { digests: [DIGEST] }, image: { repoDigests: [`x/app@${DIGEST}`] } },
     { name: 'by its id', rules: { digests: [DIGEST] }, image: { id: DIGEST } },
     { name: 'by a label', rules: { labels: { keep: 'yes' } }, image: { labels: { keep: 'yes' } } },
+    { name: 'by a label that nobody knows', rules: { labels: { keep: 'yes' } }, image: { labels: null } },
   ])('$name', ({ rules: given, image: subject }) => {
     expect(keepMatcher(rules(given))(image(subject))).toBeDefined();
   });

@@ -8,6 +8,7 @@ import {
   runtimeImage,
   runtimeSandbox,
   sandboxState,
+  verboseImageLabels,
   verboseText,
 } from './from-wire.ts';
 import { METHODS } from './methods.ts';
@@ -62,6 +63,15 @@ function readerOver(connection: Connection, { readMs }: CallTimeouts): RuntimeRe
       const { id, state } = present(status, 'PodSandboxStatus', podSandboxId);
       return { id, state: sandboxState(state), image: verboseText(info.info, 'image') };
     },
+    imageLabels: async (id) => {
+      const { image, info } = await call(
+        METHODS.imageStatus,
+        { image: imageNamed(id), verbose: true },
+        readMs,
+      );
+      if (image) return verboseImageLabels(info.info);
+      throw new FleetGcError('RUNTIME_NOT_FOUND', `The runtime does not know the image ${id}.`);
+    },
     imageFilesystems: async () => {
       const answer = await call(METHODS.imageFsInfo, {}, readMs);
       return {
@@ -77,8 +87,7 @@ function removerOver(connection: Connection, { removeImageMs, removeMs }: CallTi
   const { callUncancelled: remove } = connection;
   return {
     removeImage: async (image) => {
-      const spec = { image, userSpecifiedImage: '', runtimeHandler: '', imageRef: '' };
-      await remove(METHODS.removeImage, { image: spec }, removeImageMs);
+      await remove(METHODS.removeImage, { image: imageNamed(image) }, removeImageMs);
     },
     stopContainer: async (containerId, timeoutSeconds) => {
       const waitMs = removeMs + timeoutSeconds * 1000;
@@ -95,6 +104,8 @@ function removerOver(connection: Connection, { removeImageMs, removeMs }: CallTi
     },
   };
 }
+
+const imageNamed = (image: string) => ({ image, userSpecifiedImage: '', runtimeHandler: '', imageRef: '' });
 
 async function versionOf(connection: Connection, readMs: number): Promise<RuntimeVersion> {
   try {

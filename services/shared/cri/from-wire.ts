@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type {
+  ImageLabels,
   ImageSpec,
   RuntimeContainer,
   RuntimeContainerState,
@@ -83,11 +84,27 @@ export const runtimeFilesystem = (usage: FilesystemUsageWire): RuntimeFilesystem
 });
 
 /** The text at `key` of a verbose answer, which is JSON inside a string; empty when it is not there. */
-export function verboseText(info: string | undefined, key: string): string {
-  if (info === undefined) return '';
+export const verboseText = (info: string | undefined, key: string): string =>
+  fromVerbose(info, z.looseObject({ [key]: z.string() }))?.[key] ?? '';
+
+/** The labels in a verbose image status, as containerd and CRI-O tell them; `null` when it has no image configuration. */
+export function verboseImageLabels(info: string | undefined): ImageLabels | null {
+  const status = fromVerbose(info, VerboseImage);
+  return status && (status.imageSpec.config?.Labels ?? {});
+}
+
+const VerboseImage = z.object({
+  imageSpec: z.object({ config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish() }),
+});
+
+function fromVerbose<Schema extends z.ZodType>(
+  info: string | undefined,
+  schema: Schema,
+): z.output<Schema> | null {
+  if (info === undefined) return null;
   try {
-    return z.looseObject({ [key]: z.string() }).parse(JSON.parse(info))[key] ?? '';
+    return schema.safeParse(JSON.parse(info)).data ?? null;
   } catch {
-    return '';
+    return null;
   }
 }

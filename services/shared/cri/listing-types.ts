@@ -1,8 +1,14 @@
 import type { z } from 'zod';
 import type { InventoryProblem } from '../../../schemas/inventory.ts';
-import type { ImageSpec, RuntimeContainer, RuntimeImage, RuntimeSandbox } from './port.ts';
+import type { ImageLabels, ImageSpec, RuntimeContainer, RuntimeImage, RuntimeSandbox } from './port.ts';
 
 export type ListingProblem = z.infer<typeof InventoryProblem>;
+
+/** An image with what only its status tells. */
+export interface ListedImage extends RuntimeImage {
+  /** `null` when the runtime does not tell them: then any label may be among them. */
+  readonly labels: ImageLabels | null;
+}
 
 /** A container with what only its status tells. */
 export interface ListedContainer extends RuntimeContainer {
@@ -18,7 +24,7 @@ export interface ListedSandbox extends RuntimeSandbox {
 
 export interface CompleteListing {
   readonly status: 'complete';
-  readonly images: readonly RuntimeImage[];
+  readonly images: readonly ListedImage[];
   readonly containers: readonly ListedContainer[];
   readonly sandboxes: readonly ListedSandbox[];
   /** The image that new sandboxes get; empty when the runtime does not tell. */

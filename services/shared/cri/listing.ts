@@ -3,22 +3,28 @@ import { mapBounded } from './bounded.ts';
 import { unbelievable } from './listing-problems.ts';
 import type {
   ListedContainer,
+  ListedImage,
   ListedSandbox,
   Listing,
   ListingProblem,
   RuntimeLists,
 } from './listing-types.ts';
-import type { RuntimeContainer, RuntimeReader, RuntimeSandbox } from './port.ts';
+import type { ImageLabels, RuntimeContainer, RuntimeImage, RuntimeReader, RuntimeSandbox } from './port.ts';
 
 type ContainerFacts = Pick<ListedContainer, 'logPath' | 'mountedImages'>;
 
-/** What never changes while a container or sandbox lives, so that it is asked only once. */
+/** What never changes while an object lives, so that it is asked only once. */
 export interface ListingMemory {
   readonly containers: Map<string, ContainerFacts>;
   readonly sandboxImages: Map<string, string>;
+  readonly imageLabels: Map<string, ImageLabels>;
 }
 
-export const createListingMemory = (): ListingMemory => ({ containers: new Map(), sandboxImages: new Map() });
+export const createListingMemory = (): ListingMemory => ({
+  containers: new Map(),
+  sandboxImages: new Map(),
+  imageLabels: new Map(),
+});
 
 /** Statuses asked at the same time. */
 const STATUS_CONCURRENCY = 8;
@@ -42,12 +48,13 @@ async function read(reader: RuntimeReader, memory: ListingMemory): Promise<Listi
   const lists = await readLists(reader);
   const problems = unbelievable(lists);
   if (problems.length > 0) return { status: 'incomplete', problems };
+  const images = await withLabels(lists.images, reader, memory);
   const sandboxes = await withImages(lists.sandboxes, reader, memory);
   const containers = await withStatuses(lists.containers, reader, memory);
   if (fingerprint(lists) !== fingerprint(await readLists(reader))) throw changedMeanwhile();
   return {
     status: 'complete',
-    images: lists.images,
+    images,
     containers,
     sandboxes,
     configuredSandboxImage: sandboxImage,
@@ -60,6 +67,19 @@ async function readLists(reader: RuntimeReader): Promise<RuntimeLists> {
   const sandboxes = await reader.listSandboxes();
   const containers = await reader.listContainers();
   return { images, sandboxes, containers };
+}
+
+async function withLabels(
+  images: readonly RuntimeImage[],
+  reader: RuntimeReader,
+  { imageLabels }: ListingMemory,
+): Promise<ListedImage[]> {
+  forgetOthers(imageLabels, images);
+  return mapBounded(images, STATUS_CONCURRENCY, async (image) => {
+    const labels = imageLabels.get(image.id) ?? (await reader.imageLabels(image.id));
+    if (labels) imageLabels.set(image.id, labels);
+    return { ...image, labels };
+  });
 }
 
 async function withImages(

@@ -98,6 +98,12 @@ export const METHODS = {
     wire.EmptyWire,
     z.object({ images: z.array(wire.ImageWire) }),
   ),
+  imageStatus: method(
+    IMAGE_SERVICE,
+    'ImageStatus',
+    wire.ImageNameWire.extend(wire.VerboseWire.shape),
+    wire.ImageStatusWire,
+  ),
   pullImage: method(IMAGE_SERVICE, 'PullImage', wire.ImageNameWire, z.object({ imageRef: z.string() })),
   removeImage: method(IMAGE_SERVICE, 'RemoveImage', wire.ImageNameWire, wire.EmptyWire),
   imageFsInfo: method(

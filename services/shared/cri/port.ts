@@ -23,6 +23,9 @@ export interface RuntimeImage {
   readonly runtimeHandler: string;
 }
 
+/** What the builder of an image wrote on it; part of what its id is the hash of. */
+export type ImageLabels = Readonly<Record<string, string>>;
+
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
 export interface RuntimeContainer {
@@ -108,6 +111,8 @@ export interface RuntimeReader {
   listSandboxes(): Promise<readonly RuntimeSandbox[]>;
   containerStatus(id: string): Promise<RuntimeContainerStatus>;
   sandboxStatus(id: string): Promise<RuntimeSandboxStatus>;
+  /** From the runtime's verbose answer; `null` when it does not tell them. */
+  imageLabels(id: string): Promise<ImageLabels | null>;
   imageFilesystems(): Promise<RuntimeImageFilesystems>;
   /** Ends with `RUNTIME_UNSUPPORTED` on runtimes without container events. */
   containerEvents(signal: AbortSignal): AsyncIterable<RuntimeContainerEvent>;

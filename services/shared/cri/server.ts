@@ -66,6 +66,7 @@ const runtimeService = (handlers: CriHandlers) => ({
 
 const imageService = (handlers: CriHandlers) => ({
   ListImages: unary(METHODS.listImages, handlers.listImages),
+  ImageStatus: unary(METHODS.imageStatus, handlers.imageStatus),
   PullImage: unary(METHODS.pullImage, handlers.pullImage),
   RemoveImage: unary(METHODS.removeImage, handlers.removeImage),
   ImageFsInfo: unary(METHODS.imageFsInfo, handlers.imageFsInfo),

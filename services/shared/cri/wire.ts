@@ -150,6 +150,8 @@ export const ImageWire = z.object({
 });
 export type ImageWire = z.output<typeof ImageWire>;
 
+export const ImageStatusWire = z.object({ image: ImageWire.nullable(), info: StringMap });
+
 const Count = z.object({ value: Int64 }).nullable();
 export const FilesystemUsageWire = z.object({
   fsId: z.object({ mountpoint: z.string() }).nullable(),

@@ -2,7 +2,12 @@ import { linkSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type CallTimeouts, connectReader, connectRemover } from '../../../services/shared/cri/client.ts';
+import {
+  CALL_TIMEOUTS,
+  type CallTimeouts,
+  connectReader,
+  connectRemover,
+} from '../../../services/shared/cri/client.ts';
 import type { RuntimeRemover } from '../../../services/shared/cri/port.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
@@ -10,11 +15,9 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { plainHttpServer, rawGrpcServer, silentServer } from '../../support/unix-socket-server.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-const QUICK: CallTimeouts = { readMs: 400, removeImageMs: 400, removeMs: 400 };
 const IMPATIENT: CallTimeouts = { readMs: 100, removeImageMs: 100, removeMs: 100 };
-const SLOW: CallTimeouts = { readMs: 10_000, removeImageMs: 10_000, removeMs: 10_000 };
 
-function remover(endpoint: string, timeouts = QUICK) {
+function remover(endpoint: string, timeouts: CallTimeouts = CALL_TIMEOUTS) {
   const connected = connectRemover(endpoint, timeouts);
   onTestFinished(() => connected[Symbol.dispose]());
   return connected;
@@ -72,13 +75,13 @@ describe('a runtime that cannot be reached is a clear error', () => {
   test('a server that takes the connection and says nothing', async () => {
     const path = socketIn(temporaryDirectory());
     await silentServer(path);
-    await expect(remover(path).version()).rejects.toMatchObject({ code: 'RUNTIME_TIMEOUT' });
+    await expect(remover(path, IMPATIENT).version()).rejects.toMatchObject({ code: 'RUNTIME_TIMEOUT' });
   });
 
   test('a server that speaks HTTP/1', async () => {
     const path = socketIn(temporaryDirectory());
     await plainHttpServer(path);
-    await expect(remover(path, SLOW).version()).rejects.toMatchObject({ code: 'RUNTIME_REFUSED' });
+    await expect(remover(path).version()).rejects.toMatchObject({ code: 'RUNTIME_REFUSED' });
   });
 
   test.each(['tcp://127.0.0.1:1', 'cri.sock', 'unix://cri.sock', ''])('an endpoint like "%s"', (endpoint) => {
@@ -161,7 +164,14 @@ describe('numbers are exact [D6]', () => {
     const node = await simulatedNode({ clock: manualClock({ wallTimeMs: Date.UTC(2026, 0, 1) + 1 }) });
     const sizeBytes = 2n ** 63n - 1n;
     await node.kubelet.startPod({ name: 'p', namespace: 'n', containers: { c: 'app:1' } });
-    node.runtime.addImage({ id: 'sha256:big', repoTags: [], repoDigests: [], sizeBytes, pinned: false });
+    node.runtime.addImage({
+      id: 'sha256:big',
+      repoTags: [],
+      repoDigests: [],
+      sizeBytes,
+      pinned: false,
+      labels: {},
+    });
     const reader = remover(node.endpoint);
     expect((await reader.listImages()).find(({ id }) => id === 'sha256:big')?.sizeBytes).toBe(sizeBytes);
     expect((await reader.listContainers())[0]?.createdAtNs).toBe(1_767_225_600_001_000_000n);
@@ -170,8 +180,15 @@ describe('numbers are exact [D6]', () => {
   test('an answer of more than gRPC takes by default is read', async () => {
     const node = await simulatedNode();
     const repoTags = ['a', 'b', 'c'].map((letter) => `registry.example/${letter.repeat(2_000_000)}:1`);
-    node.runtime.addImage({ id: 'sha256:tags', repoTags, repoDigests: [], sizeBytes: 1n, pinned: false });
-    expect(await remover(node.endpoint, SLOW).listImages()).toHaveLength(2);
+    node.runtime.addImage({
+      id: 'sha256:tags',
+      repoTags,
+      repoDigests: [],
+      sizeBytes: 1n,
+      pinned: false,
+      labels: {},
+    });
+    expect(await remover(node.endpoint).listImages()).toHaveLength(2);
   });
 });
 
@@ -201,6 +218,40 @@ describe('a call that takes too long', () => {
   });
 });
 
+describe('labels of an image [M11]', () => {
+  // image = 1 { id = 1 "i" }, info = 2 { key = 1 "info", value = 2 <text> }
+  const status = (info: string): Buffer => {
+    const value = Buffer.from(info);
+    const entry = Buffer.concat([
+      Buffer.from([0x0a, 4]),
+      Buffer.from('info'),
+      Buffer.from([0x12, value.length]),
+      value,
+    ]);
+    return Buffer.concat([Buffer.from([0x0a, 3, 0x0a, 1, 0x69, 0x12, entry.length]), entry]);
+  };
+
+  test.each([
+    { info: '{"imageSpec":{"config":{"Labels":{"tier":"base"}}}}', labels: { tier: 'base' } },
+    { info: '{"imageSpec":{"config":{"Labels":null}}}', labels: {} },
+    { info: '{"imageSpec":{"config":{}}}', labels: {} },
+    { info: '{"imageSpec":{}}', labels: {} },
+    { info: '{"imageSpec":{"config":{"Labels":"text"}}}', labels: null },
+    { info: '{}', labels: null },
+    { info: 'failed to marshal', labels: null },
+  ])('are read from $info', async ({ info, labels }) => {
+    const path = socketIn(temporaryDirectory());
+    await rawGrpcServer(path, () => ({ status: 0, message: status(info) }));
+    expect(await remover(path).imageLabels('i')).toEqual(labels);
+  });
+
+  test('are not found where the image is not', async () => {
+    const path = socketIn(temporaryDirectory());
+    await rawGrpcServer(path, () => ({ status: 0, message: Buffer.alloc(0) }));
+    await expect(remover(path).imageLabels('i')).rejects.toMatchObject({ code: 'RUNTIME_NOT_FOUND' });
+  });
+});
+
 test('the reading half cannot remove', () => {
   const reader = connectReader('/nowhere.sock');
   onTestFinished(() => reader[Symbol.dispose]());
@@ -219,7 +270,7 @@ test('the connection comes back with the runtime', async () => {
 
 test('a call in hand when the runtime dies fails clearly', async () => {
   const node = await simulatedNode();
-  const reader = remover(node.endpoint, SLOW);
+  const reader = remover(node.endpoint);
   await reader.version();
   node.faults.onCall('listImages', { kind: 'hang' });
   const call = reader.listImages();

@@ -37,6 +37,7 @@ const playedOn = (
     await workload.pullImage(reference);
     return { reference, id, repoDigest: `${reference.replace(/:1$/, '')}@${digest}` };
   },
+  importLabelled: (name, labels) => node.importImage({ name: `docker.io/local/${name}:1`, labels }),
   tag: async (reference, another) => {
     await node.exec(['ctr', '-n', 'k8s.io', 'images', 'tag', reference, another]);
   },

@@ -94,6 +94,7 @@ function readerOf(world: World, changes: readonly (readonly Change[])[]): Runtim
       });
     },
     sandboxStatus: async (id) => answer({ id, state: found(world.sandboxes, id).state, image: 'pause:1' }),
+    imageLabels: (id) => answer(found(world.images, id) && {}),
     imageFilesystems: () => answer({ image: [], container: [] }),
     containerEvents: () => {
       throw new FleetGcError('RUNTIME_UNSUPPORTED', 'no events');

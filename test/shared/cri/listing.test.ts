@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connectReader } from '../../../services/shared/cri/client.ts';
+import { CALL_TIMEOUTS, connectReader } from '../../../services/shared/cri/client.ts';
 import { createListingMemory, readListing } from '../../../services/shared/cri/listing.ts';
 import type { CompleteListing, Listing } from '../../../services/shared/cri/listing-types.ts';
-import type { RuntimeReader } from '../../../services/shared/cri/port.ts';
+import type { ImageLabels, RuntimeReader } from '../../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../../services/shared/errors.ts';
 import type { SimulatedNode } from '../../../services/simulator/node.ts';
 import type { SimulatedImage } from '../../../services/simulator/objects.ts';
@@ -10,9 +10,9 @@ import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fi
 import { simulatedNode } from '../../support/simulated-node.ts';
 
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1', side: 'envoy:1' } };
-const QUICK = { readMs: 300, removeImageMs: 300, removeMs: 300 };
+const IMPATIENT = { readMs: 200, removeImageMs: 200, removeMs: 200 };
 
-function readerOf(node: SimulatedNode, timeouts = QUICK): RuntimeReader {
+function readerOf(node: SimulatedNode, timeouts = CALL_TIMEOUTS): RuntimeReader {
   const reader = connectReader(node.endpoint, timeouts);
   onTestFinished(() => reader[Symbol.dispose]());
   return reader;
@@ -39,6 +39,7 @@ const readerWith = (over: Partial<RuntimeReader>): RuntimeReader => ({
     finishedAtNs: 0n,
   }),
   sandboxStatus: async (id) => ({ id, state: 'ready', image: '' }),
+  imageLabels: async () => ({}),
   imageFilesystems: async () => ({ image: [], container: [] }),
   containerEvents: () => {
     throw new FleetGcError('RUNTIME_UNSUPPORTED', 'no events');
@@ -106,6 +107,7 @@ describe('a listing is complete', () => {
     const first = complete(await readListing(reader, memory));
     node.faults.onCall('containerStatus', { kind: 'error', message: 'not asked' });
     node.faults.onCall('podSandboxStatus', { kind: 'error', message: 'not asked' });
+    node.faults.onCall('imageStatus', { kind: 'error', message: 'not asked' });
     expect(complete(await readListing(reader, memory))).toEqual(first);
   });
 
@@ -118,6 +120,17 @@ describe('a listing is complete', () => {
     const memory = createListingMemory();
     for (const image of ['', 'pause:1', 'pause:1'])
       expect(complete(await readListing(reader, memory)).sandboxes).toMatchObject([{ image }]);
+  });
+
+  test('with labels, or without where the runtime does not tell them [M11]', async () => {
+    const told: (ImageLabels | null)[] = [null, { tier: 'base' }];
+    const reader = readerWith({
+      listImages: async () => [runtimeImage('a')],
+      imageLabels: async () => (told.length > 0 ? (told.shift() ?? null) : { asked: 'too often' }),
+    });
+    const memory = createListingMemory();
+    for (const labels of [null, { tier: 'base' }, { tier: 'base' }])
+      expect(complete(await readListing(reader, memory)).images).toMatchObject([{ labels }]);
   });
 
   test('and forgets containers that are gone', async () => {
@@ -136,6 +149,7 @@ describe('a listing is incomplete [C6]', () => {
   const METHODS = [
     'status',
     'listImages',
+    'imageStatus',
     'listPodSandbox',
     'listContainers',
     'podSandboxStatus',
@@ -153,7 +167,7 @@ describe('a listing is incomplete [C6]', () => {
     const node = await simulatedNode();
     await node.kubelet.startPod(POD);
     node.faults.onCall(method, { kind: 'hang' });
-    expect(problemCodes(await readListing(readerOf(node)))).toEqual(['runtime-unreachable']);
+    expect(problemCodes(await readListing(readerOf(node, IMPATIENT)))).toEqual(['runtime-unreachable']);
   });
 
   test('when there is no runtime', async () => {
@@ -205,7 +219,11 @@ describe('a listing is incomplete [C6]', () => {
     {
       name: 'a name moved to another image',
       change: (node) =>
-        node.runtime.addImage({ ...runtimeImage('new'), repoTags: ['docker.io/library/nginx:1'] }),
+        node.runtime.addImage({
+          ...runtimeImage('new'),
+          labels: {},
+          repoTags: ['docker.io/library/nginx:1'],
+        }),
     },
   ])('when meanwhile $name [K5, K6]', async ({ change }) => {
     const node = await simulatedNode();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SANDBOX_IMAGE, startSimulatedNode } from '../../../services/simulator/node.ts';
 import type { RuntimeAge } from '../../../services/simulator/objects.ts';
+import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';
 import { runtimeContract } from './contract.ts';
@@ -22,6 +23,12 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
       const reference = `registry.example:5000/contract/${name}:1`;
       const id = await node.runtime.pullImage(reference);
       return { reference, id, repoDigest: node.runtime.images.get(id)?.repoDigests[0] ?? '' };
+    },
+    importLabelled: async (name, labels) => {
+      const repoTags = [`docker.io/local/${name}:1`];
+      const id = digestOf(name);
+      node.runtime.addImage({ id, repoTags, repoDigests: [], sizeBytes: 1n, pinned: false, labels });
+      return id;
     },
     tag: async (reference, another) => node.runtime.tagImage(reference, another),
     logDirectory: async (pod) => {

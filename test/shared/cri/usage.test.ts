@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CompleteListing, ListedContainer } from '../../../services/shared/cri/listing-types.ts';
-import type { RuntimeImage } from '../../../services/shared/cri/port.ts';
+import type {
+  CompleteListing,
+  ListedContainer,
+  ListedImage,
+} from '../../../services/shared/cri/listing-types.ts';
 import { type ImageUsage, imageUsage } from '../../../services/shared/cri/usage.ts';
 import {
   completeListing,
@@ -95,7 +98,7 @@ describe('a container uses its image', () => {
 });
 
 describe('names mean the same with and without what is understood', () => {
-  const wantedBy = (name: string, images: readonly RuntimeImage[]): string[] =>
+  const wantedBy = (name: string, images: readonly ListedImage[]): string[] =>
     used(imageUsage(completeListing({ images }), [{ uid: 'uid', images: [name], finished: false }]));
 
   test.each([

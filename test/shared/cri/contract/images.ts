@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RuntimeReader } from '../../../../services/shared/cri/port.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
-import { runContainer, SETTLE_MS, type Tried } from './node.ts';
+import { runContainer, SETTLE_MS, type Tried, UNKNOWN_ID } from './node.ts';
 
 export function imageContract(tried: () => Tried): void {
   test('a pulled one is listed with id, name, digest and size, and is not pinned', async () => {
@@ -48,6 +48,22 @@ export function imageContract(tried: () => Tried): void {
     await runtime.removeImage(image.id);
     expect((await runtime.listImages()).map(({ id }) => id)).not.toContain(image.id);
     expect((await runtime.containerStatus(containerId)).state).toBe('running');
+  });
+
+  test('[M11] one tells its labels, and that it has none', async () => {
+    const { node, runtime } = tried();
+    const labels = { 'org.example.tier': 'base', empty: '' };
+    const labelled = await node.importLabelled('labelled', labels);
+    await waitUntil('the image to be listed', SETTLE_MS, async () =>
+      (await runtime.listImages()).some(({ id }) => id === labelled),
+    );
+    expect(await runtime.imageLabels(labelled)).toEqual(labels);
+    expect(await runtime.imageLabels((await node.pull('unlabelled')).id)).toEqual({});
+  });
+
+  test('[M11] one that is not there has no labels to tell', async () => {
+    const missing = `sha256:${UNKNOWN_ID}`;
+    await expect(tried().runtime.imageLabels(missing)).rejects.toMatchObject({ code: 'RUNTIME_NOT_FOUND' });
   });
 
   test('the filesystem that holds them has a mount point', async () => {

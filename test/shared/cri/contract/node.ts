@@ -26,6 +26,8 @@ export interface ContractNode extends AsyncDisposable {
   readonly sandboxImage: string;
   /** Pulls an image that is not there yet; `name` is new in each test. */
   pull(name: string): Promise<PulledImage>;
+  /** Puts an image with these labels there, without a pull. Resolves to its id. */
+  importLabelled(name: string, labels: Readonly<Record<string, string>>): Promise<string>;
   /** Gives a listed image one more name. */
   tag(reference: string, another: string): Promise<void>;
   /** An existing directory for a pod's logs. */
