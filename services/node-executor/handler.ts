@@ -20,7 +20,7 @@ import { commandRefused, type Refusal, type Reporter, resultOutput } from './res
 /** More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room. */
 export const MAX_WAITING = 16;
 /** With so many events the log is not taking, no more commands are taken from it either. */
-const MAX_UNPUBLISHED = 2_000;
+export const MAX_UNPUBLISHED = 1_000;
 
 export interface Receiver {
   readonly identity: NodeIdentity;

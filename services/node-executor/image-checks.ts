@@ -1,7 +1,7 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { ImageHistoryFile } from '../../schemas/image-history.ts';
 import { type KeepRules, keepMatcher } from '../../schemas/image-pattern.ts';
-import type { RuntimeImage } from '../shared/cri/port.ts';
+import type { ListedImage } from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import type { LocalRules } from './local-file.ts';
 import type { Refusal } from './results.ts';
@@ -19,7 +19,7 @@ export interface ImageFacts {
 
 /** Why a listed image may not go, looked at just before its removal (K2, M5). */
 export const imageRefusal = (
-  image: RuntimeImage,
+  image: ListedImage,
   command: ImageRemoval,
   { usage, history, local }: ImageFacts,
 ): Refusal | undefined =>
@@ -40,15 +40,15 @@ function unknownUsers({ containersWithoutImage, sandboxImageKnown }: ImageUsage)
   return { reason: 'sandbox-image-unknown', message: 'it is not known which image new sandboxes need' };
 }
 
-function inUse({ id }: RuntimeImage, { users }: ImageUsage): Refusal | undefined {
+function inUse({ id }: ListedImage, { users }: ImageUsage): Refusal | undefined {
   const [user] = users.get(id) ?? [];
   return user && { reason: 'in-use', message: `${user.kind} ${user.id} uses the image by now` };
 }
 
-const pinned = ({ pinned: isPinned }: RuntimeImage): Refusal | undefined =>
+const pinned = ({ pinned: isPinned }: ListedImage): Refusal | undefined =>
   isPinned ? { reason: 'pinned', message: 'the runtime has the image pinned' } : undefined;
 
-function keptByPolicy(image: RuntimeImage, keep: KeepRules): Refusal | undefined {
+function keptByPolicy(image: ListedImage, keep: KeepRules): Refusal | undefined {
   if (image.repoDigests.length === 0) {
     const message = 'the image has no repository digest, so nobody could pull it again';
     return { reason: 'kept-by-policy', message };
@@ -57,7 +57,7 @@ function keptByPolicy(image: RuntimeImage, keep: KeepRules): Refusal | undefined
   return entry === undefined ? undefined : { reason: 'kept-by-policy', message: `the policy keeps ${entry}` };
 }
 
-function keptByNode(image: RuntimeImage, local: LocalRules): Refusal | undefined {
+function keptByNode(image: ListedImage, local: LocalRules): Refusal | undefined {
   if (local.kind === 'unreadable') return { reason: 'held', message: local.message };
   const entry = keptBy(image, { patterns: local.keepPatterns, digests: [], labels: {} });
   return entry === undefined
@@ -65,13 +65,11 @@ function keptByNode(image: RuntimeImage, local: LocalRules): Refusal | undefined
     : { reason: 'kept-by-node', message: `the node's own file keeps ${entry}` };
 }
 
-/** Labels are part of what the id is a hash of: what the decision saw of them still holds. */
-const keptBy = ({ id, repoTags, repoDigests }: RuntimeImage, keep: KeepRules): string | undefined =>
-  keepMatcher(keep)({ id, repoTags, repoDigests, labels: {} });
+const keptBy = (image: ListedImage, keep: KeepRules): string | undefined => keepMatcher(keep)(image);
 
 /** An image that went and came back is another one, and one that was used meanwhile is not unused. */
 function sinceInventory(
-  image: RuntimeImage,
+  image: ListedImage,
   { takenAt }: ImageRemoval,
   history: KnownHistory,
 ): Refusal | undefined {
@@ -88,7 +86,7 @@ function sinceInventory(
     : undefined;
 }
 
-const keyOf = ({ id, runtimeHandler }: RuntimeImage): string =>
+const keyOf = ({ id, runtimeHandler }: ListedImage): string =>
   runtimeHandler === '' ? id : `${id},${runtimeHandler}`;
 
 const later = (message: string): Refusal => ({ reason: 'first-detected-later', message });

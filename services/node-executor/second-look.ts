@@ -1,7 +1,11 @@
 import type { Command } from '../../schemas/command.ts';
 import type { Instant } from '../../schemas/time.ts';
-import type { CompleteListing, ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
-import type { RuntimeImage } from '../shared/cri/port.ts';
+import type {
+  CompleteListing,
+  ListedContainer,
+  ListedImage,
+  ListedSandbox,
+} from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import { backingOff } from './backoff.ts';
 import { commandRefusal, overtaken, type Restrictions } from './command-checks.ts';
@@ -21,7 +25,7 @@ export interface RuntimeFacts {
 
 /** A listed object that may go. */
 export type Removable =
-  | { readonly kind: 'image'; readonly image: RuntimeImage }
+  | { readonly kind: 'image'; readonly image: ListedImage }
   | { readonly kind: 'container'; readonly container: ListedContainer }
   | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox };
 

@@ -195,6 +195,18 @@ describe('an image', () => {
       reason: 'kept-by-policy',
     },
     {
+      name: '[M11] that the command keeps by label',
+      command: imageRemoval([APP], { keep: { patterns: [], digests: [], labels: { keep: 'yes' } } }),
+      listing: { images: [runtimeImage('app', { labels: { keep: 'yes' } })] },
+      reason: 'kept-by-policy',
+    },
+    {
+      name: '[M11] whose labels are not known, when the command keeps by label',
+      command: imageRemoval([APP], { keep: { patterns: [], digests: [], labels: { keep: 'yes' } } }),
+      listing: { images: [runtimeImage('app', { labels: null })] },
+      reason: 'kept-by-policy',
+    },
+    {
       name: '[M11] that lost its digest',
       listing: { images: [runtimeImage('app', { repoDigests: [] })] },
       reason: 'kept-by-policy',

@@ -1,0 +1,180 @@
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
+import { flatSymlink, type LogDirectories, unsafeLogPath } from '../../services/node-executor/log-path.ts';
+import { listedContainer } from '../fixtures/listing.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { POD_LABELS } from './executor-node.ts';
+
+const ROOT = '/var/log/pods';
+
+describe('a log path', () => {
+  test.each([
+    '/var/log/pods/default_web_uid/app/0.log',
+    '/var/log/pods/uid/app_0.log',
+    '/var/log/pods/default_web_uid/app/a b.log',
+  ])('[G20] %s is safe', (path) => {
+    expect(unsafeLogPath(path, { podLogsDir: ROOT })).toBeUndefined();
+  });
+
+  test.each([
+    ['', 'empty'],
+    ['default_web_uid/app/0.log', 'relative'],
+    ['/var/log/pods/0.log', 'in the root itself'],
+    ['/var/log/pods', 'the root'],
+    ['/var/log/pods/', 'the root with a slash'],
+    ['/var/log/pods/uid/', 'a directory'],
+    ['/var/log/pods-other/uid/0.log', 'beside the root'],
+    ['/etc/passwd', 'outside'],
+    ['/var/log/pods/../../../etc/passwd', 'leading outside'],
+    ['/var/log/pods/uid/../uid/0.log', 'not plain'],
+    ['/var/log/pods//uid/0.log', 'with an empty part'],
+    ['/var/log/pods/uid/*', 'with a star'],
+    ['/var/log/pods/uid/0?.log', 'with a question mark'],
+    ['/var/log/pods/uid/[0.log', 'with an unbalanced bracket'],
+    ['/var/log/pods/uid/]0.log', 'with a closing bracket'],
+    ['/var/log/pods/uid/\\0.log', 'with a backslash'],
+    ['/var/log/pods/uid/{0,1}.log', 'with braces'],
+    ['/var/log/pods/uid/0\0.log', 'with a zero byte'],
+  ])('[G20] "%s" (%s) is not', (path) => {
+    expect(unsafeLogPath(path, { podLogsDir: ROOT })).toEqual(expect.any(String));
+  });
+});
+
+describe('the flat symlink', () => {
+  const symlinkOf = (over: Parameters<typeof listedContainer>[1], id = 'abcdef') =>
+    flatSymlink(listedContainer(id, { labels: POD_LABELS, ...over }), { containerLogsDir: '/c' });
+
+  test('[G22] is named after pod, namespace, container and id', () => {
+    expect(symlinkOf({})).toBe('/c/web_default_app-abcdef.log');
+  });
+
+  test.each([
+    { length: 251, cut: 251 },
+    { length: 252, cut: 251 },
+    { length: 300, cut: 251 },
+  ])('[G22] of $length characters is cut to $cut', ({ length, cut }) => {
+    const id = 'x'.repeat(length - 'web_default_app-'.length);
+    expect(symlinkOf({}, id)).toBe(`/c/${'web_default_app-'.concat(id).slice(0, cut)}.log`);
+  });
+
+  test.each([{ 'io.kubernetes.pod.name': '../../etc/x' }, { 'io.kubernetes.pod.namespace': 'a/b' }])(
+    'is none where a label could lead elsewhere: %o',
+    (labels) => {
+      expect(symlinkOf({ labels: { ...POD_LABELS, ...labels } })).toBeNull();
+    },
+  );
+});
+
+describe('log files', () => {
+  function setUp() {
+    const base = temporaryDirectory();
+    const directories: LogDirectories = {
+      podLogsDir: join(base, 'pods'),
+      containerLogsDir: join(base, 'containers'),
+    };
+    const logPath = join(directories.podLogsDir, 'default_web_pod-1', 'app', '0.log');
+    mkdirSync(dirname(logPath), { recursive: true });
+    mkdirSync(directories.containerLogsDir);
+    const container = listedContainer('dead', { state: 'exited', labels: POD_LABELS, logPath });
+    const find = (others: Parameters<typeof findLogFiles>[1] = [], over = {}) =>
+      findLogFiles({ ...container, ...over }, [container, ...others], directories);
+    return { base, directories, logPath, container, find };
+  }
+
+  test('[G20, G22] are the log, its rotated ones and the symlink, in this order', async () => {
+    const { directories, logPath, find } = setUp();
+    for (const path of [logPath, `${logPath}.20260101-1`, `${logPath}.20260101-1.gz`])
+      writeFileSync(path, '');
+    writeFileSync(join(dirname(logPath), '1.log'), '');
+    const link = join(directories.containerLogsDir, 'web_default_app-dead.log');
+    symlinkSync(logPath, link);
+    const found = await find();
+    expect(found).toEqual({
+      safe: true,
+      paths: [...[logPath, `${logPath}.20260101-1`, `${logPath}.20260101-1.gz`].toSorted(), link],
+    });
+    if (found.safe) await removeLogFiles(found.paths);
+    expect(readdirSync(dirname(logPath))).toEqual(['1.log']);
+    expect(readdirSync(directories.containerLogsDir)).toEqual([]);
+  });
+
+  test('[G20] that are missing are no error', async () => {
+    const { find, logPath } = setUp();
+    expect(await find()).toEqual({ safe: true, paths: [] });
+    await removeLogFiles([logPath]);
+  });
+
+  test('[G20] in a directory that is gone are no error', async () => {
+    const { find, directories } = setUp();
+    expect(await find([], { logPath: join(directories.podLogsDir, 'gone', 'app', '0.log') })).toEqual({
+      safe: true,
+      paths: [],
+    });
+  });
+
+  test('of another container whose log path begins alike stay', async () => {
+    const { find, logPath } = setUp();
+    const other = listedContainer('other', { logPath: `${logPath}1` });
+    for (const path of [logPath, other.logPath, `${other.logPath}.gz`]) writeFileSync(path, '');
+    expect(await find([other])).toEqual({ safe: true, paths: [logPath] });
+  });
+
+  test('that a running container writes to as well are not safe', async () => {
+    const { find, logPath } = setUp();
+    expect(await find([listedContainer('other', { state: 'running', logPath })])).toMatchObject({
+      safe: false,
+    });
+    expect(await find([listedContainer('other', { state: 'exited', logPath })])).toMatchObject({
+      safe: true,
+    });
+  });
+
+  test('[G20] behind a symlinked directory are not safe, wherever it leads', async () => {
+    const { find, base, directories } = setUp();
+    const secret = join(base, 'secret');
+    mkdirSync(join(secret, 'app'), { recursive: true });
+    writeFileSync(join(secret, 'app', '0.log'), '');
+    symlinkSync(secret, join(directories.podLogsDir, 'default_evil_pod-2'));
+    symlinkSync(
+      join(directories.podLogsDir, 'default_web_pod-1'),
+      join(directories.podLogsDir, 'default_sly_pod-3'),
+    );
+    for (const pod of ['default_evil_pod-2', 'default_sly_pod-3']) {
+      const logPath = join(directories.podLogsDir, pod, 'app', '0.log');
+      expect(await find([], { logPath })).toMatchObject({ safe: false });
+    }
+  });
+
+  test('below a root that is itself a symlink are found', async () => {
+    const { find, base, directories, logPath } = setUp();
+    writeFileSync(logPath, '');
+    renameSync(directories.podLogsDir, join(base, 'data'));
+    symlinkSync(join(base, 'data'), directories.podLogsDir);
+    expect(await find()).toEqual({ safe: true, paths: [logPath] });
+  });
+
+  test('that are symlinks themselves go, and what they point to stays', async () => {
+    const { find, base, logPath } = setUp();
+    writeFileSync(join(base, 'json.log'), '');
+    symlinkSync(join(base, 'json.log'), logPath);
+    const found = await find();
+    if (found.safe) await removeLogFiles(found.paths);
+    expect(readdirSync(dirname(logPath))).toEqual([]);
+    expect(readdirSync(base)).toContain('json.log');
+  });
+
+  test('below a root that is not there are not safe', async () => {
+    const { container, base } = setUp();
+    const directories = { podLogsDir: join(base, 'missing'), containerLogsDir: join(base, 'containers') };
+    const logPath = join(directories.podLogsDir, 'pod', 'app', '0.log');
+    expect(await findLogFiles({ ...container, logPath }, [], directories)).toMatchObject({ safe: false });
+  });
+
+  test('[G22] a file where the symlink belongs is not ours to remove', async () => {
+    const { find, directories } = setUp();
+    writeFileSync(join(directories.containerLogsDir, 'web_default_app-dead.log'), '');
+    expect(await find()).toEqual({ safe: true, paths: [] });
+  });
+});
