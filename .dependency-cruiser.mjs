@@ -2,6 +2,7 @@
  * Who may know whom (docs/architecture.md, "Who may know whom"). `npm run arrows` checks it.
  */
 const SERVICES = 'node-agent|node-executor|pressure|container-gc|image-gc|audit|simulator';
+const DECIDERS = 'pressure|container-gc|image-gc|audit';
 
 export default {
   forbidden: [
@@ -36,13 +37,9 @@ export default {
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/[^/]+/(decide|decide/.*|rules|rules/.*)\\.ts$' },
+      from: { path: `^services/(${DECIDERS})/(decide|rules/.*)\\.ts$` },
       to: {
-        pathNot: [
-          '^schemas/',
-          '^services/shared/decision/',
-          '^services/(pressure|container-gc|image-gc|audit)/',
-        ],
+        pathNot: ['^schemas/', '^services/shared/decision/', '^services/$1/'],
       },
     },
     {
@@ -54,7 +51,7 @@ export default {
     {
       name: 'decide-does-not-reach-its-handler',
       severity: 'error',
-      from: { path: '^services/[^/]+/(decide|rules)' },
+      from: { path: `^services/(${DECIDERS})/(decide|rules)` },
       to: { path: '/(handler|main)\\.ts$' },
     },
     {
