@@ -27,6 +27,7 @@ import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
 import { type MemoryState, memoryState } from './memory-state.ts';
+import { type Life, mortal, mortalState, NEVER } from './mortal.ts';
 
 const WAIT_MS = 10_000;
 export const POD_LABELS = {
@@ -66,6 +67,8 @@ export interface RunningExecutor {
   carryOut(command: Command): Promise<CommandResult['result']>;
   /** As SIGTERM does; resolves when the executor ended. */
   stop(): Promise<void>;
+  /** As SIGKILL does: whatever it does from now on has no effect, and nothing answers it. */
+  kill(): void;
 }
 
 export function executorNode(): ExecutorNode {
@@ -98,19 +101,22 @@ export function executorNode(): ExecutorNode {
 
 function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logger'>): RunningExecutor {
   const stopping = new AbortController();
+  const life: Life = { dead: false };
+  const runtime = mortal(node.runtime, life);
   const executor = createNodeExecutor({
     node: {
       identity: NODE,
-      runtime: node.runtime,
-      filesystems: node.runtime,
+      runtime,
+      filesystems: runtime,
       clock: node.clock,
-      state: node.state,
+      state: mortalState(node.state, life),
       pause: () => node.pause(),
       wantedByPods: () => node.wantedByPods,
     },
     options: node,
-    publisher: publisherOf(node),
+    publisher: mortal(publisherOf(node), life),
     sleep: async (ms, signal) => {
+      if (life.dead) await NEVER;
       if (signal?.aborted) return;
       node.slept.push(ms);
       node.clock.advance(ms);
@@ -133,6 +139,9 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
     executor,
     receive,
     stop,
+    kill: () => {
+      life.dead = true;
+    },
     carryOut: async (command) => {
       await receive(command);
       return until(`the end of ${command.id}`, () => node.result(command.id));

@@ -6,8 +6,8 @@ import { NODE } from '../fixtures/inventory.ts';
 export interface MemoryState extends StateDirectory {
   /** Content by name, as JSON. */
   readonly files: Map<string, string>;
-  /** Called before a write has its effect; throws to fail it. */
-  beforeWrite: (name: string) => void;
+  /** Called before a write has its effect; throws to fail it, or says that the process died with it. */
+  beforeWrite: (name: string) => 'lost' | undefined;
   /** Called after. */
   afterWrite: (name: string) => void;
 }
@@ -31,7 +31,7 @@ export function memoryState(): MemoryState {
     open: (name, _, schema) => ({
       read: () => state.openReadOnly(name, schema).read(),
       write: (value) => {
-        state.beforeWrite(name);
+        if (state.beforeWrite(name) === 'lost') return;
         state.files.set(name, JSON.stringify(value));
         state.afterWrite(name);
       },
