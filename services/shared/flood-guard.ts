@@ -36,7 +36,6 @@ export function createFloodGuard(): FloodGuard {
   const reportProbe: ReportSlice = (outcomes) => {
     if (pause === null || failsLikeFlood(outcomes)) return null;
     pause = null;
-    tally.clear();
     return 'resumed';
   };
 

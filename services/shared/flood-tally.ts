@@ -25,7 +25,6 @@ export interface FloodTally {
   add(outcomes: readonly MessageOutcome[], nowMs: number): void;
   /** How many keys fail too often, when that is a flood; else `null`. */
   flood(): number | null;
-  clear(): void;
 }
 
 /**
@@ -48,9 +47,6 @@ export function createFloodTally(): FloodTally {
       for (const { tallies } of buckets) for (const [key, each] of tallies) addTally(window, key, each);
       const failing = [...window.values()].filter((each) => share(each) > FLOOD_SHARE).length;
       return failing >= FLOOD_KEYS && averageShare(window) > FLOOD_SHARE ? failing : null;
-    },
-    clear: () => {
-      buckets = [];
     },
   };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/envelope.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
-import { authenticate, maySpeak } from './authenticate.ts';
+import { authenticate, maySpeak, type Principal } from './authenticate.ts';
 import type { Headers, LogRecord } from './event-log/port.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
 import { keyOf } from './record-key.ts';
@@ -25,8 +25,11 @@ export type ParsedRecord<Event> =
   | { readonly ok: false; readonly rejection: Rejection };
 
 /** The bytes of a record as an event of the topic, or why they are none. Never throws. */
-export function parseRecord<Id extends TopicId>(topic: Id, record: LogRecord): ParsedRecord<EventOf<Id>> {
-  const principal = authenticate(record.value, record.headers);
+export function parseRecord<Id extends TopicId>(
+  topic: Id,
+  record: LogRecord,
+  principal: Principal = authenticate(record.value, record.headers),
+): ParsedRecord<EventOf<Id>> {
   if (!maySpeak(principal, topic, record.key)) {
     return reject('not-allowed', `${principal.kind} may not publish this on ${TOPICS[topic].name}`);
   }

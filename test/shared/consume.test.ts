@@ -180,16 +180,20 @@ describe('a slice', () => {
     expect(published()).toEqual([['decision-of-a']]);
   });
 
-  test('of a partition that was lost publishes nothing', async () => {
-    const { log } = await consumer();
-    await log.deliver([message('a')], AbortSignal.abort());
+  test('of a partition that was lost publishes nothing, and handles no further message', async () => {
     const lost = new AbortController();
-    const other = await consumer({}, (input) => {
-      lost.abort();
+    const handled: string[] = [];
+    const { log } = await consumer({}, (input) => {
+      handled.push(input.event.id);
+      if (input.event.id === 'last') lost.abort();
       return decide(input);
     });
-    await other.log.deliver([message('a'), message('b')], lost.signal);
-    expect([...log.published, ...other.log.published]).toEqual([]);
+    await log.deliver([message('a')], AbortSignal.abort());
+    expect(handled).toEqual([]);
+    await log.deliver([message('b'), message('last')], lost.signal);
+    await log.deliver([message('c')], lost.signal);
+    expect(handled).toEqual(['b', 'last']);
+    expect(log.published).toEqual([]);
   });
 
   test('read for one key leaves the others alone, bad ones included', async () => {

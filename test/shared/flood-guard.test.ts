@@ -24,6 +24,10 @@ test.each<{ name: string; outcomes: readonly MessageOutcome[] }>([
   },
   { name: 'four keys fail always', outcomes: keys(4, 10, 10) },
   { name: 'five keys fail one time in five', outcomes: keys(5, 5, 1) },
+  {
+    name: 'four keys fail always and a fifth one time in five',
+    outcomes: [...keys(4, 1, 1), ...messages('fifth', 5, 1)],
+  },
   { name: 'five keys of twenty-five fail always', outcomes: [...keys(5, 4, 4), ...keys(20, 4, 0, 'good')] },
   { name: 'fifty keys of a thousand fail always', outcomes: [...keys(50, 2, 2), ...keys(950, 2, 0, 'good')] },
   { name: 'messages without a key fail', outcomes: Array(100).fill({ key: null, failed: true }) },
@@ -98,6 +102,14 @@ test('a slice that was admitted before the pause does not end it', () => {
   report(keys(5, 1, 1));
   expect(inHand(keys(100, 1, 0, 'good'), 1)).toBeNull();
   expect(guard.problem()).not.toBeNull();
+});
+
+test('nor does it prolong the pause', () => {
+  const { guard, report } = reportTo();
+  const inHand = guard.admit('t/9', 0);
+  report(keys(5, 1, 1));
+  expect(inHand(keys(5, 1, 1, 'worse'), 30_000)).toBeNull();
+  guard.admit('t/0', MINUTE_MS);
 });
 
 test('keys without number do not fill the memory', () => {

@@ -19,6 +19,7 @@ import { recordOf } from '../support/log-record.ts';
 const diskStats = (over: Partial<DiskStats> = {}) => diskStatsOf({}, over);
 const good = (over: Partial<LogRecord> = {}): LogRecord =>
   recordOf(nodeOutput('diskStats', diskStats()), over);
+const garbled = (): LogRecord => good({ value: Buffer.from('garbage') });
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const withHeaders = (headers: Record<string, string>): LogRecord =>
   good({ headers: { ...good().headers, ...headers } });
@@ -181,6 +182,18 @@ test.each<{
   const parsed = parseRecord(topic, record);
   expect(parsed).toMatchObject({ ok: false, rejection: { cause } });
   if (!parsed.ok) expect(parsed.rejection.message).toMatch(message);
+});
+
+test('refuses what its publisher may not say, before looking at it', () => {
+  const decider = { kind: 'decider' } as const;
+  expect(parseRecord('diskStats', garbled(), decider)).toMatchObject({
+    rejection: { cause: 'not-allowed', message: 'decider may not publish this on gc.node.disk-stats' },
+  });
+  const node = { kind: 'node', ...NODE } as const;
+  expect(parseRecord('diskStats', good(), node).ok).toBe(true);
+  expect(parseRecord('diskStats', good(), { ...node, node: 'web-2' })).toMatchObject({
+    rejection: { cause: 'not-allowed' },
+  });
 });
 
 test('refuses what is too large without reading it, and takes what is not', () => {

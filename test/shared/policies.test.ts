@@ -296,6 +296,13 @@ test('what is lost stays lost over a further reading', async () => {
   expect(source.problem()).toMatch(/no longer holds "b", "!pause" although/);
 });
 
+test('an offset that comes twice is one that begins again', async () => {
+  const { source, reading } = await startedWith(applied(appliedPolicy({ name: 'a' }), 5));
+  reading(0).records(applied(appliedPolicy({ name: 'b' }), 5));
+  await settle();
+  expect(() => source.current()).toThrow(unreadable('it was recreated'));
+});
+
 test('offsets that begin again are noticed at once, and the topic is read again', async () => {
   const { source, waits, reading } = await startedWith(applied(appliedPolicy({ name: 'a' }), 5));
   reading(0).records(applied(appliedPolicy({ name: 'c' }), 0));

@@ -50,6 +50,16 @@ test('work that was cut off by the stop is no failure', async () => {
   expect(await ended).toBe(0);
 });
 
+test('a failure while stopping is a failure', async () => {
+  const { control, ended, messages } = start(async (signal) => {
+    await untilAborted(signal);
+    throw new FleetGcError('STATE_UNWRITABLE', 'the journal could not be written');
+  });
+  control.signal('SIGTERM');
+  expect(await ended).toBe(1);
+  expect(messages().at(-1)).toMatchObject({ level: 'fatal', code: 'STATE_UNWRITABLE' });
+});
+
 test('a second signal ends the process at once', async () => {
   const { control } = start(() => new Promise<never>(() => undefined));
   control.signal('SIGINT');

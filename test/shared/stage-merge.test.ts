@@ -42,6 +42,15 @@ test('a record does not overtake an earlier one of its topic and key', () => {
   expect(ids(mergeStages([early, late]))).toEqual([['early'], ['late']]);
 });
 
+test('what went out with the last publish holds up nothing any more', () => {
+  const late: Stages = [[], [record(DECISIONS, 'a', 'a1'), record(DECISIONS, 'b', 'b1')]];
+  const early = (key: string): Stages => [[record(DECISIONS, key, `${key}0`)]];
+  expect(ids(mergeStages([late, early('a'), early('b')]))).toEqual([
+    ['a1', 'b1'],
+    ['a0', 'b0'],
+  ]);
+});
+
 test('other keys and other topics do not hold it up', () => {
   const late: Stages = [[], [record(DECISIONS, 'a', 'late')]];
   const other: Stages = [[record(DECISIONS, 'b', 'other'), record(COMMANDS, 'a', 'command')]];
