@@ -58,19 +58,19 @@ export async function startContainerdNode(options: NodeOptions = {}): Promise<Co
   await ensureToolchain(
     options.runtime === 'containerd-1.6' ? ['containerd', 'containerd-1.6'] : ['containerd'],
   );
+  await using stack = new AsyncDisposableStack();
   const sockets = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
+  stack.defer(() => rmSync(sockets, { recursive: true, force: true }));
   const running = await started(nodeContainer(sockets, name, options));
   const control = await controlOf(running.getId());
   const node = nodeOf(running, control, { name, endpoint: `unix://${join(sockets, 'containerd.sock')}` });
-  const dispose = disposal(node, control, sockets);
-  try {
-    await ready(node);
-    await node.importImage({ name: PAUSE_IMAGE });
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { ...node, [Symbol.asyncDispose]: dispose };
+  stack.defer(control.remove);
+  // So that nothing of its pods stays on this machine; a frozen node cannot tidy up.
+  stack.defer(async () => void (await node.tryExec(['node-reboot']).catch(() => {})));
+  await ready(node);
+  await node.importImage({ name: PAUSE_IMAGE });
+  const owned = stack.move();
+  return { ...node, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 interface Names {
@@ -119,20 +119,6 @@ function nodeOf(running: StartedTestContainer, control: ContainerControl, names:
     thaw: control.thaw,
   };
   return node;
-}
-
-/** Ends the node once, with all that runs on it, so that nothing of its pods stays on this machine. */
-function disposal(node: Node, control: ContainerControl, sockets: string): () => Promise<void> {
-  const end = async (): Promise<void> => {
-    await node.tryExec(['node-reboot']).catch(() => {});
-    await control.remove();
-    rmSync(sockets, { recursive: true, force: true });
-  };
-  let ended: Promise<void> | null = null;
-  return () => {
-    ended ??= end();
-    return ended;
-  };
 }
 
 /** Ends containerd with this signal, sees that it is gone, and keeps it from being started again. */

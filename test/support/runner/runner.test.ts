@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../wait-until.ts';
 import { runChild } from './child.ts';
 import { suiteEnvironment } from './environment.ts';
@@ -44,7 +44,9 @@ describe.concurrent('a vitest project is counted', () => {
 
 test('an interrupted run leaves no process behind', async () => {
   const interrupted = new AbortController();
-  const pidFile = join(mkdtempSync(join(tmpdir(), 'fleetgc-child-')), 'pid');
+  const folder = mkdtempSync(join(tmpdir(), 'fleetgc-child-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const pidFile = join(folder, 'pid');
   const script = `(trap '' TERM; exec sleep 1000) & echo $! > ${pidFile}; wait`;
   const child = runChild('sh', ['-c', script], {
     cwd: '/',
