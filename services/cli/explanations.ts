@@ -7,6 +7,37 @@ export interface Explanation {
 
 /** What help says about a verb beyond its summary and its options. */
 const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
+  node: {
+    text: 'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A file of the node itself (--local-file) may forbid more, and no command can widen it.',
+    examples: [
+      'fleetgc node --cluster prod --kafka-brokers kafka-1:9092,kafka-2:9092',
+      'fleetgc node --cluster prod --kafka-brokers kafka:9092 --kubelet-url https://127.0.0.1:10250 --kubelet-token-file token',
+    ],
+  },
+  'node-agent': {
+    text: 'The reading half of a node. Alone it lets you see what FleetGC would decide, with nothing on the node that could remove anything.',
+    examples: ['fleetgc node-agent --cluster prod --kafka-brokers kafka:9092'],
+  },
+  'node-executor': {
+    text: 'The removing half of a node. It shares the state directory with the agent of the same node, which has to run as well.',
+    examples: ['fleetgc node-executor --cluster prod --kafka-brokers kafka:9092'],
+  },
+  decide: {
+    text: 'The three decision services, for a fleet that one process can serve. Start as many as you like, here or there: they share the nodes among themselves.',
+    examples: ['fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092'],
+  },
+  pressure: {
+    text: 'Reads disk statistics. Where the usage has reached the high threshold of the policy, it orders the node to look and begins a reclaim.',
+    examples: ['fleetgc pressure --kafka-brokers kafka:9092 --http-address 0.0.0.0:9640'],
+  },
+  'container-gc': {
+    text: 'Reads inventories and sends commands to remove dead containers and sandboxes, where the policy says "mode: enforce". What it decided and why is recorded either way.',
+    examples: ['fleetgc container-gc --kafka-brokers kafka:9092 --http-address 0.0.0.0:9640'],
+  },
+  'image-gc': {
+    text: 'Reads inventories and sends commands to remove images, where the policy says "mode: enforce". What it decided and why is recorded either way.',
+    examples: ['fleetgc image-gc --kafka-brokers kafka:9092 --http-address 0.0.0.0:9640'],
+  },
   'topics create': {
     text: 'Run it once before anything else on Kafka. Existing topics are never changed: where one differs from what this release declares, that is said, and the exit code is 1.',
     examples: [

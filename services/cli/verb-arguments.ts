@@ -59,7 +59,7 @@ function toCommand(verb: Verb): Command {
 
 function headingOf({ key }: OptionInfo): string {
   if (key === 'logLevel') return GENERAL_HEADING;
-  return key === 'log' || key === 'logPath' || key.startsWith('kafka') ? LOG_HEADING : 'Options:';
+  return key.startsWith('log') || key.startsWith('kafka') ? LOG_HEADING : 'Options:';
 }
 
 const argumentName = ({ placeholder, kind, required }: OptionInfo): string => {

@@ -15,11 +15,30 @@ export interface VerbGroup {
   readonly verbs: readonly ListedVerb[];
 }
 
+const service = <const Name extends string>(name: Name, summary: string) =>
+  ({ name, summary, kind: 'service' }) as const;
 const task = <const Name extends string>(name: Name, summary: string) =>
   ({ name, summary, kind: 'task' }) as const;
 
 /** Every verb, in the order in which help shows them. */
 export const VERB_GROUPS = [
+  {
+    heading: 'On each node of a fleet:',
+    verbs: [
+      service('node', 'Run node-agent and node-executor in one process'),
+      service('node-agent', 'Report images, containers and disk usage; cannot remove anything'),
+      service('node-executor', 'Carry out commands, looking again before each removal'),
+    ],
+  },
+  {
+    heading: 'Once per fleet, in any number of replicas:',
+    verbs: [
+      service('decide', 'Run pressure, container-gc and image-gc in one process'),
+      service('pressure', 'Watch disk usage and begin reclaims'),
+      service('container-gc', 'Decide which dead containers and sandboxes go'),
+      service('image-gc', 'Decide which images go'),
+    ],
+  },
   {
     heading: 'Set up and steer:',
     verbs: [

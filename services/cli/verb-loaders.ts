@@ -3,6 +3,13 @@ import type { VerbName } from './verb-list.ts';
 
 /** Where the code of each verb is; read only when the verb is used. */
 const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
+  node: async () => (await import('./verbs/node.ts')).node,
+  'node-agent': async () => (await import('./verbs/node.ts')).nodeAgent,
+  'node-executor': async () => (await import('./verbs/node.ts')).nodeExecutor,
+  decide: async () => (await import('./verbs/deciders.ts')).decide,
+  pressure: async () => (await import('./verbs/deciders.ts')).pressure,
+  'container-gc': async () => (await import('./verbs/deciders.ts')).containerGc,
+  'image-gc': async () => (await import('./verbs/deciders.ts')).imageGc,
   'topics create': async () => (await import('./verbs/topics-create.ts')).topicsCreate,
   'topics check': async () => (await import('./verbs/topics-check.ts')).topicsCheck,
   'policy validate': async () => (await import('./verbs/policy-validate.ts')).policyValidate,

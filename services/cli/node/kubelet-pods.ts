@@ -1,0 +1,44 @@
+import { haveDelivered, type KubeletSource } from '../../node-agent/pod-states.ts';
+import { kubeletPodSource } from '../../node-agent/pods.ts';
+import type { WantedPod } from '../../node-executor/fresh-look.ts';
+import type { PodSource } from '../../shared/pod-source.ts';
+import type { KubeletOptions } from './node-options.ts';
+
+/** Where the process learns of pods, and which of them it has heard of last. */
+export interface KubeletPods {
+  /** `null`: no kubelet is configured. */
+  readonly source: PodSource | null;
+  /** For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. */
+  readonly wanted: () => readonly WantedPod[];
+}
+
+export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposable {
+  const { kubeletUrl } = options;
+  if (kubeletUrl === undefined) return { source: null, wanted: () => [], [Symbol.dispose]: () => {} };
+  const kubelet = kubeletPodSource({
+    url: kubeletUrl,
+    caFile: options.kubeletCaFile ?? null,
+    serverName: options.kubeletServerName ?? null,
+    certificateFile: options.kubeletCertificateFile ?? null,
+    keyFile: options.kubeletKeyFile ?? null,
+    tokenFile: options.kubeletTokenFile ?? null,
+  });
+  return { ...rememberPods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
+}
+
+/** Passes every answer on and remembers it. */
+export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
+  let lastWhole: readonly WantedPod[] = [];
+  let wanted: readonly WantedPod[] = [];
+  return {
+    source: {
+      list: async () => {
+        const listing = await list();
+        if (haveDelivered(listing, sources)) lastWhole = listing.pods;
+        wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
+        return listing;
+      },
+    },
+    wanted: () => wanted,
+  };
+}

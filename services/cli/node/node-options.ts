@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ClusterName, NodeName } from '../../../schemas/identity.ts';
+import type { ExecutorOptions } from '../../node-executor/executor.ts';
+import { FilePath, Labels, Text, TextList, withMeta } from '../../shared/option-types.ts';
+
+/** Who this node is and where things are on it; for every verb that runs on a node. */
+export const nodeOptions = {
+  cluster: withMeta(ClusterName.optional(), {
+    placeholder: 'NAME',
+    description: 'Name of the cluster; needed on Kafka, "local" without it.',
+  }),
+  nodeName: withMeta(NodeName.optional(), {
+    placeholder: 'NAME',
+    description: 'Name of this node; the host name when not given.',
+  }),
+  nodeLabels: withMeta(Labels.optional(), { description: 'Labels by which policies select this node.' }),
+  nodeLabelsFile: withMeta(FilePath.optional(), {
+    description: 'File with more labels, one name=value a line.',
+  }),
+  runtimeEndpoint: withMeta(Text.prefault('unix:///run/containerd/containerd.sock'), {
+    placeholder: 'ENDPOINT',
+    description: "The container runtime's CRI socket.",
+  }),
+  stateDirectory: withMeta(FilePath.prefault('/var/lib/fleetgc'), {
+    placeholder: 'DIRECTORY',
+    description: 'Where history and journal are kept; agent and executor of a node share it.',
+  }),
+  machineIdFile: withMeta(FilePath.prefault('/etc/machine-id'), {
+    description: "The node's machine id; in a container, the node's own file mounted there.",
+  }),
+};
+
+/** What only the removing half needs. */
+export const executorOptions = {
+  podLogsDir: withMeta(FilePath.prefault('/var/log/pods'), {
+    placeholder: 'DIRECTORY',
+    description: "Root of the pods' logs, as in the kubelet's configuration.",
+  }),
+  containerLogsDir: withMeta(FilePath.prefault('/var/log/containers'), {
+    placeholder: 'DIRECTORY',
+    description: 'Where the symlinks to container logs are.',
+  }),
+  localFile: withMeta(FilePath.optional(), {
+    description:
+      "This node's own rules, which no order can widen (keepPatterns, maxRemovalsPerHour, hold); node.yaml in the state directory when not given.",
+  }),
+};
+
+/** How to ask the kubelet for its pods; without a URL every pod is unknown, and what might belong to one stays. */
+export const kubeletOptions = {
+  kubeletUrl: withMeta(
+    z.url({ protocol: /^https?$/, error: 'must be a URL such as https://127.0.0.1:10250' }).optional(),
+    {
+      placeholder: 'URL',
+      description:
+        'The kubelet of this node, e.g. https://127.0.0.1:10250; without it nothing counts as deleted.',
+    },
+  ),
+  kubeletCaFile: withMeta(FilePath.optional(), {
+    description: "Authority of the kubelet's serving certificate, or that certificate itself, PEM.",
+  }),
+  kubeletServerName: withMeta(Text.optional(), {
+    placeholder: 'NAME',
+    description: 'Name in that certificate, where it is not the host of the URL.',
+  }),
+  kubeletCertificateFile: withMeta(FilePath.optional(), {
+    description: 'Own certificate for the kubelet, PEM.',
+  }),
+  kubeletKeyFile: withMeta(FilePath.optional(), { description: 'Key of that certificate, PEM.' }),
+  kubeletTokenFile: withMeta(FilePath.optional(), { description: 'Token in place of a certificate.' }),
+  podSources: withMeta(
+    TextList.pipe(
+      z
+        .array(z.enum(['api', 'file', 'http'], { error: 'must be some of api, file, http' }))
+        .min(1, { error: 'must not be empty' }),
+    ).prefault('api'),
+    {
+      kind: 'list',
+      placeholder: 'SOURCE,…',
+      description:
+        'Where the kubelet gets pods from: api, file, http. A pod is gone only when all have delivered.',
+    },
+  ),
+};
+
+const NodeOptions = z.object(nodeOptions);
+export type NodeOptions = z.infer<typeof NodeOptions>;
+const RemovalOptions = z.object({ stateDirectory: nodeOptions.stateDirectory, ...executorOptions });
+
+export const toExecutorOptions = ({
+  podLogsDir,
+  containerLogsDir,
+  stateDirectory,
+  localFile = join(stateDirectory, 'node.yaml'),
+}: z.infer<typeof RemovalOptions>): ExecutorOptions => ({ podLogsDir, containerLogsDir, localFile });
+
+const KubeletOptions = z.object(kubeletOptions);
+export type KubeletOptions = z.infer<typeof KubeletOptions>;

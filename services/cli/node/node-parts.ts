@@ -1,0 +1,91 @@
+import type { NodeAgentDeps } from '../../node-agent/agent.ts';
+import type { ExecutorDeps, ExecutorOptions } from '../../node-executor/executor.ts';
+import { sleep } from '../../node-executor/sleep.ts';
+import type { ConsumerSettings } from '../../shared/consume.ts';
+import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
+import { createDeadLetters } from '../../shared/dead-letters.ts';
+import { nodeSource } from '../../shared/envelope.ts';
+import type { PolicySource } from '../../shared/policies.ts';
+import { createPublisher, type Publisher } from '../../shared/publisher.ts';
+import type { ServiceProcess } from '../../shared/service-process.ts';
+import type { ManagedNode } from './managed-node.ts';
+
+/** An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take. */
+export const NODE_SHUTDOWN_LIMIT_MS = CALL_TIMEOUTS.removeImageMs + 20_000;
+
+/** What the services of a node are made of. */
+export interface NodeParts {
+  readonly process: ServiceProcess;
+  readonly node: ManagedNode;
+  readonly publisher: Publisher;
+  /** Connections to the runtime are closed with it. */
+  readonly resources: DisposableStack;
+}
+
+export function nodeParts(process: ServiceProcess, node: ManagedNode, resources: DisposableStack): NodeParts {
+  const { log, sources } = process;
+  const { now, traceIds: ids } = sources;
+  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids });
+  return { process, node, publisher, resources };
+}
+
+type Consuming = Pick<
+  ConsumerSettings,
+  'log' | 'publisher' | 'deadLetters' | 'logger' | 'metrics' | 'now' | 'monotonicNow'
+>;
+
+/** What a consumer of this node needs beside its handlers. */
+export function nodeConsuming({ process, publisher }: NodeParts, group: string): Consuming {
+  const { log, logger, metrics, sources } = process;
+  const { now, monotonicNow } = sources;
+  const deadLetters = createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow });
+  return { log, publisher, deadLetters, logger, metrics, now, monotonicNow };
+}
+
+/** The agent has a connection of its own, which has no removing half. */
+export function agentDeps({ process, node, publisher, resources }: NodeParts): NodeAgentDeps {
+  const { identity, nodeLabels, state, clock, pods, podSources } = node;
+  const { sources, logger, metrics } = process;
+  const runtime = resources.use(connectReader(node.runtimeEndpoint));
+  return {
+    identity,
+    nodeLabels,
+    runtime,
+    filesystems: node.filesystems(runtime),
+    pods: pods.source,
+    podSources,
+    state,
+    publisher,
+    clock,
+    sleep: sources.wait,
+    random: sources.random,
+    logger,
+    metrics,
+  };
+}
+
+export function executorDeps(
+  { process, node, publisher, resources }: NodeParts,
+  { policies, options }: { readonly policies: PolicySource; readonly options: ExecutorOptions },
+): ExecutorDeps {
+  const { identity, nodeLabels, clock, state, pods } = node;
+  const { sources, logger, metrics } = process;
+  const runtime = resources.use(connectRemover(node.runtimeEndpoint));
+  return {
+    node: {
+      identity,
+      runtime,
+      filesystems: node.filesystems(runtime),
+      clock,
+      state,
+      pause: () => policies.pauseFor({ ...identity, nodeLabels }),
+      wantedByPods: pods.wanted,
+    },
+    options,
+    publisher,
+    sleep,
+    random: sources.random,
+    logger,
+    metrics,
+  };
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { DurationMs } from '../../../schemas/quantity.ts';
+import { Switch, withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { runDemo } from '../demo/run-demo.ts';
+import { about } from '../verb-list.ts';
+
+const LONGEST_MS = 600_000;
+
+export const demo = defineVerb({
+  ...about('demo'),
+  options: z.object({
+    duration: withMeta(
+      DurationMs.refine((ms) => ms <= LONGEST_MS, { error: 'must be at most 10m' }).prefault('30s'),
+      { placeholder: 'DURATION', description: 'How long to watch.' },
+    ),
+    json: withMeta(Switch.prefault('false'), { description: 'One JSON document a line, for machines.' }),
+    plain: withMeta(Switch.prefault('false'), { description: 'Plain lines, also on a terminal.' }),
+  }),
+  run: runDemo,
+});

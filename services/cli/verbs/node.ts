@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { httpOptions, logOptions } from '../../shared/option-groups.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
+import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
+import { runAgentOnly, runExecutorOnly, runNode } from '../node/run-node.ts';
+import { openThisNode } from '../node/this-node.ts';
+import { openProcess } from '../open-process.ts';
+import { about } from '../verb-list.ts';
+
+export const node = defineVerb({
+  ...about('node'),
+  options: z.object({
+    ...nodeOptions,
+    ...executorOptions,
+    ...kubeletOptions,
+    ...httpOptions(9641),
+    ...logOptions('kafka'),
+  }),
+  shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
+  run: async (options, context) => {
+    using thisNode = openThisNode(options);
+    await using process = await openProcess('node', options, context);
+    const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
+    await runNode({ process, node: thisNode, signal: context.signal }, removing);
+  },
+});
+
+export const nodeAgent = defineVerb({
+  ...about('node-agent'),
+  options: z.object({ ...nodeOptions, ...kubeletOptions, ...httpOptions(9642), ...logOptions('kafka') }),
+  run: async (options, context) => {
+    using thisNode = openThisNode(options);
+    await using process = await openProcess('node-agent', options, context);
+    await runAgentOnly({ process, node: thisNode, signal: context.signal });
+  },
+});
+
+export const nodeExecutor = defineVerb({
+  ...about('node-executor'),
+  options: z.object({
+    ...nodeOptions,
+    ...executorOptions,
+    ...kubeletOptions,
+    ...httpOptions(9643),
+    ...logOptions('kafka'),
+  }),
+  shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
+  run: async (options, context) => {
+    using thisNode = openThisNode(options);
+    await using process = await openProcess('node-executor', options, context);
+    const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
+    await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);
+  },
+});
