@@ -116,7 +116,7 @@ function workerParts(
     const { lastActions, removalRate } = journal.state();
     return { pause: pauseState(node), local, backoff: backoff.entries(), lastActions, removalRate };
   };
-  const look = freshLook({ runtime, clock, wantedByPods, history });
+  const look = freshLook({ runtime, clock, sleep, wantedByPods, history });
   const remover = { runtime, directories, sleep };
   return { recorder, tools: { clock, look, restrictions, remover }, filesystems, sleep };
 }

@@ -9,11 +9,15 @@ import type { ReadOnlyFile } from '../shared/fixed-file.ts';
 import type { KubeletPod } from '../shared/pod-source.ts';
 import type { KnownHistory } from './image-checks.ts';
 import type { RuntimeFacts } from './second-look.ts';
+import type { Sleep } from './sleep.ts';
 
 /** A removal rests on nothing older than this. */
 export const MAX_FACTS_AGE_MS = 1_000;
 /** A busy runtime changes while it is read; so often it may, before an object is left alone. */
 const LOOKS = 3;
+const LOOK_AGAIN_AFTER_MS = 200;
+/** A runtime that let us wait so long is not asked again for the same object. */
+const PATIENCE_MS = 2_000;
 
 export type WantedPod = Pick<KubeletPod, 'uid' | 'images' | 'finished'>;
 
@@ -25,6 +29,7 @@ export type Look =
 export interface LookSources {
   readonly runtime: RuntimeReader;
   readonly clock: NodeClock;
+  readonly sleep: Sleep;
   /** Pods that the kubelet told of, as far as this process knows. */
   readonly wantedByPods: () => readonly WantedPod[];
   readonly history: ReadOnlyFile<ImageHistoryFile>;
@@ -33,10 +38,15 @@ export interface LookSources {
 /** Returns a function that reads the runtime as it is now. It never rejects. */
 export function freshLook(sources: LookSources): () => Promise<Look> {
   const memory = createListingMemory();
+  const lookNow = (): Promise<Look> => lookOnce(sources, memory).catch(asProblem);
   return async () => {
-    let look: Look = { ok: false, message: '' };
-    for (let count = 0; count < LOOKS && !look.ok; count++)
-      look = await lookOnce(sources, memory).catch(asProblem);
+    const startMs = sources.clock.now().sinceBootMs;
+    let look = await lookNow();
+    for (let count = 1; !look.ok && count < LOOKS; count++) {
+      if (sources.clock.now().sinceBootMs - startMs > PATIENCE_MS) break;
+      await sources.sleep(LOOK_AGAIN_AFTER_MS);
+      look = await lookNow();
+    }
     return look;
   };
 }

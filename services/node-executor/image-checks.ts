@@ -1,6 +1,7 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { ImageHistoryFile } from '../../schemas/image-history.ts';
 import { type KeepRules, keepMatcher } from '../../schemas/image-pattern.ts';
+import type { Instant } from '../../schemas/time.ts';
 import type { ListedImage } from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import type { LocalRules } from './local-file.ts';
@@ -78,13 +79,19 @@ function sinceInventory(
   const { file } = history;
   if (file === null || file.at.bootId !== takenAt.bootId) return undefined;
   const record = file.images.find(([key]) => key === keyOf(image));
-  if (!record) return later("the agent's image history does not know the image");
+  if (!record) return unknownTo(file, takenAt);
   const [, firstDetectedMs, lastUsedMs] = record;
   if (firstDetectedMs > takenAt.sinceBootMs) return later('the image was first detected after the inventory');
   return lastUsedMs !== null && lastUsedMs > takenAt.sinceBootMs
     ? { reason: 'in-use', message: 'the image was in use after the inventory was taken' }
     : undefined;
 }
+
+/** A history from before the inventory cannot know an image that was new in it. */
+const unknownTo = ({ at }: ImageHistoryFile, takenAt: Instant): Refusal | undefined =>
+  at.sinceBootMs < takenAt.sinceBootMs
+    ? undefined
+    : later('the image was not there when the agent looked after the inventory: it is another one');
 
 const keyOf = ({ id, runtimeHandler }: ListedImage): string =>
   runtimeHandler === '' ? id : `${id},${runtimeHandler}`;

@@ -314,6 +314,16 @@ describe('facts', () => {
     expect(looks).toBe(2);
   });
 
+  test('that took long to gather are as new as the last listing, which confirms them', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.before = (call) => {
+      if (call === 'status') node.clock.advance(5_000);
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'removed' });
+  });
+
   test('that a runtime gives too slowly lead to no removal', async () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);

@@ -63,7 +63,7 @@ function setUp({ pinned, containers, ready }: Scene): ExecutorNode {
   for (const name of pinned) pin(node, name);
   for (const id of SANDBOXES) addSandbox(node, id, { state: ready.includes(id) ? 'ready' : 'notReady' });
   for (const [index, { state, image, sandbox, isOurs }] of containers.entries()) {
-    addContainer(node, CONTAINERS[index] ?? '', {
+    addContainer(node, `k${index + 1}`, {
       state: state === 'running' && !ready.includes(sandbox) ? 'exited' : state,
       imageId: digestOf(image),
       sandboxId: sandbox,

@@ -226,7 +226,11 @@ describe('an image', () => {
       history: [[`${APP},kata`, 0, null]],
       reason: 'first-detected-later',
     },
-    { name: 'that the history does not know', history: [], reason: 'first-detected-later' },
+    {
+      name: 'that the history of the same moment does not know',
+      history: [],
+      reason: 'first-detected-later',
+    },
     { name: 'while the history cannot be read', history: 'unreadable', reason: 'first-detected-later' },
     {
       name: '[D9] used after the inventory',
