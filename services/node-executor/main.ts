@@ -42,5 +42,13 @@ export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSigna
     monotonicNow: () => node.clock.now().sinceBootMs,
   });
   onStarted(consumer);
-  await Promise.race([consumer.finished, executor.run(signal)]);
+  const ended = new AbortController();
+  const running = executor.run(AbortSignal.any([signal, ended.signal]));
+  try {
+    await Promise.race([consumer.finished, running]);
+  } finally {
+    // Also when the consumer failed, the removal in hand is finished.
+    ended.abort();
+    await running;
+  }
 }

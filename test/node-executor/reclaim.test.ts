@@ -66,6 +66,19 @@ describe('after a command of a reclaim', () => {
     expect(events).toMatchObject([{ reclaim: { step: 'images', round: 1 } }]);
   });
 
+  test('of containers that failed at once: the order is not as old as the attempt', async () => {
+    const { node, events } = await reclaimed((node) => {
+      node.runtime.otherBytes = 100n;
+      addContainer(node, 'dead');
+      node.runtime.before = (call) => {
+        if (call === 'removeContainer dead') throw new FleetGcError('RUNTIME_FAILED', 'busy');
+      };
+      return containerRemoval(['dead'], { reclaim: step({ step: 'containers' }) });
+    });
+    const journal = JSON.parse(node.state.files.get('journal') ?? '');
+    expect(events[0]?.takenAt.sinceBootMs).toBeGreaterThan(journal.lastActions.container.at.sinceBootMs);
+  });
+
   test('of images that removed something: the next round', async () => {
     const { events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
@@ -130,7 +143,9 @@ describe('after a command of a reclaim', () => {
     const command = imageRemoval(addImages(node, ['a']), { reclaim: step({}) });
     let refuse = true;
     let attempts = 0;
+    const publishes: string[][] = [];
     node.beforePublish = (records) => {
+      publishes.push([...new Set(records.map(({ topic }) => topic))]);
       if (!records.some(({ topic }) => topic === 'gc.node.results') || !refuse) return;
       attempts += 1;
       throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
@@ -141,6 +156,7 @@ describe('after a command of a reclaim', () => {
     expect(node.published).toEqual([]);
     refuse = false;
     await until('the order', () => next(node)[0]);
+    expect(publishes.filter((topics) => topics.length !== 1)).toEqual([]);
     expect(node.published.map(({ type }) => type)).toEqual([
       'fleetgc.node.object-result',
       'fleetgc.node.command-result',

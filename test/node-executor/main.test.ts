@@ -1,0 +1,103 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { nodeKey } from '../../schemas/identity.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import { nodeSubscription, runNodeExecutor } from '../../services/node-executor/main.ts';
+import { sleep } from '../../services/node-executor/sleep.ts';
+import { createDeadLetters } from '../../services/shared/dead-letters.ts';
+import { nodeSource } from '../../services/shared/envelope.ts';
+import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
+import { openStateDirectory } from '../../services/shared/state-directory.ts';
+import { imageRemoval } from '../fixtures/command.ts';
+import { runtimeImage } from '../fixtures/listing.ts';
+import { bodyOf, decisionLog } from '../support/decision-log.ts';
+import { outgoing } from '../support/log-record.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { fakeRuntime } from './fake-runtime.ts';
+
+/** An executor on an embedded log and a state directory of its own, as a process runs it. */
+async function runExecutor() {
+  const { deps, records } = await decisionLog();
+  const runtime = fakeRuntime();
+  const clock = manualClock();
+  const directory = temporaryDirectory();
+  const state = openStateDirectory(directory, 'machine');
+  const identity = { cluster: 'prod', node: 'web-1', nodeInstance: state.nodeInstance };
+  const publisher = createPublisher({
+    log: deps.log,
+    source: nodeSource(identity),
+    now: deps.now,
+    ids: deps.ids,
+  });
+  const group = nodeSubscription(identity).group;
+  const deadLetters = createDeadLetters({ ...deps, publisher, group, now: deps.monotonicNow });
+  const stopping = new AbortController();
+  const running = runNodeExecutor(
+    {
+      ...deps,
+      node: {
+        identity,
+        runtime,
+        filesystems: runtime,
+        clock,
+        state,
+        pause: () => null,
+        wantedByPods: () => [],
+      },
+      options: { podLogsDir: directory, containerLogsDir: directory, localFile: `${directory}/none` },
+      publisher,
+      deadLetters,
+      sleep,
+      random: () => 0,
+      onStarted: () => undefined,
+    },
+    stopping.signal,
+  );
+  onTestFinished(async () => {
+    stopping.abort();
+    await running;
+  });
+  return { deps, records, runtime, clock, identity };
+}
+
+test('an executor takes commands from the log, carries them out and reports', async () => {
+  const { deps, records, runtime, identity } = await runExecutor();
+  const image = runtimeImage('a');
+  runtime.images.set(image.id, image);
+  const command = imageRemoval([image.id], { ...identity });
+  await deps.log.publish([outgoing(nodeOutput('commands', command))]);
+  const results = (await records('results', 2)).map(bodyOf);
+  expect(results).toMatchObject([
+    { type: 'fleetgc.node.object-result', result: { outcome: 'removed' }, journal: 'disk' },
+    { type: 'fleetgc.node.command-result', result: { outcome: 'done', removed: 1 } },
+  ]);
+  expect(runtime.gone).toEqual([image.id]);
+});
+
+test('what is no command for this node is refused and kept as a dead letter; what is not for it is left alone', async () => {
+  const { deps, records, identity } = await runExecutor();
+  const command = imageRemoval(['a'], { ...identity });
+  const good = outgoing(nodeOutput('commands', command));
+  const bad = Buffer.from(JSON.stringify({ ...command, force: true }));
+  await deps.log.publish([
+    { ...good, key: keyOnSamePartition(nodeKey(identity)), value: Buffer.from('not JSON') },
+    { ...good, value: bad },
+  ]);
+  expect(bodyOf((await records('results', 1))[0])).toMatchObject({
+    commandId: 'command-1',
+    result: { outcome: 'refused', reason: 'malformed', message: expect.stringContaining('force') },
+  });
+  const letters = await records('deadLetters', 1);
+  expect(letters.map(bodyOf)).toMatchObject([{ cause: 'wrong-schema', value: bad.toString('base64') }]);
+});
+
+/** Another node's key, on the same partition of the topic of commands. */
+function keyOnSamePartition(key: string): string {
+  const partition = partitionOf(COMMANDS, key);
+  const others = Array.from({ length: 10_000 }, (_, n) => `prod/other-${n}`);
+  return others.find((other) => partitionOf(COMMANDS, other) === partition) ?? 'none';
+}
+
+const COMMANDS = TOPICS.commands.name;
