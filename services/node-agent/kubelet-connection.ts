@@ -28,17 +28,16 @@ export interface KubeletConnection extends Disposable {
   get(path: string): Promise<Answer>;
 }
 
-const TIMEOUT_MS = 10_000;
+/** An inventory waits for the answer, and an order for the inventory. */
+const TIMEOUT_MS = 5_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Numbers are never used twice in one process. */
-let sockets = 0;
-
-export function kubeletConnection(options: KubeletOptions): KubeletConnection {
+/** `nextSocket` numbers the TCP connections, never two alike. */
+export function kubeletConnection(options: KubeletOptions, nextSocket: () => number): KubeletConnection {
   const agent = agentFor(options);
   const numbers = new WeakMap<Socket, number>();
   const numberOf = (socket: Socket): number => {
-    const number = numbers.get(socket) ?? sockets++;
+    const number = numbers.get(socket) ?? nextSocket();
     numbers.set(socket, number);
     return number;
   };

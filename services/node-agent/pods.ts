@@ -10,6 +10,7 @@ import { KubeletPodList, podsIn } from './kubelet-pod-list.ts';
  * ever keeps more. Rejects with `PODS_UNREADABLE`; the next call then begins with a new connection.
  */
 export function kubeletPodSource(options: KubeletOptions): PodSource & Disposable {
+  let sockets = 0;
   let connection: KubeletConnection | null = null;
   const drop = (): void => {
     connection?.[Symbol.dispose]();
@@ -18,7 +19,7 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
   return {
     list: async () => {
       try {
-        connection ??= kubeletConnection(options);
+        connection ??= kubeletConnection(options, () => sockets++);
         const { body, socket } = await connection.get('/pods');
         return listingOf(body, `connection-${socket}`);
       } catch (cause) {

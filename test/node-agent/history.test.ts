@@ -76,6 +76,17 @@ test('[C6] without a detection no record changes', () => {
   expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(HOUR);
 });
 
+test('after a jump of the wall clock of more than a day every image is just detected', () => {
+  const { clock, open } = setUp();
+  const history = open();
+  look(history, clock, ['a']);
+  clock.advance(HOUR);
+  clock.stepWall(25 * 365 * 24 * HOUR);
+  expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(0);
+  clock.advance(HOUR);
+  expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(HOUR);
+});
+
 test('[M1] a damaged file means just detected, never older, and says so', () => {
   const { path, clock, log, open } = setUp();
   const first = open();
