@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetGcError } from '../../errors.ts';
+import { trackProblems } from '../problems.ts';
 import { busyError, isBusy, toLogError } from './errors.ts';
 import { openFile } from './file.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -17,7 +18,7 @@ export interface Database {
   read<T>(work: (statements: Statements) => T): Promise<T>;
   /** Another number after another connection changed the file. */
   dataVersion(): number;
-  /** The last failure, until a call succeeds. */
+  /** The last failure, until the same (reading or writing) succeeds again. */
   problem(): string | null;
   close(): void;
 }
@@ -44,6 +45,9 @@ function transact<T>(db: DatabaseSync, begin: string, work: () => T): T {
     throw error;
   }
 }
+
+type Kind = 'read' | 'write';
+const BEGIN: Readonly<Record<Kind, string>> = { read: 'BEGIN', write: 'BEGIN IMMEDIATE' };
 
 interface Job {
   waitedMs: number;
@@ -98,36 +102,36 @@ export async function openDatabase(path: string, maxBytes: number): Promise<Data
   const statements = prepareStatements(db);
   const version = db.prepare('PRAGMA data_version');
   const takeTurn = createTurns(path);
-  let problem: string | null = null;
+  const problems = trackProblems();
 
-  function failure(error: unknown): FleetGcError {
+  function failure(kind: Kind, error: unknown): FleetGcError {
     const failed = db.isOpen
       ? toLogError(path, error)
       : new FleetGcError('LOG_UNREACHABLE', `The event log ${path} was closed by this process.`);
-    problem = failed.message;
+    problems.set(kind, failed.message);
     return failed;
   }
 
-  const inTransaction = <T>(begin: string, work: (statements: Statements) => T): Promise<T> =>
+  const inTransaction = <T>(kind: Kind, work: (statements: Statements) => T): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const attempt = (): void => {
         try {
-          const result = transact(db, begin, () => work(statements));
-          problem = null;
+          const result = transact(db, BEGIN[kind], () => work(statements));
+          problems.set(kind, null);
           resolve(result);
         } catch (error) {
           if (db.isOpen && isBusy(error)) throw error;
-          reject(failure(error));
+          reject(failure(kind, error));
         }
       };
-      takeTurn({ waitedMs: 0, attempt, giveUp: (error) => reject(failure(error)) });
+      takeTurn({ waitedMs: 0, attempt, giveUp: (error) => reject(failure(kind, error)) });
     });
 
   return {
-    write: (work) => inTransaction('BEGIN IMMEDIATE', work),
-    read: (work) => inTransaction('BEGIN', work),
+    write: (work) => inTransaction('write', work),
+    read: (work) => inTransaction('read', work),
     dataVersion: () => Number(version.get()?.data_version),
-    problem: () => problem,
+    problem: problems.latest,
     close: () => {
       if (db.isOpen) db.close();
     },

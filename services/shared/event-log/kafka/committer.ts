@@ -21,7 +21,7 @@ export interface Committer {
 }
 
 export interface CommitterOptions {
-  readonly consumer: Consumer;
+  readonly consumer: Pick<Consumer, 'commitOffsets'>;
   readonly context: EventLogContext;
   /** Whether the partition is still this member's: what was lost is not committed any more. */
   readonly owns: (commit: Commit) => boolean;

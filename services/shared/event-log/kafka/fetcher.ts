@@ -1,4 +1,4 @@
-import type { Cluster } from 'kafkajs';
+import type { Broker, Cluster } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/topics.ts';
 import { backOffMs, pause } from '../back-off.ts';
 import type { EventLogContext } from '../context.ts';
@@ -24,8 +24,22 @@ export interface Cursor {
   readonly deliver: (records: readonly LogRecord[]) => void;
 }
 
+/** What the fetcher needs of kafkajs's connections. */
+export interface FetchConnections
+  extends Pick<
+    Cluster,
+    | 'connect'
+    | 'fetchTopicsOffset'
+    | 'findTopicPartitionMetadata'
+    | 'isConnected'
+    | 'refreshMetadata'
+    | 'removeBroker'
+  > {
+  findBroker(node: { readonly nodeId: string }): Promise<Pick<Broker, 'fetch'>>;
+}
+
 export interface FetcherOptions {
-  readonly cluster: Cluster;
+  readonly cluster: FetchConnections;
   readonly context: EventLogContext;
   readonly cursors: () => readonly Cursor[];
   /** How long a broker may wait for data (it answers at once when there is some), and a new cursor with it. */
@@ -123,7 +137,7 @@ function distribute({ cursors, from }: Asked, { responses }: FetchAnswer): void 
 }
 
 /** Which broker leads which partition, as far as it is known. */
-function leaders(cluster: Cluster, cursors: readonly Cursor[]): Map<string, Cursor[]> {
+function leaders(cluster: FetchConnections, cursors: readonly Cursor[]): Map<string, Cursor[]> {
   return Map.groupBy(cursors, ({ topic, partition }) => {
     const found = cluster
       .findTopicPartitionMetadata(topic)
@@ -133,7 +147,7 @@ function leaders(cluster: Cluster, cursors: readonly Cursor[]): Map<string, Curs
 }
 
 /** The oldest offset that is still there. */
-async function restart(cluster: Cluster, cursor: Cursor): Promise<void> {
+async function restart(cluster: FetchConnections, cursor: Cursor): Promise<void> {
   const { topic, partition } = cursor;
   const [found] = await cluster.fetchTopicsOffset([
     { topic, partitions: [{ partition }], fromBeginning: true },
@@ -223,7 +237,7 @@ export function startFetcher(options: FetcherOptions): Fetcher {
 }
 
 /** After a failure: forget a closed connection, and learn who leads now. */
-async function reconnect(cluster: Cluster, error: unknown): Promise<void> {
+async function reconnect(cluster: FetchConnections, error: unknown): Promise<void> {
   if (error instanceof Error && 'host' in error && 'port' in error) {
     cluster.removeBroker({ host: String(error.host), port: Number(error.port) });
   }

@@ -1,0 +1,203 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type Cursor,
+  type FetchConnections,
+  startFetcher,
+} from '../../../../services/shared/event-log/kafka/fetcher.ts';
+import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
+import { silentContext, until } from '../probe.ts';
+
+const TOPIC = 'gc.node.results';
+
+interface Asked {
+  readonly node: string;
+  readonly maxWaitTime: number | undefined;
+  readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[];
+}
+type Answer = (asked: Asked, number: number) => unknown;
+
+const message = (offset: number, over: object = {}) => ({
+  offset: `${offset}`,
+  timestamp: '1000',
+  key: Buffer.from('k'),
+  value: Buffer.from(`v${offset}`),
+  headers: {},
+  ...over,
+});
+
+const answerOf = (partition: number, highWatermark: number, messages: readonly object[]) => ({
+  responses: [{ topicName: TOPIC, partitions: [{ partition, highWatermark: `${highWatermark}`, messages }] }],
+});
+
+/** Brokers that answer by a script. What the script does not answer waits for ever, as a broker without data. */
+function brokers(script: Answer) {
+  const asked: Asked[] = [];
+  const leader = { node: 1 };
+  const cluster: FetchConnections = {
+    connect: async () => undefined,
+    isConnected: () => true,
+    refreshMetadata: async () => undefined,
+    removeBroker: () => undefined,
+    fetchTopicsOffset: async ([first]) => [
+      { topic: TOPIC, partitions: (first?.partitions ?? []).map((each) => ({ ...each, offset: '40' })) },
+    ],
+    findTopicPartitionMetadata: () =>
+      [0, 1].map((partitionId) => ({
+        partitionId,
+        leader: leader.node,
+        partitionErrorCode: 0,
+        isr: [],
+        replicas: [],
+      })),
+    findBroker: async ({ nodeId }) => ({
+      fetch: async ({ topics, maxWaitTime }) => {
+        const request = {
+          node: nodeId,
+          maxWaitTime,
+          partitions: topics.flatMap((topic) => topic.partitions),
+        };
+        asked.push(request);
+        return (await script(request, asked.length)) ?? new Promise(() => undefined);
+      },
+    }),
+  };
+  return { cluster, asked, leader };
+}
+
+function cursorAt(
+  partition: number,
+  next: bigint,
+  over: Partial<Cursor> = {},
+): Cursor & { got: LogRecord[] } {
+  const got: LogRecord[] = [];
+  return {
+    topic: TOPIC,
+    partition,
+    next,
+    end: next,
+    hasRoom: () => true,
+    deliver: (records) => got.push(...records),
+    got,
+    ...over,
+  };
+}
+
+function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const reports: unknown[] = [];
+  const fetcher = startFetcher({
+    cluster,
+    context: silentContext({ random: () => 0 }),
+    cursors: () => cursors,
+    longWaitMs: 5000,
+    report: (error) => reports.push(error),
+    signal: stop.signal,
+  });
+  fetcher.kick();
+  return { fetcher, reports };
+}
+
+const offsets = (records: readonly LogRecord[]): bigint[] => records.map(({ offset }) => offset);
+
+test('delivers from the offset asked for on; earlier records of the same batch and control records are not shown', async () => {
+  const { cluster, asked } = brokers((_, number) =>
+    number === 1
+      ? answerOf(0, 9, [message(3), message(4), message(5), message(6, { isControlRecord: true })])
+      : undefined,
+  );
+  const cursor = cursorAt(0, 4n);
+  start(cluster, [cursor]);
+  await until('the next request', () => asked.length === 2);
+  expect(offsets(cursor.got)).toEqual([4n, 5n]);
+  expect(asked[1]?.partitions[0]?.fetchOffset).toBe('7');
+  expect(cursor.end).toBe(9n);
+});
+
+describe('an answer without any record', () => {
+  test('proves that nothing lies before the end it tells', async () => {
+    const { cluster, asked } = brokers((_, number) => (number === 1 ? answerOf(0, 9, []) : undefined));
+    const cursor = cursorAt(0, 4n);
+    start(cluster, [cursor]);
+    await until('the next request', () => asked.length === 2);
+    expect(cursor.next).toBe(9n);
+  });
+
+  test('proves nothing when the broker throttles and tells of no partition', async () => {
+    const { cluster, asked } = brokers((_, number) => (number === 1 ? { responses: [] } : undefined));
+    const cursor = { ...cursorAt(0, 4n), end: 9n };
+    start(cluster, [cursor]);
+    await until('the next request', () => asked.length === 2);
+    expect(cursor.next).toBe(4n);
+  });
+
+  test('proves nothing while another partition filled the answer', async () => {
+    const { cluster, asked } = brokers((_, number) =>
+      number === 1
+        ? { responses: [...answerOf(0, 9, []).responses, ...answerOf(1, 1, [message(0)]).responses] }
+        : undefined,
+    );
+    const [empty, full] = [cursorAt(0, 4n), cursorAt(1, 0n)];
+    start(cluster, [empty, full]);
+    await until('the next request', () => asked.length === 2);
+    expect([empty.next, full.next]).toEqual([4n, 1n]);
+  });
+});
+
+test('a partition without room is left out, and the others wait but shortly, so that it comes back soon', async () => {
+  let room = false;
+  const { cluster, asked } = brokers((_, number) => {
+    if (number > 2) return undefined;
+    room = number === 2;
+    return answerOf(1, 0, []);
+  });
+  start(cluster, [cursorAt(0, 0n, { hasRoom: () => room }), cursorAt(1, 0n)]);
+  await until('three requests', () => asked.length === 3);
+  expect(asked.map(({ partitions }) => partitions.map(({ partition }) => partition))).toEqual([
+    [1],
+    [1],
+    [0, 1],
+  ]);
+  expect(asked.map(({ maxWaitTime }) => (maxWaitTime ?? 0) < 100)).toEqual([true, true, false]);
+});
+
+test('when no partition has room nothing is asked, until it is told that there is some', async () => {
+  let room = false;
+  const { cluster, asked } = brokers(() => undefined);
+  const { fetcher } = start(cluster, [cursorAt(0, 0n, { hasRoom: () => room })]);
+  fetcher.kick();
+  expect(asked).toEqual([]);
+  room = true;
+  fetcher.kick();
+  await until('a request', () => asked.length === 1);
+});
+
+test('an offset that retention took away: reading goes on with the oldest kept', async () => {
+  const { cluster, asked } = brokers((_, number) => {
+    if (number > 1) return undefined;
+    throw Object.assign(new Error('out of range'), {
+      name: 'KafkaJSOffsetOutOfRange',
+      topic: TOPIC,
+      partition: 0,
+    });
+  });
+  start(cluster, [cursorAt(0, 4n)]);
+  await until('the next request', () => asked.length === 2);
+  expect(asked[1]?.partitions[0]?.fetchOffset).toBe('40');
+});
+
+test('a new leader is asked after the old one failed, and the failure is told while it lasts', async () => {
+  const failure = new Error('not the leader');
+  const { cluster, asked, leader } = brokers(({ node }, number) => {
+    if (node === '1') {
+      leader.node = 2;
+      throw failure;
+    }
+    return number === 2 ? answerOf(0, 5, [message(4)]) : undefined;
+  });
+  const cursor = cursorAt(0, 4n);
+  const { reports } = start(cluster, [cursor]);
+  await until('the record', () => cursor.got.length === 1);
+  expect(asked.map(({ node }) => node)).toEqual(['1', '2', '2']);
+  expect(reports).toEqual([failure, null]);
+});

@@ -1,0 +1,74 @@
+import { createRequire } from 'node:module';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  type RequestQueue,
+  repairIdleLoop,
+  scheduleWhenPending,
+} from '../../../../services/shared/event-log/kafka/idle-loop.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const queue = (over: Partial<RequestQueue> = {}) => ({
+  pending: [] as unknown[],
+  throttledUntil: -1,
+  throttleCheckTimeoutId: null,
+  checkPendingRequests: vi.fn(),
+  ...over,
+});
+
+test('an idle connection arms no timer, also while it is throttled', () => {
+  scheduleWhenPending(queue());
+  scheduleWhenPending(queue({ throttledUntil: NOW + 5000 }));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('requests held back by a throttling are looked at when it ends', () => {
+  const throttled = queue({ pending: ['request'], throttledUntil: NOW + 5000 });
+  scheduleWhenPending(throttled);
+  scheduleWhenPending(throttled);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(4999);
+  expect(throttled.checkPendingRequests).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(throttled.checkPendingRequests).toHaveBeenCalledOnce();
+  expect(throttled.throttleCheckTimeoutId).toBeNull();
+});
+
+test('requests that wait for a free place are looked at soon, never after a negative delay', () => {
+  const full = queue({ pending: ['request'] });
+  scheduleWhenPending(full);
+  vi.advanceTimersByTime(9);
+  expect(full.checkPendingRequests).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(full.checkPendingRequests).toHaveBeenCalledOnce();
+});
+
+test('the installed kafkajs is repaired: its own queue does nothing while it is idle, and sends what was held back', () => {
+  repairIdleLoop();
+  const Queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue');
+  const logger = { debug: () => undefined };
+  const real = new Queue({
+    maxInFlightRequests: 1,
+    requestTimeout: 1000,
+    clientId: 'c',
+    broker: 'b',
+    logger,
+  });
+  real.checkPendingRequests();
+  vi.advanceTimersByTime(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+
+  real.maybeThrottle(100);
+  const sendRequest = vi.fn();
+  real.push({ entry: { correlationId: 1 }, expectResponse: true, sendRequest });
+  expect(sendRequest).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(110);
+  expect(sendRequest).toHaveBeenCalledOnce();
+  expect(vi.getTimerCount()).toBe(0);
+});
