@@ -79,8 +79,8 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   const journal = openJournal({ directory: node.state, now: clock.now(), logger });
   const metrics = createExecutorMetrics(deps.metrics);
   addJournalMetrics(deps.metrics, journal);
-  const receiver = { identity, journal, clock, metrics };
-  const worker = workerParts(deps, { ...receiver, backoff: openBackoff(node.state, logger), logger });
+  const receiver = { identity, journal, clock, logger, metrics };
+  const worker = workerParts(deps, { ...receiver, backoff: openBackoff(node.state, logger) });
   return {
     commands: receiveCommands(receiver),
     onRejection: refuseRejected(receiver),

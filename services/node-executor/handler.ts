@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Command } from '../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
@@ -26,6 +27,7 @@ export interface Receiver {
   readonly identity: NodeIdentity;
   readonly journal: Journal;
   readonly clock: NodeClock;
+  readonly logger: Logger;
   readonly metrics: Pick<ExecutorMetrics, 'commands'>;
 }
 
@@ -71,7 +73,16 @@ function answer(
 ): void {
   const output = resultOutput(commandRefused(reporterOf(receiver), event, refusal));
   receiver.journal.update((state) => answered(state, event.id, { trace: trace ?? null, output }));
-  receiver.metrics.commands.add({ outcome: refusal.reason });
+  tellRefusal(receiver, event.id, refusal);
+}
+
+function tellRefusal(
+  { logger, metrics }: Receiver,
+  commandId: string,
+  refusal: Refusal<CommandRefusal>,
+): void {
+  metrics.commands.add({ outcome: refusal.reason });
+  logger.warn({ commandId, ...refusal }, 'command refused');
 }
 
 function makeRoom(receiver: Receiver): void {
@@ -87,7 +98,7 @@ function makeRoom(receiver: Receiver): void {
   const drop = (state: JournalState): JournalState =>
     finished(state, oldest.command.id, [{ trace: oldest.trace, output }]);
   journal.update(drop);
-  receiver.metrics.commands.add({ outcome: refusal.reason });
+  tellRefusal(receiver, oldest.command.id, refusal);
 }
 
 const entryOf = ({ event, bytes, trace }: Input<Command>): JournalEntry => ({
@@ -98,7 +109,11 @@ const entryOf = ({ event, bytes, trace }: Input<Command>): JournalEntry => ({
   items: event.items.map(() => ({ state: 'waiting' })),
 });
 
-export const reporterOf = ({ identity, journal, clock }: Omit<Receiver, 'metrics'>): Reporter => ({
+export const reporterOf = ({
+  identity,
+  journal,
+  clock,
+}: Pick<Receiver, 'identity' | 'journal' | 'clock'>): Reporter => ({
   identity,
   at: clock.now(),
   journal: journal.kept(),

@@ -27,7 +27,7 @@ const NAMELESS = { id: undefined, decisionId: '', inventoryId: '', kind: 'unknow
  * The id follows from the message, so a repetition gives the same refusal.
  */
 export const refuseRejected =
-  (receiver: Omit<Receiver, 'metrics'>): OnRejection =>
+  (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock'>): OnRejection =>
   (topic, { cause, message, value }, record) => {
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;

@@ -33,14 +33,19 @@ async function carryOutOrAbandon(
   }
 }
 
+/** What was in hand may be gone: that counts as an action. */
 function abandon(commandId: string, problem: string, { recorder }: CarryOutParts): void {
   const find = () => recorder.journal.state().entries.find(({ command }) => command.id === commandId);
   const entry = find();
   if (!entry) return;
-  const outcome = { outcome: 'not-done', message: `the executor failed: ${problem}` } as const;
   for (const [index, item] of entry.command.items.entries()) {
-    if (entry.items[index]?.state === 'done') continue;
-    recordItem(recorder, entry, { index, item, outcome, actedAt: null });
+    const state = entry.items[index]?.state;
+    if (state === 'done') continue;
+    const when =
+      state === 'in-hand' ? 'while it removed this object, which may be gone' : 'before this object';
+    const outcome = { outcome: 'not-done', message: `the executor failed ${when}: ${problem}` } as const;
+    const actedAt = state === 'in-hand' ? recorder.clock.now() : null;
+    recordItem(recorder, entry, { index, item, outcome, actedAt });
   }
   const items = find()?.items ?? [];
   recordDone(recorder, entry, { items, measured: null, targetReached: null }, undefined);

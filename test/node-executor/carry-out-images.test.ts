@@ -376,7 +376,43 @@ describe('facts', () => {
   });
 });
 
+describe('an executor that fails itself', () => {
+  test('ends the command, says so, and goes on with the next', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    let failing = true;
+    node.runtime.before = (call) => {
+      if (failing && call === 'statfs' && node.runtime.gone.length > 0)
+        throw new Error('nobody foresaw this');
+    };
+    const executor = node.start();
+    expect(await executor.carryOut(imageRemoval([a, b]))).toMatchObject({ removed: 0, notDone: 2 });
+    expect(node.outcomes()).toMatchObject({
+      [a]: { outcome: 'not-done', message: expect.stringContaining('may be gone: nobody foresaw this') },
+      [b]: { outcome: 'not-done', message: expect.stringContaining('nobody foresaw this') },
+    });
+    const overtaken = imageRemoval([b], { id: 'overtaken' });
+    expect(await executor.carryOut(overtaken)).toMatchObject({ reason: 'superseded' });
+    expect(node.logLines.some((line) => line.includes('command abandoned'))).toBe(true);
+    failing = false;
+    node.clock.advance(10);
+    const next = imageRemoval([b], { id: 'command-2', takenAt: node.clock.now() });
+    expect(await executor.carryOut(next)).toMatchObject({ removed: 1 });
+  });
+});
+
 describe("the node's last word", () => {
+  test('is waited for at the start, when the policies are not read yet', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    let asked = 0;
+    node.pause = () => {
+      if (asked++ < 20) throw new FleetGcError('POLICIES_UNREADABLE', 'still reading');
+      return null;
+    };
+    expect(await node.start().carryOut(imageRemoval([a]))).toMatchObject({ removed: 1 });
+  });
+
   test('in the middle of a command stops it', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b']);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -13,10 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openStateDirectory } from '../../services/shared/state-directory.ts';
 
+const run = promisify(execFile);
 const Counter = z.object({ count: z.int() });
 const MACHINE = 'machine-a';
 let directory: string;
@@ -31,6 +33,17 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 describe('the node instance', () => {
   test('is kept from start to start', () => {
     expect(open().nodeInstance).toBe(open().nodeInstance);
+  });
+
+  test('is the same for processes that start together', async () => {
+    const starts = Array.from({ length: 4 }, () =>
+      run(process.execPath, ['--input-type=module', '--eval', OPENER], {
+        env: { ...process.env, DIRECTORY: directory },
+      }),
+    );
+    const instances = (await Promise.all(starts)).map(({ stdout }) => stdout);
+    expect(new Set(instances)).toEqual(new Set([open().nodeInstance]));
+    expect(readdirSync(directory)).toHaveLength(1);
   });
 
   test('is another one in another directory', () => {
@@ -235,10 +248,13 @@ describe('a second process', () => {
   });
 });
 
+const MODULE = JSON.stringify(new URL('../../services/shared/state-directory.ts', import.meta.url).href);
+const OPENER = `
+  const { openStateDirectory } = await import(${MODULE});
+  process.stdout.write(openStateDirectory(process.env.DIRECTORY, 'machine-a').nodeInstance);
+`;
 const WRITER = `
-  const { openStateDirectory } = await import(${JSON.stringify(
-    new URL('../../services/shared/state-directory.ts', import.meta.url).href,
-  )});
+  const { openStateDirectory } = await import(${MODULE});
   const { z } = await import('zod');
   const file = openStateDirectory(process.env.DIRECTORY, 'machine-a').open('values', 20_000, z.array(z.int()));
   for (let n = 1; n <= 200; n++) file.write(Array.from({ length: 1000 + n }, () => n));
