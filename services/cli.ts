@@ -12,6 +12,7 @@ endProcess(
     environment: process.env,
     control: processControl,
     writeOut: (text) => process.stdout.write(text),
+    terminalColumns: process.stdout.isTTY ? process.stdout.columns : null,
     stderr: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
   }),
 );

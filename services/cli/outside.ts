@@ -6,5 +6,7 @@ export interface CliOutside {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly control: ProcessControl;
   readonly writeOut: (text: string) => void;
+  /** Width of the terminal that stdout is; `null` when it is none. */
+  readonly terminalColumns: number | null;
   readonly stderr: LogDestination;
 }

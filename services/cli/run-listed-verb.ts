@@ -12,7 +12,7 @@ import { loadAllVerbs, loadVerb } from './verb-loaders.ts';
 export async function runListedVerb(
   listed: ListedVerb,
   rest: readonly string[],
-  { environment, control, writeOut, stderr }: CliOutside,
+  { environment, control, writeOut, terminalColumns, stderr }: CliOutside,
 ): Promise<number> {
   const verb = await loadVerb(listed.name);
   const given = readVerbArguments(verb, rest);
@@ -26,6 +26,7 @@ export async function runListedVerb(
     control,
     stderr: listed.kind === 'task' ? talkTo(stderr) : stderr,
     print: (line) => writeOut(`${line}\n`),
+    terminalColumns,
   });
 }
 

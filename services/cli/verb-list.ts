@@ -23,6 +23,17 @@ const task = <const Name extends string>(name: Name, summary: string) =>
 /** Every verb, in the order in which help shows them. */
 export const VERB_GROUPS = [
   {
+    heading: 'One machine:',
+    verbs: [task('run', 'Run everything on this machine against its container runtime, without Kafka')],
+  },
+  {
+    heading: 'Try it out:',
+    verbs: [
+      task('demo', 'Watch three simulated nodes being cleaned, on this machine and within a minute'),
+      service('simulate-node', 'A node that is made up, with a real agent and executor'),
+    ],
+  },
+  {
     heading: 'On each node of a fleet:',
     verbs: [
       service('node', 'Run node-agent and node-executor in one process'),

@@ -3,6 +3,9 @@ import type { VerbName } from './verb-list.ts';
 
 /** Where the code of each verb is; read only when the verb is used. */
 const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
+  demo: async () => (await import('./verbs/demo.ts')).demo,
+  'simulate-node': async () => (await import('./verbs/simulate-node.ts')).simulateNode,
+  run: async () => (await import('./verbs/run.ts')).run,
   node: async () => (await import('./verbs/node.ts')).node,
   'node-agent': async () => (await import('./verbs/node.ts')).nodeAgent,
   'node-executor': async () => (await import('./verbs/node.ts')).nodeExecutor,

@@ -10,11 +10,13 @@ export interface VerbOutside {
   readonly stderr: LogDestination;
   /** Writes one line to stdout. */
   readonly print: (line: string) => void;
+  /** Width of the terminal that stdout is; `null` when it is none. */
+  readonly terminalColumns: number | null;
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, print } = outside;
+  const { control, stderr, print, terminalColumns } = outside;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
@@ -24,7 +26,7 @@ export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbO
     return exitCode;
   }
   const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
-  return await runProcess((signal) => prepared.run({ signal, logger, print }), {
+  return await runProcess((signal) => prepared.run({ signal, logger, print, terminalColumns }), {
     logger,
     control,
     shutdownLimitMs: verb.shutdownLimitMs,

@@ -17,7 +17,7 @@ export async function deploy(world: World): Promise<LifeEvent[]> {
   const wish = wishFor(application, image, world.deployments);
   try {
     await world.node.kubelet.startPod(wish);
-    return [{ kind: 'deployed', pod: wish.name, image }, ...makeRoom(world)];
+    return [{ kind: 'deployed', pod: wish.name, image }, ...(await makeRoom(world))];
   } catch (error) {
     giveUp(world, wish);
     return [startFailed(image, error)];
@@ -37,13 +37,11 @@ const wishFor = (application: Application, image: string, number: number): PodWi
   containers: { app: image, ...(application.sidecar ? { proxy: application.sidecar } : {}) },
 });
 
-/** The oldest pods make room for new ones, as in a rollout. */
-function makeRoom({ node, maximumPods }: World): LifeEvent[] {
-  const tooMany = [...node.kubelet.pods.values()].slice(0, -maximumPods);
-  return tooMany.map(({ uid, name }) => {
-    node.kubelet.deletePod(uid);
-    return { kind: 'replaced', pod: name };
-  });
+/** The oldest pods make room for new ones, as in a rollout; the kubelet cleans up after them. */
+async function makeRoom({ node: { kubelet }, maximumPods }: World): Promise<LifeEvent[]> {
+  const tooMany = [...kubelet.pods.values()].slice(0, -maximumPods);
+  for (const { uid } of tooMany) await kubelet.cleanUpPod(uid);
+  return tooMany.map(({ name }) => ({ kind: 'replaced', pod: name }));
 }
 
 /** A pod whose image could not start does not stand in the list for ever. */

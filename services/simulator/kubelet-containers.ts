@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeletPod } from '../shared/pod-source.ts';
 import type { Faults } from './faults.ts';
@@ -18,9 +19,12 @@ const podLabels = ({ uid, name, namespace }: KubeletPod) => ({
   'io.kubernetes.pod.uid': uid,
 });
 
-const sandboxOf = ({ podLogsDir }: LogDirectories, pod: Pod) => ({
+const logDirectoryOf = ({ podLogsDir }: LogDirectories, { namespace, name, uid }: Pod): string =>
+  join(podLogsDir, `${namespace}_${name}_${uid}`);
+
+const sandboxOf = (logs: LogDirectories, pod: Pod) => ({
   metadata: { name: pod.name, uid: pod.uid, namespace: pod.namespace, attempt: pod.sandboxes },
-  logDirectory: join(podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`),
+  logDirectory: logDirectoryOf(logs, pod),
   labels: podLabels(pod),
   annotations: { 'kubernetes.io/config.source': pod.source },
 });
@@ -57,6 +61,16 @@ async function startContainer(
   });
   await linkLog(logs, runtime.container(id));
   await runtime.startContainer(id);
+}
+
+/** What a pod leaves behind: its sandboxes with their containers, and its logs. */
+export async function removeRemains({ runtime, logs }: KubeletParts, pod: Pod): Promise<void> {
+  const sandboxes = [...runtime.sandboxes.values()].filter(({ metadata }) => metadata.uid === pod.uid);
+  for (const { id } of sandboxes) {
+    runtime.stopSandbox(id);
+    runtime.removeSandbox(id);
+  }
+  await rm(logDirectoryOf(logs, pod), { recursive: true, force: true });
 }
 
 export function stopContainers(runtime: SimulatedRuntime, pod: Pod): void {

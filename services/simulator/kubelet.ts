@@ -2,6 +2,7 @@ import { FleetGcError } from '../shared/errors.ts';
 import type { KubeletPod, PodListing, PodSource } from '../shared/pod-source.ts';
 import {
   type KubeletParts,
+  removeRemains,
   runningContainers,
   startContainers,
   stopContainers,
@@ -24,6 +25,8 @@ export interface SimulatedKubelet extends PodSource {
   finishPod(uid: string): void;
   /** Stops the pod and forgets it; its containers and sandbox stay behind for whoever collects them. */
   deletePod(uid: string): void;
+  /** Stops the pod, forgets it, and collects its containers, sandboxes and logs itself. */
+  cleanUpPod(uid: string): Promise<void>;
   /** Another process: what was told before does not count any more. */
   restart(): void;
   readonly pods: ReadonlyMap<string, KubeletPod>;
@@ -67,6 +70,11 @@ export function createKubelet(parts: KubeletParts): SimulatedKubelet {
     deletePod: (uid) => {
       runtime.stopSandbox(known(pods, uid).sandboxId);
       pods.delete(uid);
+    },
+    cleanUpPod: async (uid) => {
+      const pod = known(pods, uid);
+      pods.delete(uid);
+      await removeRemains(parts, pod);
     },
     restart: () => {
       processes += 1;

@@ -50,6 +50,7 @@ export async function inProcess(
   const exitCode = await runCli(args, {
     environment,
     control: new FakeProcess(),
+    terminalColumns: null,
     writeOut: (text) => {
       output.stdout += text;
     },

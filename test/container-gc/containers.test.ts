@@ -393,13 +393,13 @@ describe('right after a container died', () => {
   const three = [dead('3', 'a', 3), dead('2', 'a', 2), dead('1', 'a', 1)];
 
   test.each([
-    { limit: -1, goes: ['2', '3'] },
+    { limit: -1, goes: [] },
     { limit: 0, goes: ['2', '3'] },
     { limit: 1, goes: ['2', '3'] },
     { limit: 2, goes: ['3'] },
     { limit: 3, goes: [] },
   ])(
-    '[G23, G24] limit $limit: the newest stay, at least one; newest of the rest first',
+    '[G23, G24] limit $limit: the newest stay, at least one and all where there is no limit; newest of the rest first',
     ({ limit, goes }) => {
       const settings = { ...NO_PASS, maximumDeadContainersPerContainer: limit };
       expect(removed(three, died('1'), settings)).toEqual(goes);

@@ -5,9 +5,9 @@ import type { ConsumerSettings } from '../../shared/consume.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
 import { createDeadLetters } from '../../shared/dead-letters.ts';
 import { nodeSource } from '../../shared/envelope.ts';
-import type { PolicySource } from '../../shared/policies.ts';
 import { createPublisher, type Publisher } from '../../shared/publisher.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
+import type { PauseSource } from './enforcement.ts';
 import type { ManagedNode } from './managed-node.ts';
 
 /** An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take. */
@@ -66,7 +66,7 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
 
 export function executorDeps(
   { process, node, publisher, resources }: NodeParts,
-  { policies, options }: { readonly policies: PolicySource; readonly options: ExecutorOptions },
+  { policies, options }: { readonly policies: PauseSource; readonly options: ExecutorOptions },
 ): ExecutorDeps {
   const { identity, nodeLabels, clock, state, pods } = node;
   const { sources, logger, metrics } = process;

@@ -4,9 +4,9 @@ import { every, together } from '../../node-agent/repeat.ts';
 import { createNodeExecutor, type ExecutorOptions } from '../../node-executor/executor.ts';
 import { nodeSubscription, runNodeExecutor } from '../../node-executor/main.ts';
 import { startConsumer } from '../../shared/consume.ts';
-import type { PolicySource } from '../../shared/policies.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
 import { consumeUntil } from '../wait.ts';
+import type { PauseSource } from './enforcement.ts';
 import type { ManagedNode } from './managed-node.ts';
 import { agentDeps, executorDeps, type NodeParts, nodeConsuming, nodeParts } from './node-parts.ts';
 
@@ -18,7 +18,7 @@ export interface NodeRun {
 
 /** What only the removing half needs. */
 export interface Removing {
-  readonly policies: PolicySource;
+  readonly policies: PauseSource;
   readonly options: ExecutorOptions;
 }
 

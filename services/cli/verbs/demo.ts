@@ -11,7 +11,7 @@ export const demo = defineVerb({
   ...about('demo'),
   options: z.object({
     duration: withMeta(
-      DurationMs.refine((ms) => ms <= LONGEST_MS, { error: 'must be at most 10m' }).prefault('30s'),
+      DurationMs.refine((ms) => ms <= LONGEST_MS, { error: 'must be at most 10m' }).prefault('28s'),
       { placeholder: 'DURATION', description: 'How long to watch.' },
     ),
     json: withMeta(Switch.prefault('false'), { description: 'One JSON document a line, for machines.' }),

@@ -7,7 +7,8 @@ import type { DeadContainer } from './standing.ts';
 /**
  * What goes right after containers died, without asking for their age: exited containers of the same pod and name
  * beyond the newest `max(limit, 1)`, or all exited ones of a pod that is gone (G23). Newest of them first (G24).
- * A negative limit, which means none in a pass, counts as 1 here, as it does in the kubelet.
+ * A negative limit means none here as it does in a pass, where the kubelet keeps one: who asks for no limit is not
+ * surprised by a removal.
  */
 export function selectAfterDeath(
   { trigger, diedContainerIds }: CompleteInventory,
@@ -21,13 +22,14 @@ export function selectAfterDeath(
   const units = new Set(trace.map(({ unit }) => unit));
   const goneUids = new Set(trace.map(({ podUid }) => podUid).filter((uid) => removable.has(uid)));
   const exited = dead.filter(({ container }) => container.state === 'exited');
-  const keep = Math.max(policy.maximumDeadContainersPerContainer, 1);
+  const limit = policy.maximumDeadContainersPerContainer;
+  const keep = limit < 0 ? exited.length : Math.max(limit, 1);
   const ofLivingPods = exited.filter(({ unit, podUid }) => units.has(unit) && !goneUids.has(podUid));
   return [
     ...exited.filter(({ podUid }) => goneUids.has(podUid)).map((member) => selected(member, 0)),
     ...Map.groupBy(ofLivingPods, ({ unit }) => unit)
       .values()
-      .flatMap((members) => members.toSorted(oldestFirst).slice(0, -keep))
+      .flatMap((members) => members.toSorted(oldestFirst).slice(0, Math.max(0, members.length - keep)))
       .map((member) => selected(member, keep)),
   ].toSorted((a, b) => oldestFirst(b.item, a.item));
 }

@@ -1,0 +1,118 @@
+import type { Decision } from '../../../schemas/decision.ts';
+import type { FilesystemReading } from '../../../schemas/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
+import type { FleetEvent } from '../../../schemas/topics.ts';
+import { removedBecause } from './rule-text.ts';
+
+/** What of the log a person who watches is told. */
+export type Tale =
+  | {
+      readonly kind: 'usage';
+      readonly node: string;
+      readonly usedBytes: bigint;
+      readonly capacityBytes: bigint;
+    }
+  | { readonly kind: 'reclaim'; readonly node: string; readonly reading: string; readonly threshold: string }
+  | {
+      readonly kind: 'removed';
+      readonly node: string;
+      readonly object: ObjectResult['object']['kind'];
+      readonly name: string;
+      readonly why: string;
+      /** As measured on the disk; negative when something else wrote meanwhile. */
+      readonly freedBytes: bigint;
+    }
+  | {
+      readonly kind: 'stayed';
+      readonly node: string;
+      readonly object: ObjectResult['object']['kind'];
+      readonly name: string;
+      readonly why: string;
+      /** The same in a word or two, for counting. */
+      readonly reason: string;
+    }
+  | { readonly kind: 'unrelieved'; readonly node: string; readonly holders: PressureUnrelieved['holders'] }
+  /** A decision about images: how many it kept, by rule. */
+  | { readonly kind: 'kept'; readonly node: string; readonly byRule: ReadonlyMap<string, number> };
+
+export interface Narrator {
+  tell(event: FleetEvent): readonly Tale[];
+}
+
+/** Turns events of the log into tales, with the names that the newest inventory of the node has for ids. */
+export function createNarrator(): Narrator {
+  const names = new Map<string, string>();
+  return {
+    tell: (event) => {
+      switch (event.type) {
+        case 'fleetgc.node.inventory':
+          if (event.status === 'complete') rememberNames(names, event);
+          return usage(event.node, event.filesystems.imagefs);
+        case 'fleetgc.node.disk-stats':
+          return usage(event.node, event.filesystems.imagefs);
+        case 'fleetgc.node.decision':
+          return decided(event);
+        case 'fleetgc.node.object-result':
+          return [became(event, names.get(nameKey(event.node, event.object.id)) ?? shortId(event.object.id))];
+        case 'fleetgc.node.pressure-unrelieved':
+          return [{ kind: 'unrelieved', node: event.node, holders: event.holders }];
+        default:
+          return [];
+      }
+    },
+  };
+}
+
+const nameKey = (node: string, id: string): string => `${node}/${id}`;
+const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
+
+function rememberNames(
+  names: Map<string, string>,
+  { node, images, containers, sandboxes }: CompleteInventory,
+): void {
+  for (const { id, repoTags, repoDigests } of images) {
+    names.set(nameKey(node, id), repoTags[0] ?? repoDigests[0] ?? shortId(id));
+  }
+  for (const { id, name, attempt, pod } of containers) {
+    names.set(nameKey(node, id), `${pod?.name ?? 'no pod'}/${name} (attempt ${attempt})`);
+  }
+  for (const { id, pod, podUid } of sandboxes) names.set(nameKey(node, id), pod?.name ?? podUid);
+}
+
+function usage(node: string, reading: FilesystemReading | null): readonly Tale[] {
+  if (!reading?.capacityBytes || !reading.availableBytes) return [];
+  const capacityBytes = BigInt(reading.capacityBytes);
+  return [{ kind: 'usage', node, capacityBytes, usedBytes: capacityBytes - BigInt(reading.availableBytes) }];
+}
+
+function decided({ node, decider, outcome, reclaim, verdicts }: Decision): readonly Tale[] {
+  if (decider.name === 'pressure' && outcome === 'ordered' && reclaim) {
+    const { reading, threshold } = reclaim.cause;
+    return [{ kind: 'reclaim', node, reading, threshold }];
+  }
+  if (decider.name !== 'image-gc' || verdicts.images.length === 0) return [];
+  const kept = verdicts.images.filter(({ action }) => action === 'keep');
+  const byRule = new Map(
+    [...Map.groupBy(kept, ({ rule }) => rule)].map(([rule, { length }]) => [rule, length]),
+  );
+  return [{ kind: 'kept', node, byRule }];
+}
+
+function became({ node, object, rule, result }: ObjectResult, name: string): Tale {
+  const about = { node, object: object.kind, name };
+  switch (result.outcome) {
+    case 'removed': {
+      const { measured } = result;
+      const freedBytes = measured ? BigInt(measured.afterBytes) - BigInt(measured.beforeBytes) : 0n;
+      return { kind: 'removed', ...about, why: removedBecause(rule), freedBytes };
+    }
+    case 'not-found':
+      return { kind: 'stayed', ...about, why: 'was gone already', reason: 'was gone already' };
+    case 'refused':
+    case 'failed':
+      return { kind: 'stayed', ...about, why: result.message, reason: result.reason };
+    default:
+      return { kind: 'stayed', ...about, why: result.message, reason: result.outcome };
+  }
+}

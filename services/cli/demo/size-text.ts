@@ -1,0 +1,11 @@
+const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+
+/** `1234567890n` becomes `1.2 GB`: three digits at the most, rounded down. */
+export function sizeText(bytes: bigint): string {
+  if (bytes < 1_000n) return `${bytes} B`;
+  const power = Math.floor((String(bytes).length - 1) / 3);
+  const tenths = bytes / 10n ** BigInt(3 * power - 1);
+  const whole = tenths / 10n;
+  const unit = UNITS[power - 1];
+  return whole < 10n ? `${whole}.${tenths % 10n} ${unit}` : `${whole} ${unit}`;
+}

@@ -1,0 +1,79 @@
+import { sizeText } from './size-text.ts';
+import { type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
+
+/** Adds the counts of all nodes, most frequent first. */
+function overall(
+  tally: Tally,
+  countsOf: (node: NodeTally) => ReadonlyMap<string, number>,
+): [string, number][] {
+  const sums = new Map<string, number>();
+  for (const node of tally.values()) {
+    for (const [key, count] of countsOf(node)) sums.set(key, (sums.get(key) ?? 0) + count);
+  }
+  return [...sums].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+}
+
+const total = (counts: readonly [string, number][]): number =>
+  counts.reduce((sum, [, count]) => sum + count, 0);
+
+const counted = (heading: string, counts: readonly [string, number][]): string[] =>
+  counts.length === 0
+    ? []
+    : [
+        `${heading}: ${total(counts)}`,
+        ...counts.map(([key, count]) => `${String(count).padStart(6)}  ${key}`),
+      ];
+
+export interface SummaryNeeds {
+  readonly tally: Tally;
+  readonly logPath: string;
+  /** Commands that can be asked of the log. */
+  readonly questions: readonly string[];
+}
+
+export function summaryLines({ tally, logPath, questions }: SummaryNeeds): string[] {
+  const nodes = nodesByName(tally).map(
+    ([name, node]) =>
+      `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most, ${sizeText(node.freedBytes)} freed`,
+  );
+  return [
+    `Freed ${sizeText(freedBytes(tally))} in all, as measured on the disks.`,
+    ...nodes,
+    ...counted(
+      'Removed',
+      overall(tally, ({ removed }) => removed),
+    ),
+    ...counted(
+      'Named by a command, but stayed after the second look',
+      overall(tally, ({ stayed }) => stayed),
+    ),
+    ...counted(
+      'Images kept by the last decision of each node',
+      overall(tally, ({ kept }) => kept),
+    ),
+    '',
+    `Everything seen, decided and done is in the event log ${logPath}`,
+    'Ask it:',
+    ...questions.map((question) => `  ${question}`),
+  ];
+}
+
+const freedBytes = (tally: Tally): bigint => tally.values().reduce((sum, node) => sum + node.freedBytes, 0n);
+
+/** The same for machines. Byte counts are decimal text, as in the events. */
+export const summaryJson = ({ tally, logPath, questions }: SummaryNeeds) => ({
+  kind: 'summary',
+  freedBytes: String(freedBytes(tally)),
+  nodes: nodesByName(tally).map(([name, node]) => ({
+    node: name,
+    usedPercent: usedPercent(node),
+    highestPercent: node.highestPercent,
+    freedBytes: String(node.freedBytes),
+    reclaims: node.reclaims,
+    removed: Object.fromEntries(node.removed),
+    stayed: Object.fromEntries(node.stayed),
+    keptImages: Object.fromEntries(node.kept),
+  })),
+  logPath,
+  questions,
+});

@@ -1,0 +1,21 @@
+import type { Tale } from './narrator.ts';
+import { sizeText } from './size-text.ts';
+
+/** One line about what happened; `null` for what only moves the bar. */
+export function taleLine(tale: Tale): string | null {
+  switch (tale.kind) {
+    case 'usage':
+    case 'kept':
+      return null;
+    case 'reclaim':
+      return `disk at ${tale.reading} (threshold ${tale.threshold}): making room`;
+    case 'removed':
+      return `- ${tale.object} ${tale.name}${freed(tale.freedBytes)}: ${tale.why}`;
+    case 'stayed':
+      return `= ${tale.object} ${tale.name} stays: ${tale.why}`;
+    case 'unrelieved':
+      return `no more can go: ${tale.holders.map(({ reason, bytes }) => `${reason} ${sizeText(BigInt(bytes))}`).join(', ')}`;
+  }
+}
+
+const freed = (bytes: bigint): string => (bytes > 0n ? ` (${sizeText(bytes)} freed)` : '');

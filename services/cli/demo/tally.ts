@@ -1,0 +1,86 @@
+import type { Tale } from './narrator.ts';
+import { keptBecause } from './rule-text.ts';
+
+export interface NodeTally {
+  usedBytes: bigint;
+  capacityBytes: bigint;
+  highestPercent: number;
+  reclaims: number;
+  freedBytes: bigint;
+  /** Objects removed, by kind and reason. */
+  readonly removed: Map<string, number>;
+  /** Objects a command named that stayed after the second look, by reason. */
+  readonly stayed: Map<string, number>;
+  /** Images kept by the newest decision, by reason. */
+  kept: ReadonlyMap<string, number>;
+}
+
+/** By node name. */
+export type Tally = ReadonlyMap<string, NodeTally>;
+
+export const nodesByName = (tally: Tally): readonly (readonly [string, NodeTally])[] =>
+  [...tally].toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** Counts tales. The returned map is the same one all the time. */
+export function createTally(): { readonly tally: Tally; count(tale: Tale): void } {
+  const tally = new Map<string, NodeTally>();
+  const count = (tale: Tale): void => {
+    const node = tally.get(tale.node) ?? emptyTally();
+    tally.set(tale.node, node);
+    add(node, tale);
+  };
+  return { tally, count };
+}
+
+const emptyTally = (): NodeTally => ({
+  usedBytes: 0n,
+  capacityBytes: 0n,
+  highestPercent: 0,
+  reclaims: 0,
+  freedBytes: 0n,
+  removed: new Map(),
+  stayed: new Map(),
+  kept: new Map(),
+});
+
+function add(node: NodeTally, tale: Tale): void {
+  switch (tale.kind) {
+    case 'usage':
+      Object.assign(node, { usedBytes: tale.usedBytes, capacityBytes: tale.capacityBytes });
+      node.highestPercent = Math.max(node.highestPercent, usedPercent(node));
+      return;
+    case 'reclaim':
+      node.reclaims += 1;
+      return;
+    case 'removed':
+      node.freedBytes += tale.freedBytes;
+      increase(node.removed, `${tale.object}: ${tale.why}`);
+      return;
+    case 'stayed':
+      increase(node.stayed, `${tale.object}: ${tale.reason}`);
+      return;
+    case 'kept':
+      node.kept = byReason(tale.byRule);
+      return;
+    case 'unrelieved':
+      return;
+  }
+}
+
+const increase = (counts: Map<string, number>, key: string): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+};
+
+function byReason(byRule: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [rule, number] of byRule)
+    counts.set(keptBecause(rule), (counts.get(keptBecause(rule)) ?? 0) + number);
+  return counts;
+}
+
+/** Rounded up, as the thresholds are compared (D6). */
+export const usedPercent = ({
+  usedBytes,
+  capacityBytes,
+}: Pick<NodeTally, 'usedBytes' | 'capacityBytes'>): number =>
+  capacityBytes === 0n ? 0 : 100 - Number(((capacityBytes - usedBytes) * 100n) / capacityBytes);

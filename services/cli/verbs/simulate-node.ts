@@ -1,0 +1,47 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ClusterName, NodeName } from '../../../schemas/identity.ts';
+import { Bytes, DurationMs } from '../../../schemas/quantity.ts';
+import { httpOptions, logOptions } from '../../shared/option-groups.ts';
+import { withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { openProcess } from '../open-process.ts';
+import { runSimulatedNode } from '../simulated/simulated-fleet-node.ts';
+import { about } from '../verb-list.ts';
+
+const START_PERCENT = 70;
+
+export const simulateNode = defineVerb({
+  ...about('simulate-node'),
+  options: z.object({
+    cluster: withMeta(ClusterName, { placeholder: 'NAME', description: 'Name of the cluster.' }),
+    nodeName: withMeta(NodeName, { placeholder: 'NAME', description: 'Name of the node.' }),
+    capacity: withMeta(Bytes.prefault('20G'), { placeholder: 'BYTES', description: 'Size of its disk.' }),
+    step: withMeta(DurationMs.prefault('1s'), {
+      placeholder: 'DURATION',
+      description: 'How long between two steps of its life.',
+    }),
+    ...httpOptions(9641),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
+    const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
+    await using process = await openProcess('simulate-node', options, context);
+    const node = {
+      cluster,
+      name,
+      directory,
+      capacityBytes,
+      startPercent: START_PERCENT,
+      seed: seedOf(name),
+      stepMs,
+    };
+    await runSimulatedNode(process, node, context.signal);
+  },
+});
+
+/** Nodes of different names live different lives, and the same one every time. */
+const seedOf = (name: string): number =>
+  [...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1_000_003;

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+
+const FLEETGC = join(import.meta.dirname, '../../../bin/fleetgc');
+const LIMIT_MS = 60_000;
+const Line = z.looseObject({ kind: z.string() });
+const Summary = z.object({
+  kind: z.literal('summary'),
+  freedBytes: z.string(),
+  nodes: z.array(z.object({ node: z.string(), usedPercent: z.number() })),
+  logPath: z.string(),
+  questions: z.array(z.string()),
+});
+
+test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const run = promisify(execFile);
+  const { stdout } = await run(FLEETGC, ['demo', '--duration', '4s', '--json'], { timeout: LIMIT_MS });
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => Line.parse(JSON.parse(line)));
+
+  expect(lines[0]?.kind).toBe('policy');
+  const summary = Summary.parse(lines.at(-1));
+  expect(summary.nodes.map(({ node }) => node).toSorted()).toEqual(['node-1', 'node-2', 'node-3']);
+  for (const question of summary.questions) {
+    const [, ...args] = question.split(' ');
+    await run(FLEETGC, args, { timeout: LIMIT_MS });
+  }
+  await rm(dirname(summary.logPath), { recursive: true });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { frame } from '../../../services/cli/demo/frame.ts';
+import type { Tale } from '../../../services/cli/demo/narrator.ts';
+import { sizeText } from '../../../services/cli/demo/size-text.ts';
+import { summaryLines } from '../../../services/cli/demo/summary.ts';
+import { createTally } from '../../../services/cli/demo/tally.ts';
+import { jsonView, liveView, plainView } from '../../../services/cli/demo/view.ts';
+
+const GB = 1_000_000_000n;
+const usage = (node: string, usedGb: bigint): Tale => ({
+  kind: 'usage',
+  node,
+  usedBytes: usedGb * GB,
+  capacityBytes: 20n * GB,
+});
+const removed = (node: string, freedBytes: bigint): Tale => ({
+  kind: 'removed',
+  node,
+  object: 'image',
+  name: 'shop/checkout:1',
+  why: 'unused',
+  freedBytes,
+});
+
+test.each([
+  { bytes: 0n, text: '0 B' },
+  { bytes: 999n, text: '999 B' },
+  { bytes: 1_000n, text: '1.0 kB' },
+  { bytes: 1_999n, text: '1.9 kB' },
+  { bytes: 12_345_678n, text: '12 MB' },
+  { bytes: 2n ** 64n, text: '18 EB' },
+])('$bytes bytes are told as $text', ({ bytes, text }) => {
+  expect(sizeText(bytes)).toBe(text);
+});
+
+test('the live view shows a bar with both thresholds, and what happened last', () => {
+  const { tally, count } = createTally();
+  count(usage('node-1', 17n));
+  const [line, recent] = frame(tally, new Map([['node-1', ['- image a']]]), {
+    highPercent: 80,
+    lowPercent: 60,
+  });
+  expect(line).toContain(' 85 %');
+  expect(line).toContain('┃');
+  expect(line).toContain('┊');
+  expect(line).toContain('17 GB of 20 GB');
+  expect(recent).toBe('    - image a');
+});
+
+test('the live view draws over itself: as many lines up as it drew', () => {
+  const printed: string[] = [];
+  const view = liveView((text) => printed.push(text), { highPercent: 80, lowPercent: 60 }, 80);
+  view.show(usage('node-1', 10n));
+  view.refresh();
+  view.refresh();
+  const lines = printed[0]?.split('\n').length;
+  expect(printed[0]).not.toContain('A\u001b[2K');
+  expect(printed[1]?.startsWith(`\u001b[${lines}A`)).toBe(true);
+});
+
+test('the plain view has one line for each thing that happens, and none for what only moves a bar', () => {
+  const printed: string[] = [];
+  const view = plainView((line) => printed.push(line));
+  view.show(usage('node-1', 10n));
+  view.show(removed('node-1', 3n * GB));
+  expect(printed).toEqual(['node-1  - image shop/checkout:1 (3.0 GB freed): unused']);
+});
+
+test('the JSON view keeps byte counts exact', () => {
+  const printed: string[] = [];
+  jsonView((line) => printed.push(line)).show(removed('node-1', 2n ** 60n));
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ kind: 'removed', freedBytes: '1152921504606846976' });
+});
+
+describe('the summary', () => {
+  const { tally, count } = createTally();
+  const tales: Tale[] = [
+    usage('node-1', 18n),
+    usage('node-1', 12n),
+    removed('node-1', 4n * GB),
+    removed('node-2', 2n * GB),
+    {
+      kind: 'stayed',
+      node: 'node-2',
+      object: 'image',
+      name: 'x',
+      why: 'a container uses it',
+      reason: 'in-use',
+    },
+    { kind: 'kept', node: 'node-1', byRule: new Map([['D10', 3]]) },
+    { kind: 'kept', node: 'node-1', byRule: new Map([['D10', 2]]) },
+  ];
+  tales.forEach(count);
+  const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
+
+  test.each([
+    'Freed 6.0 GB in all',
+    'node-1: 60 % used now, 90 % at the most, 4.0 GB freed',
+    'Removed: 2',
+    '2  image: unused',
+    'stayed after the second look: 1',
+    '1  image: in-use',
+    '2  younger than the minimum age',
+    '/tmp/log.db',
+    'fleetgc policy list',
+  ])('says %j', (part) => {
+    expect(text).toContain(part);
+  });
+});
