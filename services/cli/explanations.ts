@@ -7,6 +7,22 @@ export interface Explanation {
 
 /** What help says about a verb beyond its summary and its options. */
 const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
+  demo: {
+    text: 'Needs neither a container runtime nor Kafka, and leaves the machine as it is. At the end it says where the event log lies and what can be asked of it.',
+    examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
+  },
+  'simulate-node': {
+    text: 'Joins a fleet like any other node: its images, containers and disk are made up, its CRI socket, its agent and its executor are real.',
+    examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
+  },
+  run: {
+    text: 'Agent, decision services and executor in one process, with the event log in a file. Nothing is removed unless a policy given with --policy says "mode: enforce".',
+    examples: [
+      'fleetgc run',
+      'fleetgc run --policy policy.yaml',
+      'fleetgc run --policy policy.yaml --runtime-endpoint unix:///run/k3s/containerd/containerd.sock --json',
+    ],
+  },
   node: {
     text: 'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A file of the node itself (--local-file) may forbid more, and no command can widen it.',
     examples: [

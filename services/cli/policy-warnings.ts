@@ -5,7 +5,7 @@ import type { StoredPolicies } from '../policy/stored-policies.ts';
 export function warnOfUnreadable({ unreadable }: StoredPolicies, logger: Logger): void {
   for (const { key, message } of unreadable) {
     logger.warn(
-      `the record "${key}" cannot be read: ${message}. No node gets a command until it is applied anew or deleted with fleetgc policy delete "${key}".`,
+      `${message}. No node gets a command until it is applied anew, or deleted with fleetgc policy delete "${key}".`,
     );
   }
 }

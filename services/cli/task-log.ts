@@ -18,16 +18,30 @@ interface TaskLogNeeds {
   readonly create?: boolean;
 }
 
-/** Opens the event log for a task: nothing but warnings is told about the connection. */
+/** How long a task is silent about an event log that does not answer. */
+const TELL_AFTER_MS = 2_000;
+
+/** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskLog({ options, context, create = false }: TaskLogNeeds): Promise<EventLog> {
   const settings = readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile });
   if (!create) requireFile(settings);
-  return await openEventLog(settings, {
-    logger: context.logger.child({}, { level: 'warn' }),
+  const log = await openEventLog(settings, {
+    logger: context.logger.child({}, { level: 'error' }),
     now: Date.now,
     random: Math.random,
     newId: randomUUID,
   });
+  if (settings.kind === 'embedded') return log;
+  const telling = setTimeout(() => {
+    if (!log.health().connected) context.logger.info(`Waiting for Kafka at ${settings.brokers.join(', ')} …`);
+  }, TELL_AFTER_MS);
+  return {
+    ...log,
+    [Symbol.asyncDispose]: async () => {
+      clearTimeout(telling);
+      await log[Symbol.asyncDispose]();
+    },
+  };
 }
 
 function requireFile(settings: EventLogOptions): void {

@@ -59,6 +59,7 @@ function toCommand(verb: Verb): Command {
 
 function headingOf({ key }: OptionInfo): string {
   if (key === 'logLevel') return GENERAL_HEADING;
+  if (key.startsWith('kubelet') || key === 'podSources') return 'Kubelet:';
   return key.startsWith('log') || key.startsWith('kafka') ? LOG_HEADING : 'Options:';
 }
 

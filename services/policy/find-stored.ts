@@ -7,8 +7,7 @@ export function requireStored(stored: StoredPolicies, name: string): StoredPolic
   const policy = stored.policies.get(name);
   if (policy) return policy;
   const unreadable = stored.unreadable.find(({ key }) => key === name);
-  if (unreadable)
-    throw new FleetGcError('POLICIES_UNREADABLE', `${name} cannot be read: ${unreadable.message}`);
+  if (unreadable) throw new FleetGcError('POLICIES_UNREADABLE', unreadable.message);
   throw notFound(stored, [name]);
 }
 

@@ -1,7 +1,7 @@
 import type { PauseRecord, PolicyRecord } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
-import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
-import { parseRecord } from '../shared/parse-record.ts';
+import type { EventLog } from '../shared/event-log/port.ts';
+import { createPolicyReading, type PolicyEntry } from '../shared/policy-reading.ts';
 
 /** A record of `gc.policies` that no decider can read: while it stands, no node gets a command. */
 export interface UnreadableRecord {
@@ -25,35 +25,31 @@ export interface StoredPolicies {
   readonly unreadable: readonly UnreadableRecord[];
 }
 
-/** Reads the topic to its end, without a group. */
+/** Reads the topic to its end, without a group, and takes its records as the deciders do. */
 export async function readStoredPolicies(log: EventLog, signal: AbortSignal): Promise<StoredPolicies> {
-  const latest = new Map<string, LogRecord>();
+  const reading = createPolicyReading();
+  const appliedAtMs = new Map<string, number>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
-    if (event.kind === 'record') keepLatest(latest, event.record);
+    if (event.kind !== 'record') continue;
+    reading.add(event.record);
+    appliedAtMs.set(event.record.key ?? '', event.record.timestampMs);
   }
-  return sortOut([...latest.values()]);
+  return sortOut(reading.entries, (key) => appliedAtMs.get(key) ?? 0);
 }
 
-function keepLatest(latest: Map<string, LogRecord>, record: LogRecord): void {
-  const key = record.key ?? '';
-  if (record.value === null) latest.delete(key);
-  else latest.set(key, record);
-}
-
-function sortOut(records: readonly LogRecord[]): StoredPolicies {
+function sortOut(
+  entries: ReadonlyMap<string, PolicyEntry>,
+  appliedAt: (key: string) => number,
+): StoredPolicies {
   const policies = new Map<string, StoredPolicy>();
   const pauses = new Map<string, StoredPause>();
   const unreadable: UnreadableRecord[] = [];
-  for (const record of records.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1))) {
-    const parsed = parseRecord('policies', record);
-    const dated = { appliedAtMs: record.timestampMs };
-    if (!parsed.ok) unreadable.push({ key: keyText(record), message: parsed.rejection.message });
-    else if (parsed.event.type === 'fleetgc.pause')
-      pauses.set(keyText(record), { ...parsed.event, ...dated });
-    else policies.set(parsed.event.policy.name, { ...parsed.event, ...dated });
+  for (const [key, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const dated = { appliedAtMs: appliedAt(key) };
+    if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
+    if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
+    if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem });
   }
   return { policies, pauses, unreadable };
 }
-
-const keyText = ({ key }: LogRecord): string => key ?? '';

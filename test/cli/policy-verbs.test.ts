@@ -182,11 +182,13 @@ test('a record that nobody can read is told, and can be deleted', async () => {
 
   const { stderr } = await own.run('policy', 'list');
   expect(stderr).toMatch(
-    /^warning: the record "broken" cannot be read: .*\. No node gets a command until it is applied anew or deleted with fleetgc policy delete "broken"\.\n/,
+    /^warning: gc\.policies holds a record that cannot be read \(key "broken", offset 0\): .*\. No node gets a command until it is applied anew, or deleted with fleetgc policy delete "broken"\.\n/,
   );
   expect(await own.run('policy', 'show', 'broken')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringMatching(/^fleetgc policy show: broken cannot be read: /),
+    stderr: expect.stringMatching(
+      /^fleetgc policy show: gc\.policies holds a record that cannot be read \(key "broken"/,
+    ),
   });
   expect((await own.run('policy', 'delete', 'broken')).stdout).toBe('broken: deleted\n');
   expect((await own.run('policy', 'list')).stderr).not.toContain('broken');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { pausedUnlessEnforced } from '../node/enforcement.ts';
 import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { runAgentOnly, runExecutorOnly, runNode } from '../node/run-node.ts';
@@ -21,7 +22,10 @@ export const node = defineVerb({
   run: async (options, context) => {
     using thisNode = openThisNode(options);
     await using process = await openProcess('node', options, context);
-    const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
+    const removing = {
+      policies: pausedUnlessEnforced(process.followPolicies(null)),
+      options: toExecutorOptions(options),
+    };
     await runNode({ process, node: thisNode, signal: context.signal }, removing);
   },
 });

@@ -1,0 +1,69 @@
+import type { Decision } from '../../../schemas/decision.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import { sizeText } from '../demo/size-text.ts';
+
+/** Names of the objects of an inventory, by list and position, as verdicts refer to them. */
+export interface ObjectNames {
+  readonly images: readonly string[];
+  readonly containers: readonly string[];
+  readonly sandboxes: readonly string[];
+}
+
+export const namesIn = ({ images, containers, sandboxes }: CompleteInventory): ObjectNames => ({
+  images: images.map(({ id, repoTags, repoDigests }) => repoTags[0] ?? repoDigests[0] ?? id),
+  containers: containers.map(({ id, name, pod }) => (pod === null ? id : `${pod.name}/${name}`)),
+  sandboxes: sandboxes.map(({ podUid, pod }) => pod?.name ?? podUid),
+});
+
+const MOST_NAMES = 3;
+
+/**
+ * What a decision means for the node, in one line; `null` where nothing follows from it, or what follows is told by the
+ * node itself.
+ */
+export function decisionLine(decision: Decision, names: ObjectNames | undefined): string | null {
+  const { decider, outcome, reason, notBelieved } = decision;
+  switch (outcome) {
+    case 'commanded':
+      return `${decider.name} wants to remove ${choice(decision, names)}`;
+    case 'dry-run':
+      return `${decider.name} would remove ${choice(decision, names)}, but this is a dry run`;
+    case 'no-policy':
+      return 'no policy selects this node: everything stays';
+    case 'paused':
+      return `paused${reason === '' ? '' : `: ${reason}`}`;
+    case 'not-believed':
+      return `nothing can be decided: ${doubtText(notBelieved)}`;
+    case 'no-common-version':
+      return `${decider.name} and this node have no version of commands in common: ${reason}`;
+    default:
+      return null;
+  }
+}
+
+function doubtText([first, ...others]: Decision['notBelieved']): string {
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `${first?.message ?? 'what the node reported is not believed'}${more}`;
+}
+
+/** `2 images (a, b), about 1.2 GB` */
+function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | undefined): string {
+  const chosen = (['containers', 'sandboxes', 'images'] as const).map((list) => ({
+    list,
+    positions: verdicts[list].filter(({ action }) => action === 'remove').map(({ position }) => position),
+  }));
+  const groups = chosen
+    .filter(({ positions }) => positions.length > 0)
+    .map(({ list, positions }) => `${counted(positions.length, list)} (${listed(positions, names?.[list])})`);
+  return `${groups.join(' and ')}${estimatedBytes > 0 ? `, about ${sizeText(BigInt(estimatedBytes))}` : ''}`;
+}
+
+const SINGULAR = { containers: 'container', sandboxes: 'sandbox', images: 'image' } as const;
+const counted = (count: number, list: keyof typeof SINGULAR): string =>
+  `${count} ${count === 1 ? SINGULAR[list] : list}`;
+
+function listed(positions: readonly number[], names: readonly string[] | undefined): string {
+  const shown = positions.slice(0, MOST_NAMES).map((position) => names?.[position] ?? `number ${position}`);
+  const more = positions.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,31 @@
+import type { WrittenPolicy } from '../../policy/file.ts';
+import { policyChanges } from '../../policy/policy-changes.ts';
+import { readStoredPolicies, type StoredPolicies } from '../../policy/stored-policies.ts';
+import { deleteKeys, type PolicyWriter, writePolicies } from '../../policy/write-policies.ts';
+
+/** What `run` did to the policies of its log. */
+export interface Settled {
+  /** Names of policies of an earlier run that no longer hold. */
+  readonly deleted: readonly string[];
+  /** Pauses outlive a restart: only `fleetgc resume` ends one. */
+  readonly pauses: StoredPolicies['pauses'];
+}
+
+/**
+ * Makes the log hold exactly these policies: one that an earlier run left behind must not enforce what nobody asked for
+ * this time. To be called before anything decides.
+ */
+export async function settlePolicies(
+  writer: PolicyWriter,
+  written: readonly WrittenPolicy[],
+  signal: AbortSignal,
+): Promise<Settled> {
+  const stored = await readStoredPolicies(writer.log, signal);
+  const names = new Set(written.map(({ policy }) => policy.name));
+  const deleted = [...stored.policies.keys(), ...stored.unreadable.map(({ key }) => key)].filter(
+    (key) => !names.has(key),
+  );
+  await deleteKeys(writer, deleted);
+  await writePolicies(writer, policyChanges(written, stored.policies));
+  return { deleted, pauses: stored.pauses };
+}

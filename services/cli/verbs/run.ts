@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { httpOptions, logOptions } from '../../shared/option-groups.ts';
+import { FilePath, Switch, withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
+import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
+import { openThisNode } from '../node/this-node.ts';
+import { openProcessOn } from '../open-process.ts';
+import { runPipeline } from '../run/run-pipeline.ts';
+import { policiesOf } from '../run/run-policies.ts';
+import { about } from '../verb-list.ts';
+
+const { logPath, logMaxSize } = logOptions('embedded');
+
+export const run = defineVerb({
+  ...about('run'),
+  options: z.object({
+    policy: withMeta(z.union([FilePath.transform((path) => [path]), z.array(FilePath)]).optional(), {
+      kind: 'list',
+      placeholder: 'FILE',
+      description:
+        "Policies that hold, and no others; may be repeated. Without any: the kubelet's defaults in dry-run.",
+    }),
+    json: withMeta(Switch.prefault('false'), {
+      description: 'Print decisions and results themselves, one JSON document a line.',
+    }),
+    ...nodeOptions,
+    ...executorOptions,
+    ...kubeletOptions,
+    ...httpOptions(9647),
+    logPath,
+    logMaxSize,
+  }),
+  shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
+  run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
+    const written = policiesOf(policyFiles, logger);
+    using node = openThisNode({ ...options, log: 'embedded' });
+    await using process = await openProcessOn({
+      service: 'run',
+      eventLog: { kind: 'embedded', path: options.logPath, maxBytes: Number(options.logMaxSize) },
+      httpAddress,
+      logger: quieter(logger),
+    });
+    const executor = toExecutorOptions(options);
+    await runPipeline(
+      { process, node, executor, written, policyFiles, logPath: options.logPath, json, print },
+      signal,
+    );
+  },
+});
+
+/** What is worth a line is on stdout; the services' own log is for those who ask for more. */
+const quieter = (logger: Logger): Logger =>
+  logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger;
