@@ -26,8 +26,11 @@ export function openHistory(state: Pick<StateDirectory, 'open'>, now: Instant, l
     'image history',
     logger,
   );
-  let history: ImageHistory = kept.found === null ? { at: now, records: new Map() } : reload(kept.found, now);
-  let saved = history;
+  const initial: ImageHistory = kept.found ? reload(kept.found, now) : { at: now, records: new Map() };
+  let history = initial;
+  let saved = initial;
+  // The executor reads the file too: it is to know of this agent, and of this boot, from the first detection on.
+  const isDue = (): boolean => saved === initial || isOld(saved, history) || !haveSameImages(saved, history);
   return {
     unreadable: kept.unreadable,
     detect: (images, inUse, at) => {
@@ -35,15 +38,14 @@ export function openHistory(state: Pick<StateDirectory, 'open'>, now: Instant, l
       return history.records;
     },
     save: (when) => {
-      if (history !== saved && (when === 'end' || isDue(saved, history)) && kept.write(toFile(history))) {
-        saved = history;
-      }
+      const isWanted = history !== saved && (when === 'end' || isDue());
+      if (isWanted && kept.write(toFile(history))) saved = history;
     },
   };
 }
 
-const isDue = (saved: ImageHistory, history: ImageHistory): boolean =>
-  history.at.sinceBootMs - saved.at.sinceBootMs >= SAVE_EVERY_MS || !haveSameImages(saved, history);
+const isOld = (saved: ImageHistory, { at }: ImageHistory): boolean =>
+  at.sinceBootMs - saved.at.sinceBootMs >= SAVE_EVERY_MS;
 
 const haveSameImages = ({ records: a }: ImageHistory, { records: b }: ImageHistory): boolean =>
   a.size === b.size && [...a.keys()].every((key) => b.has(key));

@@ -27,12 +27,14 @@ const isBelievable = (at: Instant, now: Instant): boolean => {
   return Math.max(Math.abs(wallJumpMs), sinceThenMs) <= LONGEST_BELIEVED_GAP_MS;
 };
 
-/** What has certainly passed: over a reboot, the time since. */
-const elapsedMs = (at: Instant, now: Instant): number =>
-  at.bootId === now.bootId ? now.sinceBootMs - at.sinceBootMs : now.sinceBootMs;
+/** What has certainly passed: over a reboot the time since, or less where the wall clock knows of less. */
+function elapsedMs(at: Instant, now: Instant): number {
+  if (at.bootId === now.bootId) return Math.max(0, now.sinceBootMs - at.sinceBootMs);
+  return Math.max(0, Math.min(now.sinceBootMs, now.wallTimeMs - at.wallTimeMs));
+}
 
 function shifted(at: Instant, now: Instant): (record: ImageRecord) => ImageRecord {
-  const shiftMs = at.bootId === now.bootId ? 0 : -at.sinceBootMs;
+  const shiftMs = now.sinceBootMs - elapsedMs(at, now) - at.sinceBootMs;
   const move = (timeMs: number): number => Math.min(timeMs + shiftMs, now.sinceBootMs);
   return ({ firstDetectedMs, lastUsedMs }) => ({
     firstDetectedMs: move(firstDetectedMs),

@@ -48,7 +48,7 @@ export function weigh(
   const { listing, answeredAtMs } = answer;
   const isSameProcess = evidence.kubeletInstance === listing.kubeletInstance;
   const known = new Set(listing.pods.map(({ uid }) => uid));
-  const missing = [...runtime.uids].filter((uid) => uid !== '' && !known.has(uid));
+  const missing = [...runtime.uids].filter((uid) => !known.has(uid));
   const sinceMs = (uid: string): number =>
     (isSameProcess ? evidence.missingSinceMs.get(uid) : undefined) ?? answeredAtMs;
   return {

@@ -25,9 +25,9 @@ test.each<{
     expected: true,
   },
   {
-    name: 'as many bytes as a percent',
-    before: { capacityBytes: '1009', availableBytes: '109' },
-    after: { capacityBytes: '1009', availableBytes: '98' },
+    name: 'a disk that grew and is as full as before',
+    before: { capacityBytes: '1000', availableBytes: '500' },
+    after: { capacityBytes: '2000', availableBytes: '1000' },
     expected: true,
   },
   {

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { IMAGE_HISTORY_FILE } from '../../schemas/image-history.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import { type History, openHistory } from '../../services/node-agent/history.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { createLogger } from '../../services/shared/logger.ts';
 import { openStateDirectory, type StateDirectory } from '../../services/shared/state-directory.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
 import { logLines } from '../support/log-lines.ts';
-import { BOOT_B, type ManualClock, manualClock } from '../support/manual-clock.ts';
+import { BOOT_A, BOOT_B, type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const MACHINE = '3d1219c7c4c5404aaa1f6d2a48adfda4';
@@ -145,6 +145,23 @@ test('a state directory that takes no new file costs the same', () => {
   look(history, clock, ['a']);
   history.save('due');
   expect(history.unreadable).toContain('no space left');
+});
+
+test('the first detection is written in any case, and nothing before it', () => {
+  const { path, clock, open } = setUp();
+  const first = open();
+  look(first, clock, ['a']);
+  first.save('end');
+  clock.reboot(BOOT_B, MINUTE);
+
+  const file = openStateDirectory(path, MACHINE).openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  const second = open();
+  second.save('due');
+  second.save('end');
+  expect(file.read()?.at.bootId).toBe(BOOT_A);
+  look(second, clock, ['a']);
+  second.save('due');
+  expect(file.read()?.at.bootId).toBe(BOOT_B);
 });
 
 test('what is new or gone is written with the next save, a later use at most once a minute, nothing twice', () => {

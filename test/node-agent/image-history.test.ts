@@ -76,8 +76,13 @@ test.each<{ name: string; now: Instant; ages: [number, number] }>([
     ages: [5 * HOUR + MINUTE, HOUR + MINUTE],
   },
   {
-    name: 'a wall clock an hour back at boot changes no age',
+    name: 'a wall clock an hour back at boot adds no age',
     now: later({ bootId: BOOT_B, sinceBootMs: MINUTE, wallTimeMs: AT.wallTimeMs - HOUR }),
+    ages: [5 * HOUR, HOUR],
+  },
+  {
+    name: 'a boot that the wall clock says was later adds no more than the wall clock',
+    now: later({ bootId: BOOT_B, sinceBootMs: 3 * HOUR, wallTimeMs: AT.wallTimeMs + MINUTE }),
     ages: [5 * HOUR + MINUTE, HOUR + MINUTE],
   },
   {
@@ -91,9 +96,9 @@ test.each<{ name: string; now: Instant; ages: [number, number] }>([
     ages: [0, 0],
   },
   {
-    name: '[M2] times in the future are clamped',
+    name: 'a time since boot that runs backwards changes no age',
     now: later({ sinceBootMs: 7 * HOUR }),
-    ages: [2 * HOUR, 0],
+    ages: [5 * HOUR, HOUR],
   },
 ])('$name', ({ now, ages }) => {
   expect(agesAt(recordsAt(history, now), now)).toEqual(ages);
@@ -109,6 +114,14 @@ test('a wall clock that jumps twice leaves images counted from the second jump o
   expect(agesAt(jumped.records, ahead)).toEqual([0, 0]);
   expect(agesAt(mended.records, back)).toEqual([0, 0]);
   expect(agesAt(recordsAt(mended, end), end)).toEqual([HOUR, HOUR]);
+});
+
+test('[M2] times in the future are clamped', () => {
+  const future: ImageHistory = {
+    at: AT,
+    records: new Map([['a', { firstDetectedMs: AT.sinceBootMs + 1, lastUsedMs: AT.sinceBootMs + HOUR }]]),
+  };
+  expect(agesAt(recordsAt(future, AT), AT)).toEqual([0, 0]);
 });
 
 test('a jump does not turn "never used" into "used"', () => {
