@@ -42,7 +42,14 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
 
 function namesOf({ repoTags, repoDigests }: NamedImage): string[] {
   const repositories = [...repoTags.map(withoutTag), ...repoDigests.map((name) => name.replace(/@.*$/, ''))];
-  return [...repoTags, ...repoDigests, ...repositories];
+  return [...repoTags, ...repoDigests, ...repositories].flatMap((name) => [name, ...shortForms(name)]);
+}
+
+/** `docker.io/library/nginx:1` is what people write as `nginx:1`, and `docker.io/team/app:1` as `team/app:1`. */
+function shortForms(name: string): string[] {
+  const short = name.startsWith('docker.io/') ? name.slice('docker.io/'.length) : null;
+  if (short === null) return [];
+  return short.startsWith('library/') ? [short, short.slice('library/'.length)] : [short];
 }
 
 /** `registry:5000/app:1` becomes `registry:5000/app`: only what follows the last slash can hold a tag. */

@@ -1,6 +1,6 @@
 import { type Command, MEASURED_FILESYSTEM } from '../../schemas/command.ts';
 import type { FilesystemName } from '../../schemas/filesystem.ts';
-import type { Measured, ObjectOutcome } from '../../schemas/result.ts';
+import type { Measured, ObjectOutcome, ObjectRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { Attempt } from './attempt.ts';
@@ -121,6 +121,12 @@ interface Trial {
   readonly after: Reading | null;
 }
 
+/**
+ * Refusals that decisions cannot foresee and only people can end: such objects are left out for a while as failed ones
+ * are, or the oldest of them would fill every plan.
+ */
+const STANDING_REFUSALS: readonly ObjectRefusal[] = ['kept-by-node', 'unsafe-log-path'];
+
 function outcomeOf(
   attempt: Attempt | undefined,
   { entry, item, before }: ItemWork,
@@ -131,6 +137,8 @@ function outcomeOf(
     case undefined:
       return STOPPED;
     case 'refused':
+      if (STANDING_REFUSALS.includes(attempt.reason)) backoff.failed(item, endedAt.wallTimeMs);
+      return attempt;
     case 'not-found':
       return attempt;
     case 'failed':

@@ -165,6 +165,17 @@ describe('a removal that fails', () => {
   });
 });
 
+test("[M33] what the node's own file keeps is left out for a while, so that it does not fill every plan", async () => {
+  const node = executorNode();
+  const [a = ''] = addImages(node, ['a']);
+  writeFileSync(node.localFile, 'keepPatterns: ["**"]\n');
+  await node.start().carryOut(imageRemoval([a]));
+  expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason: 'kept-by-node' });
+  expect(JSON.parse(node.state.files.get('backoff') ?? '')).toMatchObject({
+    objects: [{ id: a, failures: 1 }],
+  });
+});
+
 describe('the target of a reclaim', () => {
   test('[M7, D12] as measured ends the work early', async () => {
     const node = executorNode();

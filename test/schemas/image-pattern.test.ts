@@ -56,6 +56,16 @@ describe('[M11] an image is kept', () => {
     },
     { name: 'by its repo digest', rules: { digests: [DIGEST] }, image: { repoDigests: [`x/app@${DIGEST}`] } },
     { name: 'by its id', rules: { digests: [DIGEST] }, image: { id: DIGEST } },
+    {
+      name: 'by the short name of an official image',
+      rules: { patterns: ['nginx:*'] },
+      image: { repoTags: ['docker.io/library/nginx:1'] },
+    },
+    {
+      name: 'by a name without the default registry',
+      rules: { patterns: ['team/*'] },
+      image: { repoTags: ['docker.io/team/app:1'] },
+    },
     { name: 'by a label', rules: { labels: { keep: 'yes' } }, image: { labels: { keep: 'yes' } } },
     { name: 'by a label that nobody knows', rules: { labels: { keep: 'yes' } }, image: { labels: null } },
   ])('$name', ({ rules: given, image: subject }) => {
