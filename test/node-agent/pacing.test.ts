@@ -134,6 +134,13 @@ test('the next round of a reclaim is answered at once, an earlier one is not', (
   expect(triggerAt(withOrder(second, order('o5', { step: 'containers' })), 10_002)).toBeNull();
 });
 
+test('an order that waits outlasts an inventory that was due meanwhile', () => {
+  const waiting = onDeaths(withOrder(ANSWERED, order('o2', { id: 'reclaim-2' })), ['c'], 10_000);
+  const [after, work] = publish(waiting, facts(), 15_000);
+  expect(work?.trigger).toBe('container-died');
+  expect(triggerAt(after, 20_000)).toBe('order');
+});
+
 /** Times at which orders of ever new reclaims are answered, when one comes every second. */
 function answerTimes(untilMs: number, factsAt: (nowMs: number) => Facts): number[] {
   let pacing = STARTED;
