@@ -34,7 +34,7 @@ export function requireOffset(
 
 /** Asks the leaders for offsets: the oldest, the end, or the first at or after a time (the end when there is none). */
 export async function listOffsets(
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'fetchTopicsOffset'>,
   partitions: readonly TopicPartition[],
   where: Where,
 ): Promise<ReadonlyMap<string, bigint>> {

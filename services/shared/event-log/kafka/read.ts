@@ -1,54 +1,16 @@
-import type { Cluster } from 'kafkajs';
 import type { FleetGcError } from '../../errors.ts';
 import { recordBytes } from '../limits.ts';
-import { requirePartition, topicSpec } from '../partition.ts';
-import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
+import { requirePartition } from '../partition.ts';
+import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
 import { type Connections, connectFor, disconnect, prepareConnections } from './connections.ts';
 import type { KafkaCore } from './core.ts';
 import { type Cursor, startFetcher } from './fetcher.ts';
-import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
+import { type Range, readRanges } from './ranges.ts';
 
 const LONG_WAIT_MS = 5000;
 const ROOM_BYTES = 4 * 1024 * 1024;
 /** Failures in a row after which a reading that is to end gives up: about half a minute. */
 const PATIENCE = 10;
-
-/** A part of a partition that is to be read. */
-interface Range {
-  readonly at: TopicPartition;
-  readonly from: bigint;
-  readonly end: bigint;
-}
-
-const clamp = (offset: bigint, low: bigint, high: bigint): bigint => {
-  if (offset < low) return low;
-  return offset > high ? high : offset;
-};
-
-/** Where reading begins, by partition. */
-async function firstOffsets(
-  cluster: Cluster,
-  partitions: readonly TopicPartition[],
-  from: Exclude<ReadFrom, 'earliest'>,
-): Promise<(at: TopicPartition) => bigint | undefined> {
-  if ('offset' in from) return () => from.offset;
-  const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
-  return ({ topic, partition }) => found.get(`${topic}/${partition}`);
-}
-
-async function ranges(cluster: Cluster, { topic, partition, from }: ReadRequest): Promise<Range[]> {
-  const all = Array.from({ length: topicSpec(topic).partitions }, (_, number) => number);
-  const numbers = partition === undefined ? all : [partition];
-  const partitions = numbers.map((number) => ({ topic, partition: number }));
-  const oldest = await listOffsets(cluster, partitions, { fromBeginning: true });
-  const ends = await listOffsets(cluster, partitions, { fromBeginning: false });
-  const first = from === 'earliest' ? null : await firstOffsets(cluster, partitions, from);
-  return partitions.map((at) => {
-    const low = requireOffset(oldest, at);
-    const end = requireOffset(ends, at);
-    return { at, from: first === null ? low : clamp(first(at) ?? end, low, end), end };
-  });
-}
 
 /** Records between the fetcher and the reader. */
 interface Buffered {
@@ -141,7 +103,7 @@ async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   const buffered = emptyBuffer();
-  const parts = await ranges(connections.cluster, request);
+  const parts = await readRanges(connections.cluster, request, core, signal);
   const cursors = parts.map((part) => toCursor(part, request.to, buffered));
   const { kick } = startFetcher({
     cluster: connections.cluster,
