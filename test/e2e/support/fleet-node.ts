@@ -1,0 +1,101 @@
+import { connectReader } from '../../../services/shared/cri/client.ts';
+import type { RuntimeReader } from '../../../services/shared/cri/port.ts';
+import { connectWorkload } from '../../../services/shared/cri/workload.ts';
+import { type ContainerdNode, startContainerdNode } from '../../support/containerd-node.ts';
+import type { TestNetwork } from '../../support/network.ts';
+import { type NodeProcess, startFleetgc } from '../../support/node-process.ts';
+import type { PushedImage } from '../../support/registry.ts';
+import { type FakeKubelet, KUBELET_URL, startFakeKubelet } from './fake-kubelet.ts';
+import type { FleetLog } from './fleet-log.ts';
+
+const START_MS = 60_000;
+
+export interface FleetNodeOptions {
+  readonly name: string;
+  readonly cluster?: string;
+  /** Size of the one disk that holds images, containers, logs and the state directory. */
+  readonly diskMebibytes?: number;
+  /** Whether a kubelet answers on the node; by default there is none, and every pod is unknown. */
+  readonly kubelet?: boolean;
+  /** More options of `fleetgc node`. */
+  readonly args?: readonly string[];
+}
+
+export interface Surroundings {
+  readonly network: TestNetwork;
+  readonly log: FleetLog;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A node of the fleet: real containerd on a small disk, and `fleetgc node` beside it. */
+export interface FleetNode extends ContainerdNode {
+  readonly cluster: string;
+  /** A kubelet's word on pods, when there is one. */
+  readonly kubelet: FakeKubelet | null;
+  /** For the test's own looks at what is there. */
+  readonly runtime: RuntimeReader;
+  /** What all its `fleetgc node` processes wrote. */
+  output(): string;
+  /** Starts `fleetgc node` (or another verb of a node); resolves when its first inventory is on the log. */
+  startFleetgc(verb?: string): Promise<NodeProcess>;
+  /** SIGTERM, and its end. */
+  stopFleetgc(): Promise<number>;
+  /** Pulls as a kubelet would. */
+  pull(image: PushedImage): Promise<void>;
+  /** Ids of the images that the runtime lists. */
+  imageIds(): Promise<readonly string[]>;
+  /** Used share of the disk, rounded up as the policy's thresholds are. */
+  usedPercent(): Promise<number>;
+}
+
+/** Starts the node; `fleetgc node` is for the test to start. */
+export async function startFleetNode(
+  { network, log, environment }: Surroundings,
+  { name, cluster = 'e2e', diskMebibytes = 400, kubelet: hasKubelet = false, args = [] }: FleetNodeOptions,
+): Promise<FleetNode> {
+  await using starting = new AsyncDisposableStack();
+  const node = starting.use(await startContainerdNode({ name, network, diskMebibytes }));
+  const runtime = starting.use(connectReader(node.endpoint));
+  const kubelet = hasKubelet ? starting.use(await startFakeKubelet(node)) : null;
+  const stack = starting.move();
+  const processes: NodeProcess[] = [];
+  const kubeletArgs = kubelet ? ['--kubelet-url', KUBELET_URL] : [];
+  const startFleetgcHere = async (verb = 'node'): Promise<NodeProcess> => {
+    const since = inventoriesOf(log, cluster, name).length;
+    const process = stack.use(
+      await startFleetgc(node, [verb, '--cluster', cluster, ...kubeletArgs, ...args], environment),
+    );
+    processes.push(process);
+    await log.until(`an inventory of ${cluster}/${name} after a start of '${verb}'`, START_MS, () => {
+      return inventoriesOf(log, cluster, name).length > since;
+    });
+    return process;
+  };
+  return {
+    ...node,
+    cluster,
+    kubelet,
+    runtime,
+    output: () => processes.map((process) => process.output()).join('\n'),
+    startFleetgc: startFleetgcHere,
+    stopFleetgc: async () => {
+      const last = processes.at(-1);
+      if (!last) throw new Error(`no fleetgc runs on ${name}`);
+      await last.signal('SIGTERM');
+      return await last.exited;
+    },
+    pull: async ({ reference }) => {
+      using workload = connectWorkload(node.endpoint);
+      await workload.pullImage(reference);
+    },
+    imageIds: async () => (await runtime.listImages()).map(({ id }) => id),
+    usedPercent: async () => {
+      const { capacityBytes, availableBytes } = await node.disk();
+      return 100 - Math.floor((availableBytes * 100) / capacityBytes);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const inventoriesOf = (log: FleetLog, cluster: string, node: string) =>
+  log.events('inventory').filter((event) => event.cluster === cluster && event.node === node);
