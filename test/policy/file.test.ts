@@ -169,6 +169,8 @@ test.each<{ pattern: string; noted: boolean }>([
   { pattern: 'nginx:*', noted: true },
   { pattern: 'library/nginx', noted: true },
   { pattern: 'team*', noted: true },
+  { pattern: 'team/**', noted: true },
+  { pattern: '**/app', noted: false },
   { pattern: 'docker.io/library/nginx', noted: false },
   { pattern: 'registry:5000/app', noted: false },
   { pattern: 'localhost/app', noted: false },
