@@ -1,0 +1,32 @@
+import { DECIDERS, type DeciderName } from '../../../services/cli/decide.ts';
+import type { Consumer } from '../../../services/shared/consume.ts';
+import { createMetrics } from '../../../services/shared/metrics.ts';
+import { type PolicySource, startPolicySource } from '../../../services/shared/policies.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export const ALL_DECIDERS: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];
+
+/** One replica of each decision service, in one process. */
+export interface DeciderRun {
+  readonly policies: PolicySource;
+  readonly consumers: readonly Consumer[];
+  stop(): Promise<void>;
+}
+
+export async function startDeciders(surroundings: Surroundings): Promise<DeciderRun> {
+  const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
+  const metrics = createMetrics();
+  const outside = { now: monotonicNow, random, wait };
+  const policies = startPolicySource({ log, logger, metrics, recheckMs: null, outside });
+  await policies.caughtUp;
+  const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };
+  const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));
+  return {
+    policies,
+    consumers,
+    stop: async () => {
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
+      await policies[Symbol.asyncDispose]();
+    },
+  };
+}

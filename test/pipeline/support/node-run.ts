@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { rememberPods } from '../../../services/cli/node/kubelet-pods.ts';
+import { consumeUntil } from '../../../services/cli/wait.ts';
+import { createNodeAgent } from '../../../services/node-agent/agent.ts';
+import { together } from '../../../services/node-agent/repeat.ts';
+import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
+import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
+import { nodeSubscription } from '../../../services/node-executor/main.ts';
+import { startConsumer } from '../../../services/shared/consume.ts';
+import { connectReader, connectRemover } from '../../../services/shared/cri/client.ts';
+import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
+import { nodeSource } from '../../../services/shared/envelope.ts';
+import { createMetrics } from '../../../services/shared/metrics.ts';
+import { type PolicySource, startPolicySource } from '../../../services/shared/policies.ts';
+import { createPublisher } from '../../../services/shared/publisher.ts';
+import type { SimulatedNode } from '../../../services/simulator/node.ts';
+import { NODE } from '../../fixtures/inventory.ts';
+import type { MemoryState } from '../../node-executor/memory-state.ts';
+import { type Life, mortal, mortalState } from '../../node-executor/mortal.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface NodeRunParts extends Surroundings {
+  readonly node: SimulatedNode;
+  /** Outlives the process, as on a disk. */
+  readonly state: MemoryState;
+  /** `false`: no kubelet is configured. */
+  readonly withPods: boolean;
+  readonly localFile: string;
+}
+
+/** Agent and executor of one node in one process. */
+export interface NodeRun {
+  readonly policies: PolicySource;
+  /** What it has in hand, beside waiting for time to pass; `null` when nothing. */
+  busyWith(): string | null;
+  /** As SIGTERM does. */
+  stop(): Promise<void>;
+  /** As SIGKILL does: whatever it does from now on has no effect, and nothing answers it. */
+  kill(): void;
+}
+
+/** Sampling, detecting, saving, taking inventories, and two outboxes sleep when an agent has nothing to do. */
+const AGENT_LOOPS = 6;
+
+export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
+  const { node, time, log: wholeLog, logger } = parts;
+  const life: Life = { dead: false };
+  const log = mortal(wholeLog, life);
+  const state = mortalState(parts.state, life);
+  const metrics = createMetrics();
+  const reader = connectReader(node.endpoint);
+  const remover = connectRemover(node.endpoint);
+  const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
+  const { now, monotonicNow, ids, random } = parts;
+  const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });
+  const policies = startPolicySource({
+    log: wholeLog,
+    logger,
+    metrics,
+    recheckMs: null,
+    outside: { now: monotonicNow, random, wait: parts.wait },
+  });
+  const pods = rememberPods(node.kubelet, ['api']);
+  const clock = { now: () => time.now() };
+  const agent = createNodeAgent({
+    identity: NODE,
+    nodeLabels: {},
+    runtime: mortal(reader, life),
+    filesystems: node.filesystems,
+    pods: parts.withPods ? pods.source : null,
+    podSources: ['api'],
+    state,
+    publisher,
+    clock,
+    sleep: agentSleepers.sleep,
+    random,
+    logger,
+    metrics,
+  });
+  const executor = createNodeExecutor({
+    node: {
+      identity: NODE,
+      runtime: mortal(remover, life),
+      filesystems: node.filesystems,
+      clock,
+      state,
+      pause: () => policies.pauseFor({ ...NODE, nodeLabels: {} }),
+      wantedByPods: pods.wanted,
+    },
+    options: { ...node, localFile: parts.localFile },
+    publisher,
+    sleep: executorSleepers.sleep,
+    random,
+    logger,
+    metrics,
+  });
+  const subscription = nodeSubscription(NODE);
+  const consumer = await startConsumer({
+    ...subscription,
+    name: 'node',
+    log,
+    handlers: { observe: agent.observe, commands: executor.commands },
+    onRejection: executor.onRejection,
+    publisher,
+    deadLetters: createDeadLetters({
+      publisher,
+      group: subscription.group,
+      metrics,
+      logger,
+      now: monotonicNow,
+    }),
+    logger,
+    metrics,
+    now,
+    monotonicNow,
+  });
+  const stopping = new AbortController();
+  const ended = together(
+    [agent.run, executor.run, (signal) => consumeUntil(signal, [consumer])],
+    stopping.signal,
+  );
+  ended.catch(() => undefined);
+  const isIdle = journalWatch(parts.state);
+  let stage: 'running' | 'stopping' | 'gone' = 'running';
+  const close = async (): Promise<void> => {
+    await policies[Symbol.asyncDispose]();
+    reader[Symbol.dispose]();
+    remover[Symbol.dispose]();
+  };
+  return {
+    policies,
+    busyWith: () => {
+      if (stage === 'gone') return null;
+      if (stage === 'running' && agentSleepers.count() < AGENT_LOOPS) return 'the agent';
+      return isIdle() || executorSleepers.count() > 0 ? null : 'the executor';
+    },
+    stop: async () => {
+      if (life.dead) return;
+      stage = 'stopping';
+      stopping.abort();
+      await time.passDuring(ended);
+      stage = 'gone';
+      await close();
+    },
+    kill: () => {
+      stage = 'gone';
+      life.dead = true;
+      void consumer.stop();
+      void close();
+    },
+  };
+}
+
+const Waiting = z.object({ entries: z.array(z.unknown()), unpublished: z.array(z.unknown()) });
+
+/** Whether the journal holds nothing to do and nothing to report. */
+function journalWatch({ files }: Pick<MemoryState, 'files'>): () => boolean {
+  let seen: string | undefined;
+  let isIdle = true;
+  return () => {
+    const content = files.get(JOURNAL_FILE);
+    if (content === undefined || content === seen) return isIdle;
+    const { entries, unpublished } = Waiting.parse(JSON.parse(content));
+    seen = content;
+    isIdle = entries.length === 0 && unpublished.length === 0;
+    return isIdle;
+  };
+}

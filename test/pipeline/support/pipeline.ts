@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PauseRecord, Policy } from '../../../schemas/policy.ts';
+import { pauseKey } from '../../../schemas/policy.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
+import { pause as realWait } from '../../../services/shared/event-log/back-off.ts';
+import { openEmbeddedLog } from '../../../services/shared/event-log/embedded.ts';
+import type { LogRecord } from '../../../services/shared/event-log/port.ts';
+import { createLogger } from '../../../services/shared/logger.ts';
+import { parseRecord } from '../../../services/shared/parse-record.ts';
+import { type SimulatedNodeOptions, startSimulatedNode } from '../../../services/simulator/node.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { pauseRecord } from '../../fixtures/policy.ts';
+import { memoryState } from '../../node-executor/memory-state.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { countedIds, outgoing } from '../../support/log-record.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { type DeciderRun, startDeciders } from './deciders.ts';
+import { type NodeRun, startNode } from './node-run.ts';
+import { pipelineTime } from './pipeline-time.ts';
+import type { Surroundings } from './surroundings.ts';
+import { watchedLog } from './watched-log.ts';
+
+export interface PipelineOptions {
+  /** What differs from the defaults of a policy; `null` for none at all. */
+  readonly policy?: Partial<Policy> | null;
+  readonly node?: Partial<SimulatedNodeOptions>;
+  readonly withPods?: boolean;
+}
+
+const BOUND_MS = 10_000;
+const LOG_BYTES = 64 * 1024 * 1024;
+/** The disk of a node, when a test says nothing else. */
+export const CAPACITY_BYTES = 10_000_000_000n;
+
+export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
+
+/** Everything between a node's CRI socket and the event log, on one simulated node and the embedded log. */
+export async function startPipeline({ policy = {}, node: over = {}, withPods = true }: PipelineOptions = {}) {
+  const cleanup = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-line-'));
+  cleanup.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const lines = logLines();
+  const logger = createLogger({ service: 'test', level: 'debug' }, lines);
+  const context = { logger, now: Date.now, random: () => 0, newId: randomUUID };
+  const log = watchedLog(
+    await openEmbeddedLog({ path: join(directory, 'log.db'), maxBytes: LOG_BYTES }, context),
+  );
+  cleanup.use(log);
+  await log.createTopics();
+
+  const nodeRuns = new Set<NodeRun>();
+  let deciders: DeciderRun | null = null;
+  const busyWith = (): string | null =>
+    log.busyWith() ?? [...nodeRuns].map((run) => run.busyWith()).find((work) => work !== null) ?? null;
+  const time = pipelineTime(busyWith);
+  const node = await startSimulatedNode({
+    name: 'web-1',
+    directory,
+    clock: time,
+    capacityBytes: CAPACITY_BYTES,
+    ...over,
+  });
+  cleanup.use(node);
+  const state = memoryState();
+  const localFile = join(directory, 'node.yaml');
+  const surroundings: Surroundings = {
+    time,
+    log,
+    logger,
+    ids: countedIds(),
+    now: Date.now,
+    monotonicNow: () => performance.now(),
+    random: () => 0,
+    wait: realWait,
+  };
+
+  const policySources = () => [...(deciders ? [deciders] : []), ...nodeRuns].map(({ policies }) => policies);
+  /** Writes to `gc.policies` and waits until every process knows. */
+  const write = async (key: string, record: Parameters<typeof toOutgoing>[1]): Promise<void> => {
+    const before = policySources().map((source) => source.current().hash);
+    await log.publish([toOutgoing(key, record)]);
+    await waitUntil('the policies to be known everywhere', BOUND_MS, () =>
+      policySources().every((source, index) => source.current().hash !== before[index]),
+    );
+  };
+  const pipeline = {
+    time,
+    node,
+    log,
+    state,
+    lines: lines.lines,
+    directory,
+    applyPolicy: (changes: Partial<Policy>) => {
+      const record = appliedPolicy(changes);
+      return write(record.policy.name, record);
+    },
+    deletePolicy: (name = 'default') => write(name, null),
+    pause: (record: PauseRecord = pauseRecord()) => write(pauseKey(record.selector), record),
+    resume: (record: PauseRecord = pauseRecord()) => write(pauseKey(record.selector), null),
+    writeLocalFile: (text: string) => writeFileSync(localFile, text),
+    deciders: {
+      start: async (): Promise<void> => {
+        deciders = await startDeciders(surroundings);
+      },
+      stop: async (): Promise<void> => {
+        await deciders?.stop();
+        deciders = null;
+      },
+    },
+    startNode: async (): Promise<NodeRun> => {
+      const run = await startNode({ ...surroundings, node, state, withPods, localFile });
+      await run.policies.caughtUp;
+      nodeRuns.add(run);
+      return {
+        ...run,
+        stop: async () => {
+          await run.stop();
+          nodeRuns.delete(run);
+        },
+        kill: () => {
+          nodeRuns.delete(run);
+          run.kill();
+        },
+      };
+    },
+    records: async (topic: TopicId): Promise<LogRecord[]> => {
+      const records: LogRecord[] = [];
+      for await (const event of log.read({ topic: TOPICS[topic].name, from: 'earliest', to: 'end' }))
+        if (event.kind === 'record') records.push(event.record);
+      return records;
+    },
+    events: async <Id extends TopicId>(topic: Id): Promise<EventOf<Id>[]> =>
+      (await pipeline.records(topic)).map((record) => eventOf(topic, record)),
+    [Symbol.asyncDispose]: async () => {
+      for (const run of nodeRuns) await run.stop();
+      await deciders?.stop();
+      await cleanup.disposeAsync();
+    },
+  };
+  if (policy !== null) {
+    const record = appliedPolicy(policy);
+    await log.publish([toOutgoing(record.policy.name, record)]);
+  }
+  await pipeline.deciders.start();
+  return pipeline;
+}
+
+function toOutgoing(key: string, event: EventOf<'policies'> | null) {
+  if (event !== null) return outgoing({ topic: 'policies', key, event });
+  return { topic: TOPICS.policies.name, key, value: null, headers: {} };
+}
+
+/** As a consumer reads it, so that what no consumer would take fails the test. */
+function eventOf<Id extends TopicId>(topic: Id, record: LogRecord): EventOf<Id> {
+  const parsed = parseRecord(topic, record);
+  if (parsed.ok) return parsed.event;
+  throw new Error(`on ${topic} lies what nobody can read: ${parsed.rejection.message}`);
+}
