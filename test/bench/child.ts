@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { waitUntil } from '../support/wait-until.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..');
+const READY_MS = 30_000;
+const END_MS = 10_000;
+const SHOWN_CHARACTERS = 3000;
+
+/** A process beside this one; ended when it is disposed of. */
+export interface Child extends AsyncDisposable {
+  readonly pid: number;
+  output(): string;
+  /** Resolves when its output holds this text. */
+  said(text: string): Promise<void>;
+}
+
+/** Starts a service of this checkout, as people do. */
+export const startVerb = (args: readonly string[]): Child =>
+  start(join(CHECKOUT, 'bin', 'fleetgc'), [...args]);
+
+/** Starts a script of `processes/` with its one argument, and waits until it says `ready`. */
+export async function startScript(name: string, argument: unknown): Promise<Child> {
+  const script = join(import.meta.dirname, 'processes', `${name}.ts`);
+  const child = start(process.execPath, [
+    '--disable-warning=ExperimentalWarning',
+    script,
+    JSON.stringify(argument),
+  ]);
+  await child.said('ready');
+  return child;
+}
+
+function start(program: string, args: readonly string[]): Child {
+  const child = spawn(program, args, { cwd: CHECKOUT, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-100_000);
+    });
+  }
+  const name = args.slice(0, 2).join(' ');
+  return {
+    pid: pidOf(child),
+    output: () => output,
+    said: async (text) => {
+      try {
+        await waitUntil(`'${name}' to say ${text}`, READY_MS, () => output.includes(text) || hasEnded(child));
+      } finally {
+        if (!output.includes(text)) process.stderr.write(`${output.slice(-SHOWN_CHARACTERS)}\n`);
+      }
+      if (!output.includes(text)) throw new Error(`'${name}' ended before it said ${text}`);
+    },
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('a process could not be started');
+  return pid;
+}
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
+async function end(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const impatience = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  await ended;
+  clearTimeout(impatience);
+}

@@ -1,0 +1,59 @@
+import type { Admin } from 'kafkajs';
+import { NODE_PARTITIONS } from '../../schemas/topics.ts';
+import { openClient } from '../../services/shared/event-log/kafka/client.ts';
+import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
+import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
+import type { EventLog } from '../../services/shared/event-log/port.ts';
+import { type Broker, startBroker } from '../support/kafka.ts';
+import { createNetwork, type TestNetwork } from '../support/network.ts';
+import { logContext } from './context.ts';
+
+/** A broker with FleetGC's topics, for all benchmarks of a run. */
+export interface BenchKafka extends AsyncDisposable {
+  readonly broker: Broker;
+  readonly network: TestNetwork;
+  readonly options: KafkaOptions;
+  readonly log: EventLog;
+  readonly admin: Admin;
+}
+
+export async function startKafka(): Promise<BenchKafka> {
+  await using stack = new AsyncDisposableStack();
+  const network = stack.use(await createNetwork());
+  const broker = stack.use(await startBroker({ network }));
+  const options = KafkaOptions.parse({
+    kind: 'kafka',
+    brokers: [broker.address],
+    clientId: 'bench',
+    replicationFactor: 1,
+  });
+  const log = stack.use(await openKafkaLog(options, logContext));
+  await log.createTopics();
+  const client = openClient(options, logContext);
+  const admin = client.kafka.admin();
+  await admin.connect();
+  stack.defer(() => admin.disconnect());
+  const owned = stack.move();
+  return { broker, network, options, log, admin, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Topics of the baselines, like those of nodes. */
+export async function createPlainTopics(admin: Admin, names: readonly string[]): Promise<void> {
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: names.map((topic) => ({
+      topic,
+      numPartitions: NODE_PARTITIONS,
+      replicationFactor: 1,
+      configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
+    })),
+  });
+}
+
+/** How a verb reaches this broker from this machine. */
+export const kafkaArguments = ({ broker }: BenchKafka): readonly string[] => [
+  '--kafka-brokers',
+  broker.address,
+  '--kafka-replication-factor',
+  '1',
+];

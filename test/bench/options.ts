@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+
+export const HELP = `Usage: npm run bench [-- OPTIONS]
+
+Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about five minutes,
+and needs what the container suites of npm test need. Figures of a busy machine are worth little: read the ratios.
+
+Options:
+  --only NAME      only this benchmark, may be repeated: latency, relief, throughput, idle
+  --json           print JSON in place of the table
+  --output FILE    also write the JSON to this file
+  -h, --help       show this help
+`;
+
+export const BENCHMARKS = ['latency', 'relief', 'throughput', 'idle'] as const;
+export type BenchmarkName = (typeof BENCHMARKS)[number];
+
+export interface BenchOptions {
+  readonly only: readonly BenchmarkName[];
+  readonly json: boolean;
+  readonly output: string | null;
+  readonly help: boolean;
+}
+
+const isBenchmark = (name: string): name is BenchmarkName => BENCHMARKS.some((known) => known === name);
+
+/** Throws an `Error` with one sentence for an option that is not known. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', multiple: true },
+      json: { type: 'boolean' },
+      output: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  const { only = [], json = false, output = null, help = false } = values;
+  const unknown = only.find((name) => !isBenchmark(name));
+  if (unknown !== undefined) {
+    throw new Error(`there is no benchmark ${unknown}; there are ${BENCHMARKS.join(', ')}`);
+  }
+  return { only: only.length > 0 ? only.filter(isBenchmark) : BENCHMARKS, json, output, help };
+}

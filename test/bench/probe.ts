@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { CompressionTypes } from 'kafkajs';
+import { TOPICS } from '../../schemas/topics.ts';
+import { openClient } from '../../services/shared/event-log/kafka/client.ts';
+import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { logContext } from './context.ts';
+import type { BenchKafka } from './kafka.ts';
+
+/** A record that came out at the other end. */
+export interface Arrival {
+  readonly topic: string;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `performance.now()` when it was seen. */
+  readonly seenAtMs: number;
+  /** By the broker's clock. */
+  readonly appendedAtMs: number;
+}
+
+/** Sends to and looks at a broker, the same way for FleetGC and for the baseline. */
+export interface Probe extends AsyncDisposable {
+  /** Resolves to the broker's time of the record. */
+  send(topic: string, record: Pick<OutgoingRecord, 'key' | 'value' | 'headers'>): Promise<number>;
+}
+
+export interface ProbeOptions {
+  readonly kafka: Pick<BenchKafka, 'options'>;
+  readonly topics: readonly string[];
+  readonly compression: 'zstd' | 'none';
+  readonly onArrival: (arrival: Arrival) => void;
+}
+
+const COMPRESSION = { zstd: CompressionTypes.ZSTD, none: CompressionTypes.None } as const;
+const SESSION_MS = 30_000;
+
+export async function openProbe({ kafka, topics, compression, onArrival }: ProbeOptions): Promise<Probe> {
+  const client = openClient(kafka.options, logContext);
+  const producer = client.kafka.producer({ maxInFlightRequests: 5 });
+  const consumer = client.kafka.consumer({ groupId: `probe-${randomUUID()}`, sessionTimeout: SESSION_MS });
+  await Promise.all([producer.connect(), consumer.connect()]);
+  await consumer.subscribe({ topics: [...topics], fromBeginning: false });
+  const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch }) => {
+      const seenAtMs = performance.now();
+      for (const { value, headers, timestamp } of batch.messages) {
+        if (value === null) continue;
+        const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]);
+        onArrival({
+          topic: batch.topic,
+          value,
+          headers: Object.fromEntries(texts),
+          seenAtMs,
+          appendedAtMs: Number(timestamp),
+        });
+      }
+    },
+  });
+  await joined;
+  return {
+    send: async (topic, { key, value, headers }) => {
+      const partition = partitionOf(TOPICS.inventory.name, key);
+      const [acknowledged] = await producer.send({
+        topic,
+        acks: -1,
+        compression: COMPRESSION[compression],
+        messages: [{ key, value, headers, partition }],
+      });
+      return Number(acknowledged?.logAppendTime);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([producer.disconnect(), consumer.disconnect()]);
+      client.cutConnections();
+    },
+  };
+}

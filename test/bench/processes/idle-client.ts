@@ -1,0 +1,22 @@
+/** A kafkajs consumer with a producer that have nothing to do; `repaired` without the idle loop of kafkajs 2.2.4. */
+import { Kafka, logLevel } from 'kafkajs';
+import { repairIdleLoop } from '../../../services/shared/event-log/kafka/idle-loop.ts';
+
+interface IdleArgument {
+  readonly broker: string;
+  readonly topics: readonly string[];
+  readonly repaired: boolean;
+}
+
+const [, , argument = ''] = process.argv;
+const { broker, topics, repaired }: IdleArgument = JSON.parse(argument);
+if (repaired) repairIdleLoop();
+const kafka = new Kafka({ brokers: [broker], clientId: 'idle', logLevel: logLevel.ERROR });
+const producer = kafka.producer();
+const consumer = kafka.consumer({ groupId: `idle-${repaired ? 'repaired' : 'stock'}` });
+await Promise.all([producer.connect(), consumer.connect()]);
+await consumer.subscribe({ topics: [...topics], fromBeginning: false });
+const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+await consumer.run({ eachMessage: async () => {} });
+await joined;
+process.stdout.write('ready\n');

@@ -1,0 +1,30 @@
+/** A bare kafkajs relay, or several in a row: what is consumed is produced, the same bytes. */
+import { Kafka, logLevel } from 'kafkajs';
+
+interface RelayArgument {
+  readonly broker: string;
+  /** From topic to topic. */
+  readonly hops: readonly (readonly [from: string, to: string])[];
+}
+
+const [, , argument = ''] = process.argv;
+const { broker, hops }: RelayArgument = JSON.parse(argument);
+const kafka = new Kafka({ brokers: [broker], clientId: 'relay', logLevel: logLevel.ERROR });
+const producer = kafka.producer();
+await producer.connect();
+
+async function relay(from: string, to: string): Promise<void> {
+  const consumer = kafka.consumer({ groupId: `relay-${from}` });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [from], fromBeginning: true });
+  const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+  await consumer.run({
+    eachMessage: async ({ message: { key, value, headers = {} }, partition }) => {
+      await producer.send({ topic: to, acks: -1, messages: [{ key, value, headers, partition }] });
+    },
+  });
+  await joined;
+}
+
+await Promise.all(hops.map(([from, to]) => relay(from, to)));
+process.stdout.write('ready\n');

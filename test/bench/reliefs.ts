@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import { Command } from '../../schemas/command.ts';
+import { DiskStats } from '../../schemas/disk-stats.ts';
+import { Inventory } from '../../schemas/inventory.ts';
+import { Observe } from '../../schemas/observe.ts';
+import { ObjectResult } from '../../schemas/result.ts';
+
+/** A record of a topic, and when the broker took it. */
+export interface Recorded {
+  readonly event: unknown;
+  readonly appendedAtMs: number;
+}
+
+export type ReliefRecords = Readonly<
+  Record<'diskStats' | 'observe' | 'inventory' | 'commands' | 'results', readonly Recorded[]>
+>;
+
+/** One reclaim, from the sample that began it to the first image that went. */
+export interface Relief {
+  /** By the node's clock. */
+  readonly sampleToRemovedMs: number;
+  /** Between the records on the way, by the broker's clock. */
+  readonly hopsMs: readonly number[];
+}
+
+interface Parsed<Event> {
+  readonly event: Event;
+  readonly appendedAtMs: number;
+}
+
+const parsed = <Schema extends z.ZodType>(
+  schema: Schema,
+  records: readonly Recorded[],
+): readonly Parsed<z.infer<Schema>>[] =>
+  records.flatMap(({ event, appendedAtMs }) => {
+    const { success, data } = schema.safeParse(event);
+    return success ? [{ event: data, appendedAtMs }] : [];
+  });
+
+/** The first image removed of each reclaim whose records are all there. */
+export function reliefsOn(records: ReliefRecords): readonly Relief[] {
+  const stats = parsed(DiskStats, records.diskStats);
+  const orders = parsed(Observe, records.observe);
+  const inventories = parsed(Inventory, records.inventory);
+  const results = parsed(ObjectResult, records.results).filter(
+    ({ event }) => event.object.kind === 'image' && event.result.outcome === 'removed',
+  );
+  const firstRounds = parsed(Command, records.commands).filter(
+    ({ event }) => event.kind === 'image-removal' && event.reclaim?.round === 1,
+  );
+  return firstRounds.flatMap((command) => {
+    const { id, reclaim } = command.event;
+    if (reclaim === null) return [];
+    const isStep =
+      (step: 'containers' | 'images') =>
+      ({ event }: Parsed<Observe | Inventory>): boolean =>
+        event.reclaim?.id === reclaim.id && event.reclaim.step === step && event.reclaim.round === 1;
+    const sample = stats.find(({ event }) => event.id === reclaim.cause.eventId);
+    const result = results.find(({ event }) => event.commandId === id);
+    const way = [
+      sample,
+      orders.find(isStep('containers')),
+      inventories.find(isStep('containers')),
+      orders.find(isStep('images')),
+      inventories.find(isStep('images')),
+      command,
+      result,
+    ].flatMap((record) => record ?? []);
+    if (sample === undefined || result === undefined || way.length < 7) return [];
+    return [
+      {
+        sampleToRemovedMs: result.event.at.wallTimeMs - sample.event.takenAt.wallTimeMs,
+        hopsMs: way
+          .slice(1)
+          .map(({ appendedAtMs }, hop) => appendedAtMs - (way[hop]?.appendedAtMs ?? Number.NaN)),
+      },
+    ];
+  });
+}

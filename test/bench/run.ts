@@ -1,0 +1,60 @@
+/** The runner behind `npm run bench`. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
+import { ensureToolchain } from '../support/toolchain/toolchain.ts';
+import { say } from './context.ts';
+import type { Findings } from './figure.ts';
+import { benchIdle } from './idle.ts';
+import { type BenchKafka, startKafka } from './kafka.ts';
+import { benchLatency } from './latency.ts';
+import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
+import { benchRelief } from './relief.ts';
+import { type Report, tableOf, thisMachine } from './report.ts';
+import { benchThroughput } from './throughput.ts';
+
+const RUN: Readonly<Record<BenchmarkName, (kafka: BenchKafka) => Promise<Findings>>> = {
+  latency: benchLatency,
+  relief: benchRelief,
+  throughput: benchThroughput,
+  idle: benchIdle,
+};
+
+async function runBenchmark(name: BenchmarkName): Promise<Findings> {
+  say(`== ${name}`);
+  await using kafka = await startKafka();
+  return await RUN[name](kafka);
+}
+
+async function main({ only, json, output }: BenchOptions): Promise<void> {
+  // Leftovers are swept by our own labels, also where the image of the usual reaper cannot be pulled.
+  process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  await ensureToolchain(['kafka', 'containerd', 'registry']);
+  await sweepLeftovers();
+  const startMs = performance.now();
+  const startedAt = new Date().toISOString();
+  const benchmarks: Record<string, Findings> = {};
+  for (const name of only) benchmarks[name] = await runBenchmark(name);
+  const seconds = Math.round((performance.now() - startMs) / 1000);
+  const report: Report = { startedAt, seconds, machine: thisMachine(), benchmarks };
+  const text = `${JSON.stringify(report, null, 2)}\n`;
+  if (output !== null) {
+    mkdirSync(dirname(output), { recursive: true });
+    writeFileSync(output, text);
+  }
+  process.stdout.write(json ? text : `${tableOf(report)}\n`);
+}
+
+function options(): BenchOptions | null {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    return null;
+  }
+}
+
+const asked = options();
+if (asked === null) process.exitCode = 2;
+else if (asked.help) process.stdout.write(HELP);
+else await main(asked).finally(sweepOwn);

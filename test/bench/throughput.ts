@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TOPICS, type TopicName } from '../../schemas/topics.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { type Child, startScript, startVerb } from './child.ts';
+import { applyPolicy, recordOf, say } from './context.ts';
+import type { Findings } from './figure.ts';
+import { fullNode } from './inventories.ts';
+import { type BenchKafka, kafkaArguments } from './kafka.ts';
+import { writeOutputs } from './made-outputs.ts';
+import { spreadOf } from './statistics.ts';
+
+const NODES = 64;
+const BACKLOG = 2048;
+const PUBLISHED_AT_ONCE = 64;
+const ROUNDS = 4;
+/** The first part of a round warms up. */
+const WARM_UP_EVENTS = 512;
+const LOOK_MS = 25;
+const DRAIN_MS = 120_000;
+const WORKER_GROUP = 'fleetgc-image-gc';
+const BASELINE_GROUP = 'bench-pass-through';
+
+/** One decision worker on a backlog, beside the same consumer and producer that decide nothing. */
+export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
+  await using stack = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-bench-'));
+  stack.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const nodes = Array.from({ length: NODES }, (_, index) =>
+    fullNode(`node-${index}`, { images: 200, containers: 30 }),
+  );
+  const outputsFile = join(directory, 'outputs.json');
+  const bytesOut = await writeOutputs(outputsFile, nodes);
+  await applyPolicy(kafka.log);
+  const bytesIn = await publishBacklog(kafka, nodes);
+  const baseline = { broker: kafka.broker.address, group: BASELINE_GROUP, outputsFile };
+  const flags = ['--http-address', 'none', '--log-level', 'warn'];
+  const decided: number[] = [];
+  const passed: number[] = [];
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    say(`throughput, round ${round} of ${ROUNDS}`);
+    passed.push(await drain(kafka, BASELINE_GROUP, () => startScript('pass-through', baseline)));
+    decided.push(
+      await drain(kafka, WORKER_GROUP, async () =>
+        startVerb(['image-gc', ...kafkaArguments(kafka), ...flags]),
+      ),
+    );
+  }
+  return {
+    figures: [
+      {
+        benchmark: 'throughput',
+        name: 'image-gc, one worker',
+        unit: 'events/s',
+        value: spreadOf(decided),
+        baseline: spreadOf(passed),
+        baselineName: 'without deciding',
+        samples: ROUNDS * (BACKLOG - WARM_UP_EVENTS),
+        aim: { kind: 'ratio-at-least', limit: 0.8 },
+      },
+    ],
+    notes: [
+      `A backlog of ${BACKLOG} inventories of 200 images, ${kilobytes(bytesIn)} in and ${kilobytes(bytesOut)} out each before compression, drained by a new process each round; the first ${WARM_UP_EVENTS} warm it up.`,
+      'Baseline: the same adapter with the same settings publishes decision and command that were made before, without parsing what it reads.',
+    ],
+  };
+}
+
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
+
+async function publishBacklog(
+  { log }: BenchKafka,
+  nodes: readonly ReturnType<typeof fullNode>[],
+): Promise<number> {
+  const records = Array.from({ length: BACKLOG }, (_, number) => {
+    const node = nodes[number % nodes.length] ?? fullNode('node', { images: 0, containers: 0 });
+    return () => recordOf(nodeOutput('inventory', { ...node, id: `inventory-${number}` }));
+  });
+  for (let at = 0; at < records.length; at += PUBLISHED_AT_ONCE) {
+    await log.publish(records.slice(at, at + PUBLISHED_AT_ONCE).map((make) => make()));
+  }
+  return records[0]?.().value?.length ?? 0;
+}
+
+/** Lets one process work off the whole backlog. Resolves to events per second after the warm-up. */
+async function drain(kafka: BenchKafka, group: string, start: () => Promise<Child>): Promise<number> {
+  const { admin } = kafka;
+  await admin.resetOffsets({ groupId: group, topic: TOPICS.inventory.name, earliest: true });
+  const before = await recordsOf(kafka, TOPICS.commands.name);
+  await using _worker = await start();
+  const warm = await reached(kafka, before + WARM_UP_EVENTS);
+  const end = await reached(kafka, before + BACKLOG);
+  return ((end.records - warm.records) * 1000) / (end.atMs - warm.atMs);
+}
+
+async function reached(kafka: BenchKafka, records: number) {
+  const boundMs = performance.now() + DRAIN_MS;
+  while (performance.now() < boundMs) {
+    const found = await recordsOf(kafka, TOPICS.commands.name);
+    if (found >= records) return { records: found, atMs: performance.now() };
+    await sleep(LOOK_MS);
+  }
+  throw new Error(`waited ${DRAIN_MS} ms for ${records} commands`);
+}
+
+async function recordsOf({ admin }: BenchKafka, topic: TopicName): Promise<number> {
+  const partitions = await admin.fetchTopicOffsets(topic);
+  return partitions.reduce((sum, { high }) => sum + Number(high), 0);
+}
