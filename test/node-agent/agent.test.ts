@@ -169,6 +169,24 @@ describe('an agent on a simulated node', () => {
     expect(metrics).toContain('fleetgc_agent_orders_total{outcome="other-node"} 1');
   });
 
+  test('counts an order that expires while it waits', async () => {
+    const { time, start } = await setUp();
+    const running = start();
+    await time.passUntil('the first inventory', MINUTE, nth(running, 1));
+    await running.agent.observe(orderNow(time, 'o1'));
+    await time.passUntil('the answer', MINUTE, nth(running, 2));
+    const short = observe({
+      id: 'o2',
+      takenAt: time.now(),
+      lifetimeMs: 3_000,
+      reclaim: reclaim({ id: 'other' }),
+    });
+    await running.agent.observe(input('observe', short));
+    await time.pass(20 * SECOND);
+    expect(await running.metrics()).toContain('fleetgc_agent_orders_total{outcome="expired"} 1');
+    expect(running.inventories).toHaveLength(2);
+  });
+
   test.each(['current', 'old'] as const)('[G23] reports a death, on a runtime of age %s', async (age) => {
     const { time, node, start } = await setUp({ age });
     const uid = await node.kubelet.startPod(POD);
