@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs, pause } from './back-off.ts';
 import type { EventLogContext } from './context.ts';
 import { createCore, type KafkaCore } from './kafka/core.ts';
 import { createDeclaredCheck } from './kafka/declared.ts';
 import { startMember } from './kafka/member.ts';
 import type { KafkaOptions } from './kafka/options.ts';
+import { sendPatiently } from './kafka/patience.ts';
 import { createProducer, type KafkaProducer } from './kafka/producer.ts';
 import { createPublisher } from './kafka/publisher.ts';
 import { readRecords } from './kafka/read.ts';
@@ -41,7 +43,9 @@ async function explained<T>(core: KafkaCore, work: () => Promise<T>): Promise<T>
 }
 
 function createPublish(core: KafkaCore, producer: KafkaProducer) {
-  const publisher = createPublisher(producer.send);
+  const { send } = producer;
+  const patience = { send, random: core.context.random, wait: (ms: number) => sleep(ms) };
+  const publisher = createPublisher({ send, sendPatiently: (batch) => sendPatiently(patience, batch) });
   const requireDeclared = createDeclaredCheck(core);
   const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
     if (records.length === 0) return;

@@ -29,12 +29,13 @@ export interface Supervised {
 
 const MEMBER = 'member';
 
-/** Notes a failure; throws it when no retry mends it. */
+/** Notes a failure, and says it once however often it repeats; throws it when no retry mends it. */
 function endure(context: EventLogContext, group: string, standing: Standing, failure: FleetGcError): void {
   if (!failure.retry) throw failure;
+  const level = standing.problems.latest() === failure.message ? 'debug' : 'warn';
   standing.joined = false;
   standing.problems.set(MEMBER, failure.message);
-  context.logger.warn({ group, code: failure.code, err: failure.cause }, failure.message);
+  context.logger[level]({ group, code: failure.code, err: failure.cause }, failure.message);
 }
 
 async function live(

@@ -5,13 +5,11 @@ import { waitAtMost } from '../stopping.ts';
 import { type Batch, partitionName } from './batches.ts';
 import { openClient } from './client.ts';
 import type { KafkaCore } from './core.ts';
-import { isBetweenLeaders } from './errors.ts';
-import type { SendBatches } from './publisher.ts';
+import type { Sending } from './publisher.ts';
 
 const ACKS_ALL = -1;
 const ACK_TIMEOUT_MS = 10_000;
 const END_MS = 1000;
-const ELECTION_TRIES = 5;
 /** Of requests to one broker; the publisher sees to the order within a partition. */
 const IN_FLIGHT = 5;
 
@@ -28,7 +26,7 @@ const givenPartition: ICustomPartitioner =
 export interface KafkaProducer {
   /** Resolves when connected; a failure is tried again with the next call. */
   connect(): Promise<void>;
-  readonly send: SendBatches;
+  readonly send: Sending['send'];
   disconnect(): Promise<void>;
 }
 
@@ -57,18 +55,6 @@ function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly R
   );
 }
 
-/** kafkajs gives up after about 3 s; a new leader may take four times as long. */
-async function outlastElection<T>(send: () => Promise<T>): Promise<T> {
-  for (let tries = 1; tries < ELECTION_TRIES; tries += 1) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!isBetweenLeaders(error)) throw error;
-    }
-  }
-  return send();
-}
-
 /** One producer per process. Every record is acknowledged by all copies that are in sync. */
 export function createProducer({ options, context }: KafkaCore): KafkaProducer {
   const client = openClient(options, context);
@@ -77,6 +63,8 @@ export function createProducer({ options, context }: KafkaCore): KafkaProducer {
     allowAutoTopicCreation: false,
     idempotent: false,
     maxInFlightRequests: IN_FLIGHT,
+    // kafkajs tries a whole request again when one partition of it failed, and doubles the others each time.
+    retry: { retries: 0 },
   });
   let connecting: Promise<void> | null = null;
   const connect = (): Promise<void> => {
@@ -96,7 +84,7 @@ export function createProducer({ options, context }: KafkaCore): KafkaProducer {
         compression: COMPRESSION[options.compression],
         topicMessages: toTopicMessages(batches),
       };
-      requireAcknowledged(batches, await outlastElection(() => producer.sendBatch(request)));
+      requireAcknowledged(batches, await producer.sendBatch(request));
     },
     disconnect: async () => {
       await waitAtMost(producer.disconnect(), END_MS);

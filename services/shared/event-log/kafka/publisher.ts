@@ -5,8 +5,13 @@ import { type Batch, partitionName, toBatches } from './batches.ts';
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** Sends batches of different partitions in one request; resolves when all are acknowledged. */
-export type SendBatches = (batches: readonly Batch[]) => Promise<void>;
+/** How batches are sent; both resolve when all is acknowledged. */
+export interface Sending {
+  /** Batches of different partitions in one request, once. */
+  readonly send: (batches: readonly Batch[]) => Promise<void>;
+  /** One batch, again and again while that may help. */
+  readonly sendPatiently: (batch: Batch) => Promise<void>;
+}
 
 interface Waiting {
   readonly batch: Batch;
@@ -24,7 +29,7 @@ export interface Publisher {
  * Sends what waits as soon as it may: of each partition one batch is on its way at a time, so that the order within a
  * partition holds also when one is tried again; batches of several publishes share a request.
  */
-export function createPublisher(send: SendBatches): Publisher {
+export function createPublisher({ send, sendPatiently }: Sending): Publisher {
   const waiting: Waiting[] = [];
   const busy = new Set<string>();
   const sending = new Set<Promise<void>>();
@@ -46,19 +51,16 @@ export function createPublisher(send: SendBatches): Publisher {
     return taken;
   }
 
-  async function sendOne({ batch, resolve, reject }: Waiting): Promise<void> {
-    await send([batch]).then(resolve, reject);
-  }
-
-  /** When the request fails, its batches go apart, so that one that cannot be sent does not fail the others. */
+  /** When a request fails, its batches go apart: one that cannot be sent fails no other, and is not sent with it again. */
   async function sendAll(group: readonly Waiting[]): Promise<void> {
-    const [only, ...others] = group;
-    if (only !== undefined && others.length === 0) return sendOne(only);
+    const apart = (): Promise<unknown> =>
+      Promise.all(group.map(({ batch, resolve, reject }) => sendPatiently(batch).then(resolve, reject)));
+    if (group.length === 1) return void (await apart());
     try {
       await send(group.map(({ batch }) => batch));
       for (const { resolve } of group) resolve();
     } catch {
-      for (const one of group) await sendOne(one);
+      await apart();
     }
   }
 

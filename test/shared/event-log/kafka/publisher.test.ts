@@ -16,14 +16,15 @@ function slowBroker() {
     });
     return answer.promise;
   };
-  return { requests, send };
+  return { requests, send, sendPatiently: (batch: Batch) => send([batch]) };
 }
 
 const record = (key: string, value: string) => outgoing({ key, value: Buffer.from(value) });
 
 test('of one partition one batch is on its way at a time, in the order of the calls', async () => {
-  const { requests, send } = slowBroker();
-  const { publish } = createPublisher(send);
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish } = createPublisher(broker);
   const key = uniqueKey();
   const publishes = ['1', '2', '3'].map((value) => publish([record(key, value)]));
   for (const value of ['1', '2', '3']) {
@@ -37,8 +38,9 @@ test('of one partition one batch is on its way at a time, in the order of the ca
 });
 
 test('publishes to different partitions share a request, and do not wait for one another', async () => {
-  const { requests, send } = slowBroker();
-  const { publish } = createPublisher(send);
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish } = createPublisher(broker);
   const [a] = [uniqueKey()];
   const b = keyElsewhere(a, 'gc.node.results', partitionOf);
   const first = Promise.all([publish([record(a, 'a1')]), publish([record(b, 'b1')])]);
@@ -61,11 +63,12 @@ test('a batch that cannot be sent fails its own publish only', async () => {
   const bad = uniqueKey();
   const good = keyElsewhere(bad, 'gc.node.results', partitionOf);
   const sent: string[] = [];
-  const { publish } = createPublisher(async (batches) => {
+  const send = async (batches: readonly Batch[]): Promise<void> => {
     const texts = batches.flatMap(({ records }) => records.map(({ value }) => `${value}`));
     if (texts.includes('bad')) throw new Error('too large');
     sent.push(...texts);
-  });
+  };
+  const { publish } = createPublisher({ send, sendPatiently: (batch) => send([batch]) });
   const results = await Promise.allSettled([publish([record(bad, 'bad')]), publish([record(good, 'good')])]);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   expect(sent).toEqual(['good']);
@@ -74,8 +77,9 @@ test('a batch that cannot be sent fails its own publish only', async () => {
 });
 
 test('after a failure the next publish of the partition is sent', async () => {
-  const { requests, send } = slowBroker();
-  const { publish, idle } = createPublisher(send);
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish, idle } = createPublisher(broker);
   const key = uniqueKey();
   const failing = publish([record(key, '1')]);
   const following = publish([record(key, '2')]);

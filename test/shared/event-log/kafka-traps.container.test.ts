@@ -1,0 +1,271 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import kafkajs, { type Admin, Kafka } from 'kafkajs';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { EventLogContext } from '../../../services/shared/event-log/context.ts';
+import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
+import { partitionOf } from '../../../services/shared/event-log/partition.ts';
+import type { EventLog } from '../../../services/shared/event-log/port.ts';
+import { type Broker, startBroker } from '../../support/kafka.ts';
+import { kafkaSettings } from '../../support/kafka-answer.ts';
+import {
+  collector,
+  deferred,
+  outgoing,
+  readAll,
+  silentContext,
+  subscriptionOf,
+  text,
+  uniqueGroup,
+  uniqueKey,
+  until,
+  within,
+} from './probe.ts';
+
+const PATIENCE_MS = 40_000;
+
+let broker: Broker;
+beforeAll(async () => {
+  broker = await startBroker();
+  const log = await openEventLog(options(), silentContext());
+  await log.createTopics();
+  await log[Symbol.asyncDispose]();
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+const options = (over: object = {}): EventLogOptions =>
+  EventLogOptions.parse({
+    kind: 'kafka',
+    brokers: [broker.address],
+    clientId: 'traps',
+    replicationFactor: 1,
+    ...over,
+  });
+
+async function open(over: Partial<EventLogContext> = {}, settings: object = {}): Promise<EventLog> {
+  const log = await openEventLog(options(settings), silentContext(over));
+  onTestFinished(() => log[Symbol.asyncDispose]());
+  return log;
+}
+
+async function asAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = new Kafka(kafkaSettings(broker)).admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+const publishText = (log: EventLog, key: string, value: string) =>
+  log.publish([outgoing({ key, value: Buffer.from(value) })]);
+
+/** One key for each of some partitions. */
+function keysApart(count: number): string[] {
+  const byPartition = new Map<number, string>();
+  while (byPartition.size < count) {
+    const key = uniqueKey();
+    byPartition.set(partitionOf('gc.node.results', key), key);
+  }
+  return [...byPartition.values()];
+}
+
+describe('a rebalance', () => {
+  test('repeats nothing of the partitions that stay; what moves is aborted here and comes to the new member', async () => {
+    const keys = keysApart(12);
+    const spec = subscriptionOf({ start: 'earliest' });
+    const gate = deferred();
+    const begun: string[] = [];
+    const aborted: string[] = [];
+    const ended: string[] = [];
+    const [a, b] = [await open(), await open()];
+    const first = await a.subscribe(spec, async (records, signal) => {
+      const mine = records.map(({ key }) => key ?? '').filter((key) => keys.includes(key));
+      if (mine.length === 0) return;
+      begun.push(...mine);
+      const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await Promise.race([gate.promise, stopped]);
+      (signal.aborted ? aborted : ended).push(...mine);
+    });
+    await Promise.all(keys.map((key) => publishText(a, key, 'x')));
+    await until('all slices to be in hand', () => begun.length === keys.length, PATIENCE_MS);
+
+    const taken: string[] = [];
+    const second = await b.subscribe(spec, async (records) => {
+      taken.push(...records.map(({ key }) => key ?? '').filter((key) => keys.includes(key)));
+    });
+    await until('the new member', () => second.state().assigned.length === 16, PATIENCE_MS);
+    await until('what moved', () => taken.length > 0 && taken.length === aborted.length, PATIENCE_MS);
+    gate.resolve();
+    await until('what stayed', () => ended.length + taken.length === keys.length, PATIENCE_MS);
+
+    expect([...ended, ...taken].toSorted()).toEqual(keys.toSorted());
+    expect(begun).toHaveLength(keys.length);
+    expect(first.state().assigned).toHaveLength(16);
+  });
+});
+
+describe('a broker that goes away and comes back', () => {
+  test('publishing says so and works again, consuming goes on, nothing is lost, and little is logged', async () => {
+    const lines: { level: number; msg: string }[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) });
+    const log = await open({ logger });
+    const key = uniqueKey();
+    const seen = collector(key);
+    const member = await log.subscribe(subscriptionOf(), seen.handle);
+    await publishText(log, key, 'before');
+    await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
+
+    await broker.stop();
+    await expect(publishText(log, key, 'lost?')).rejects.toMatchObject({
+      code: 'LOG_UNREACHABLE',
+      retry: true,
+    });
+    expect(log.health()).toEqual({ connected: false, problem: expect.stringContaining(broker.address) });
+    await until('the consumer to say so', () => member.state().problem !== null, PATIENCE_MS);
+    await broker.start();
+
+    await until(
+      'publishing to work',
+      () =>
+        publishText(log, key, 'after').then(
+          () => true,
+          () => false,
+        ),
+      PATIENCE_MS,
+    );
+    await until('the record after it', () => seen.texts().includes('after'), PATIENCE_MS);
+    await until('the problem to end', () => member.state().problem === null, PATIENCE_MS);
+    expect(log.health()).toEqual({ connected: true, problem: null });
+    const lasting = (await readAll(log, key)).map(text);
+    expect(seen.texts().filter((value, index, all) => all.indexOf(value) === index)).toEqual(
+      lasting.filter((value, index, all) => all.indexOf(value) === index),
+    );
+    expect(lines.filter(({ level }) => level >= 40).length).toBeLessThan(8);
+  });
+
+  test('one that freezes for longer than a session: the member joins again', async () => {
+    const log = await open();
+    const key = uniqueKey();
+    const seen = collector(key);
+    await log.subscribe(subscriptionOf(), seen.handle);
+    await publishText(log, key, 'before');
+    await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
+    await broker.freeze();
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    await broker.thaw();
+    await until(
+      'publishing to work',
+      () =>
+        publishText(log, key, 'after').then(
+          () => true,
+          () => false,
+        ),
+      PATIENCE_MS,
+    );
+    await until('the record after it', () => seen.texts().includes('after'), PATIENCE_MS);
+  });
+
+  test('while it is away, a log can be opened, and closed within seconds', async () => {
+    await broker.stop();
+    try {
+      const log = await openEventLog(options(), silentContext());
+      const member = await log.subscribe(subscriptionOf(), async () => undefined);
+      await until('the consumer to say so', () => /Kafka at/.test(member.state().problem ?? ''), PATIENCE_MS);
+      expect(member.state().joined).toBe(false);
+      const reading = readAll(log, 'any');
+      await expect(reading).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
+      await within('the end', Promise.resolve(log[Symbol.asyncDispose]()), 8000);
+    } finally {
+      await broker.start();
+    }
+  });
+});
+
+describe('what kafkajs does without a word', () => {
+  test('it drops records for a partition that is gone: publishing says so', async () => {
+    const log = await open();
+    const topic = 'gc.dead-letters';
+    const key = keysApart(3).find((candidate) => partitionOf(topic, candidate) !== 0) ?? '';
+    await log.publish([outgoing({ topic, key })]);
+    await asAdmin(async (admin) => {
+      await admin.deleteTopics({ topics: [topic] });
+      await until(
+        'the topic to be gone',
+        async () => !(await admin.listTopics()).includes(topic),
+        PATIENCE_MS,
+      );
+      await admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+    });
+    const outcome = async () =>
+      log.publish([outgoing({ topic, key })]).then(
+        () => 'sent',
+        (error) => error.code,
+      );
+    await until('the refusal', async () => (await outcome()) === 'TOPICS_DIFFER', PATIENCE_MS);
+    expect(await outcome()).toBe('TOPICS_DIFFER');
+    expect(await log.checkTopics()).toContainEqual(
+      expect.objectContaining({ topic, kind: 'partitions', found: '1 partitions' }),
+    );
+  });
+
+  test('it warns on the terminal: nothing is written there', async () => {
+    const program = fileURLToPath(new URL('./member-process.ts', import.meta.url));
+    const group = uniqueGroup();
+    const child = spawn(process.execPath, [program, JSON.stringify(options()), group], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [output, errors] = ['', ''];
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      errors += chunk;
+    });
+    const log = await open();
+    await publishText(log, uniqueKey(), 'for the child');
+    await until('the child to take a record', () => output.includes('took'), PATIENCE_MS);
+    child.kill('SIGKILL');
+    expect(errors).toBe('');
+  });
+});
+
+test('a topic that is configured otherwise is reported', async () => {
+  const log = await open();
+  await asAdmin((admin) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: 'gc.node.observe',
+          configEntries: [{ name: 'retention.ms', value: '1000' }],
+        },
+      ],
+    }),
+  );
+  const found = (await log.checkTopics()).filter(({ topic }) => topic === 'gc.node.observe');
+  expect(found.map(({ kind, found: value }) => `${kind} ${value}`)).toEqual(
+    expect.arrayContaining(['config retention.ms=1000', 'config message.timestamp.type=CreateTime']),
+  );
+});
+
+test('reading leaves no group behind', async () => {
+  const log = await open();
+  const groups = () =>
+    asAdmin(async (admin) => (await admin.listGroups()).groups.map(({ groupId }) => groupId));
+  const before = await groups();
+  await readAll(log, 'any');
+  expect((await groups()).toSorted()).toEqual(before.toSorted());
+});
+
+test('records compressed with gzip are read beside those with zstd', async () => {
+  const key = uniqueKey();
+  const [zstd, gzip] = [await open(), await open({}, { compression: 'gzip' })];
+  const value = 'long enough to be worth it '.repeat(1000);
+  await publishText(zstd, key, `zstd ${value}`);
+  await publishText(gzip, key, `gzip ${value}`);
+  expect((await readAll(zstd, key)).map((record) => text(record).slice(0, 4))).toEqual(['zstd', 'gzip']);
+});
