@@ -1,48 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type NodeSelector,
-  type PauseRecord,
-  type Policy,
-  type PolicyRecord,
-  pauseKey,
-  selectPolicy,
-  selects,
-} from '../../schemas/policy.ts';
+import { type NodeSelector, type Policy, selectPolicy, selects } from '../../schemas/policy.ts';
+import { EVERY_NODE, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 
-const EVERY_NODE: NodeSelector = { clusters: [], nodeNames: [], nodeLabels: {} };
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web' } };
 
-const record = (name: string, overrides: Partial<Policy> = {}): PolicyRecord => ({
-  type: 'fleetgc.policy',
-  version: 1,
-  id: `policy-${name}`,
-  hash: 'a'.repeat(64),
-  source: '',
-  policy: {
-    name,
-    priority: 0,
-    selector: EVERY_NODE,
-    mode: 'enforce',
-    profile: 'fleetgc',
-    imageGCHighThresholdPercent: 85,
-    imageGCLowThresholdPercent: 80,
-    imageMinimumGCAgeMs: 120_000,
-    minimumContainerTTLMs: 0,
-    minimumCreatedContainerAgeMs: 300_000,
-    maximumDeadContainersPerContainer: 1,
-    maximumDeadContainers: -1,
-    keep: { patterns: [], digests: [], labels: {} },
-    commandLifetimeMs: 60_000,
-    ...overrides,
-  },
-});
-const pause = (selector: NodeSelector): PauseRecord => ({
-  type: 'fleetgc.pause',
-  version: 1,
-  id: 'pause',
-  selector,
-  reason: 'maintenance',
-});
+const record = (name: string, overrides: Partial<Policy> = {}) => policyRecord({ name, ...overrides });
+const pause = (selector: NodeSelector) => pauseRecord({ selector });
 
 test('a node that no policy selects gets none, which means keep everything', () => {
   expect(selectPolicy({ policies: [], pauses: [], hash: '' }, NODE)).toEqual({ kind: 'none' });
