@@ -8,6 +8,7 @@ const CODE_BY_TYPE: Readonly<Record<string, ErrorCode>> = {
   SASL_AUTHENTICATION_FAILED: 'LOG_UNAUTHORIZED',
   UNSUPPORTED_SASL_MECHANISM: 'LOG_UNAUTHORIZED',
   UNKNOWN_TOPIC_OR_PARTITION: 'TOPICS_MISSING',
+  INVALID_REPLICATION_FACTOR: 'TOPICS_MISSING',
   MESSAGE_TOO_LARGE: 'LOG_RECORD_TOO_LARGE',
   RECORD_LIST_TOO_LARGE: 'LOG_RECORD_TOO_LARGE',
 };
@@ -21,6 +22,14 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     'Check that the brokers run, that address and port are right, and that TLS is used on both sides or on none.',
 };
 
+/** What to do about one kind of error, where the advice for its code would mislead. */
+const ADVICE_BY_TYPE: Readonly<Record<string, string>> = {
+  INVALID_REPLICATION_FACTOR:
+    'There are fewer brokers than copies asked for: wait until all have started, or choose another --kafka-replication-factor.',
+  GROUP_LOAD_IN_PROGRESS: 'This passes by itself while a broker starts or a group is new.',
+  GROUP_COORDINATOR_NOT_AVAILABLE: 'This passes by itself while a broker starts or a group is new.',
+};
+
 /** The error and what caused it, outermost first. kafkajs wraps its errors several times. */
 function chain(error: unknown): readonly Error[] {
   const found: Error[] = [];
@@ -30,6 +39,7 @@ function chain(error: unknown): readonly Error[] {
 
 function inner(error: Error): unknown {
   if (error.cause !== undefined) return error.cause;
+  if ('errors' in error && Array.isArray(error.errors)) return error.errors[0];
   return 'originalError' in error ? error.originalError : undefined;
 }
 
@@ -74,7 +84,7 @@ export function toLogError(brokers: readonly string[], error: unknown): FleetGcE
     return new FleetGcError('INTERNAL', deepest, { cause: error });
   }
   const code = codeOf(errors);
-  const message =
-    `Kafka at ${brokers.join(', ')}: ${deepest.replace(/\.$/, '')}. ${ADVICE[code] ?? ''}`.trim();
+  const advice = ADVICE_BY_TYPE[protocolType(error) ?? ''] ?? ADVICE[code] ?? '';
+  const message = `Kafka at ${brokers.join(', ')}: ${deepest.replace(/\.$/, '')}. ${advice}`.trim();
   return new FleetGcError(code, message, { cause: error });
 }

@@ -40,6 +40,23 @@ describe('what kafkajs reports, in our words', () => {
     }
   });
 
+  test('of several topics that were not created, the cause of the first is told', () => {
+    const cause = protocol('INVALID_REPLICATION_FACTOR', 'Replication-factor is invalid');
+    const error = kafkaError('KafkaJSAggregateError', 'Topic creation errors', { errors: [cause, cause] });
+    expect(toLogError(['kafka:9092'], error)).toMatchObject({
+      code: 'TOPICS_MISSING',
+      retry: true,
+      message: expect.stringMatching(/: Replication-factor is invalid\. There are fewer brokers/),
+    });
+  });
+
+  test('a group that is just being set up is no fault of addresses or TLS', () => {
+    expect(toLogError(['kafka:9092'], protocol('GROUP_LOAD_IN_PROGRESS'))).toMatchObject({
+      code: 'LOG_UNREACHABLE',
+      message: expect.stringMatching(/passes by itself/),
+    });
+  });
+
   test('a fault of our own is not blamed on Kafka', () => {
     expect(toLogError(['kafka:9092'], new TypeError('x is undefined'))).toMatchObject({ code: 'INTERNAL' });
     expect(toLogError(['kafka:9092'], 'text')).toMatchObject({ code: 'INTERNAL', message: 'text' });
