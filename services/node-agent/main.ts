@@ -29,7 +29,7 @@ export function runNodeAgent(
     consumer = await startConsumer({
       ...consuming,
       name: 'node-agent',
-      group: `agent.${identity.nodeInstance}`,
+      group: `fleetgc-agent-${identity.nodeInstance}`,
       start: 'latest',
       assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: OBSERVE_LIFETIME_MS },
       handlers: { observe: agent.observe },

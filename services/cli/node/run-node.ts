@@ -47,7 +47,7 @@ export async function runAgentOnly({ process, node, signal }: NodeRun): Promise<
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
-  const consuming = nodeConsuming(parts, `agent.${node.identity.nodeInstance}`);
+  const consuming = nodeConsuming(parts, `fleetgc-agent-${node.identity.nodeInstance}`);
   const { problem, finished } = runNodeAgent({ agent: agentDeps(parts), consuming }, signal);
   process.addCheck({ name: 'node-agent', problem });
   await finished;
