@@ -3,7 +3,8 @@ import type { Registry } from '../../services/simulator/registry.ts';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';
-import { CAPACITY_BYTES, type Pipeline, startPipeline } from './support/pipeline.ts';
+import { usedPercent } from './support/images.ts';
+import { type Pipeline, startPipeline } from './support/pipeline.ts';
 
 const IMAGE_BYTES = 500_000_000n;
 
@@ -24,11 +25,6 @@ async function use({ node, time }: Pipeline, image: string): Promise<void> {
   await time.pass(12 * SECOND);
   node.kubelet.deletePod(uid);
 }
-
-const usedPercent = async ({ node }: Pipeline): Promise<number> => {
-  const { imagefs } = await node.filesystems.read();
-  return 100 - Number((BigInt(imagefs?.availableBytes ?? 0) * 100n) / CAPACITY_BYTES);
-};
 
 test('[D6, D8, D10, M5, M10, M11] images are pulled past the high threshold: usage falls below the low one, and only what may goes', async () => {
   const pipeline = await startPipeline({
