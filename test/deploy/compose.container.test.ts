@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { run } from '../support/toolchain/command.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { type ComposeProject, composeProject, REPOSITORY, remainsOf } from './compose-project.ts';
+
+const PROBE_MS = 150_000;
+const DOCKER_MS = 60_000;
+const HEALTHY_MS = 60_000;
+const WHOLE_MS = 420_000;
+
+const ComposeFile = z.object({
+  services: z.record(z.string(), z.object({ profiles: z.array(z.string()).optional() })),
+});
+const { services } = ComposeFile.parse(
+  parse(readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8'), { merge: true }),
+);
+const names = Object.keys(services);
+const lasting = names.filter((name) => /^(pressure|container-gc|image-gc|node)-\d$/.test(name));
+
+let project: ComposeProject;
+beforeAll(async () => {
+  project = await composeProject(names);
+}, WHOLE_MS);
+afterAll(() => project[Symbol.asyncDispose](), WHOLE_MS);
+
+test('the example holds two replicas of each decision service and three nodes', () => {
+  expect(lasting.toSorted()).toEqual([
+    'container-gc-1',
+    'container-gc-2',
+    'image-gc-1',
+    'image-gc-2',
+    'node-1',
+    'node-2',
+    'node-3',
+    'pressure-1',
+    'pressure-2',
+  ]);
+});
+
+test('one command brings it up, every node is cleaned, and it goes without a trace', {
+  timeout: WHOLE_MS,
+}, async () => {
+  await project.compose('up', '--detach');
+  await probe(project);
+  await waitUntil('Docker to call every service healthy', HEALTHY_MS, async () =>
+    (await healthOf(project)).every((health) => health === 'healthy'),
+  );
+  const { stdout: policies } = await project.compose('run', '--rm', '-T', 'fleetgc', 'policy', 'list');
+  expect(policies).toMatch(/\bdemo\b.*\benforce\b/);
+
+  expect(await loudLines(project)).toEqual([]);
+  await project.compose('stop', '--timeout', '15');
+  expect(await exitCodes(project)).toEqual(Object.fromEntries(lasting.map((name) => [name, '0'])));
+
+  await project.compose('down', '--volumes');
+  expect(await remainsOf(project)).toEqual([]);
+});
+
+/** All services ready, and a removal by each node on the log. */
+async function probe({ name, image }: ComposeProject): Promise<void> {
+  const folder = join(REPOSITORY, 'test', 'deploy');
+  const mount = ['--volume', `${folder}:/opt/fleetgc/test/deploy:ro`, '--network', `${name}_default`];
+  const script = ['--entrypoint', 'node', image, 'test/deploy/compose-probe.ts', ...lasting];
+  await run('docker', ['run', '--rm', ...mount, ...script], { timeoutMs: PROBE_MS });
+}
+
+async function healthOf(given: ComposeProject): Promise<readonly string[]> {
+  return Object.values(await inspectEach(given, '{{.State.Health.Status}}'));
+}
+
+function exitCodes(given: ComposeProject): Promise<Readonly<Record<string, string>>> {
+  return inspectEach(given, '{{.State.ExitCode}}');
+}
+
+/** One value of the container of each lasting service, by the service's name. */
+async function inspectEach(
+  { name }: ComposeProject,
+  format: string,
+): Promise<Readonly<Record<string, string>>> {
+  const entries = lasting.map(async (service): Promise<[string, string]> => {
+    const labels = [`com.docker.compose.project=${name}`, `com.docker.compose.service=${service}`];
+    const filters = labels.flatMap((label) => ['--filter', `label=${label}`]);
+    const listed = await run('docker', ['ps', '--all', '--quiet', ...filters], { timeoutMs: DOCKER_MS });
+    const inspect = ['inspect', '--format', format, listed.stdout.trim()];
+    return [service, (await run('docker', inspect, { timeoutMs: DOCKER_MS })).stdout.trim()];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Lines that would make a reader think that something is wrong. */
+async function loudLines(given: ComposeProject): Promise<readonly string[]> {
+  const { stdout } = await given.compose('logs', '--no-color');
+  return stdout.split('\n').filter((line) => /"level":"(error|fatal)"|\] ERROR | at .*:\d+:\d+\)/.test(line));
+}
