@@ -6,7 +6,10 @@ import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
 import { type Broker, startBroker } from '../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import { logContext } from './context.ts';
+
+const CREATED_MS = 30_000;
 
 /** A broker with FleetGC's topics, for all benchmarks of a run. */
 export interface BenchKafka extends AsyncDisposable {
@@ -40,13 +43,20 @@ export async function startKafka(): Promise<BenchKafka> {
 /** Topics of the baselines, like those of nodes. */
 export async function createPlainTopics(admin: Admin, names: readonly string[]): Promise<void> {
   await admin.createTopics({
-    waitForLeaders: true,
+    // kafkajs fails when the broker does not know the new topic yet, so the waiting is ours.
+    waitForLeaders: false,
     topics: names.map((topic) => ({
       topic,
       numPartitions: NODE_PARTITIONS,
       replicationFactor: 1,
       configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
     })),
+  });
+  await waitUntil(`the topics ${names.join(', ')}`, CREATED_MS, async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+    return topics.every(
+      ({ partitions }) => partitions.filter(({ leader }) => leader >= 0).length === NODE_PARTITIONS,
+    );
   });
 }
 

@@ -40,7 +40,10 @@ export async function openProbe({ kafka, topics, compression, onArrival }: Probe
   const consumer = client.kafka.consumer({ groupId: `probe-${randomUUID()}`, sessionTimeout: SESSION_MS });
   await Promise.all([producer.connect(), consumer.connect()]);
   await consumer.subscribe({ topics: [...topics], fromBeginning: false });
-  const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+  const fetched = new Promise((resolve, reject) => {
+    consumer.on(consumer.events.FETCH, resolve);
+    consumer.on(consumer.events.CRASH, ({ payload }) => payload.restart || reject(payload.error));
+  });
   await consumer.run({
     autoCommit: false,
     eachBatch: async ({ batch }) => {
@@ -58,7 +61,7 @@ export async function openProbe({ kafka, topics, compression, onArrival }: Probe
       }
     },
   });
-  await joined;
+  await fetched;
   return {
     send: async (topic, { key, value, headers }) => {
       const partition = partitionOf(TOPICS.inventory.name, key);

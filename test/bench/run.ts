@@ -57,4 +57,9 @@ function options(): BenchOptions | null {
 const asked = options();
 if (asked === null) process.exitCode = 2;
 else if (asked.help) process.stdout.write(HELP);
-else await main(asked).finally(sweepOwn);
+else {
+  // Whatever ends the run, nothing that it started in the Docker Engine stays.
+  const interrupt = (): void => void sweepOwn().finally(() => process.exit(1));
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, interrupt);
+  await main(asked).finally(sweepOwn);
+}

@@ -16,7 +16,10 @@ const producer = kafka.producer();
 const consumer = kafka.consumer({ groupId: `idle-${repaired ? 'repaired' : 'stock'}` });
 await Promise.all([producer.connect(), consumer.connect()]);
 await consumer.subscribe({ topics: [...topics], fromBeginning: false });
-const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+const joined = new Promise((resolve, reject) => {
+  consumer.on(consumer.events.FETCH, resolve);
+  consumer.on(consumer.events.CRASH, ({ payload }) => payload.restart || reject(payload.error));
+});
 await consumer.run({ eachMessage: async () => {} });
 await joined;
 process.stdout.write('ready\n');

@@ -35,5 +35,8 @@ await log.subscribe(subscription, async (records) => {
   await log.publish(stage(records, TOPICS.decisions.name));
   await log.publish(stage(records, TOPICS.commands.name));
 });
-process.once('SIGTERM', () => void log[Symbol.asyncDispose]().finally(() => process.exit()));
+process.once('SIGTERM', async () => {
+  await log[Symbol.asyncDispose]();
+  process.exit();
+});
 process.stdout.write('ready\n');

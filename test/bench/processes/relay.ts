@@ -17,7 +17,10 @@ async function relay(from: string, to: string): Promise<void> {
   const consumer = kafka.consumer({ groupId: `relay-${from}` });
   await consumer.connect();
   await consumer.subscribe({ topics: [from], fromBeginning: true });
-  const joined = new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+  const joined = new Promise((resolve, reject) => {
+    consumer.on(consumer.events.FETCH, resolve);
+    consumer.on(consumer.events.CRASH, ({ payload }) => payload.restart || reject(payload.error));
+  });
   await consumer.run({
     eachMessage: async ({ message: { key, value, headers = {} }, partition }) => {
       await producer.send({ topic: to, acks: -1, messages: [{ key, value, headers, partition }] });
