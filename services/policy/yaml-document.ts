@@ -1,4 +1,13 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseAllDocuments,
+  visit,
+  type YAMLError,
+} from 'yaml';
 import type { Place, Problem } from './problem.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */
@@ -53,11 +62,25 @@ function toYamlDocument(
     problems: [
       ...faults.map((fault) => ({ ...at(fault.pos[0]), path: '', message: faultText(fault) })),
       ...(problem === undefined ? [] : [{ ...placeOf([]), path: '', message: problem }]),
+      ...lostKeys(document).map((offset) => ({ ...at(offset), path: '', message: `${LOST_KEY} is no name` })),
     ],
     valueAt: (path) => document.getIn(path),
     placeOf,
     placeOfKey: (path, key) => at(keyOffset(document, path, key) ?? offsetOf(document, path)),
   };
+}
+
+/** JavaScript gives this key a meaning of its own: the value would be dropped, and with it a condition on nodes. */
+const LOST_KEY = '__proto__';
+
+function lostKeys(document: Document.Parsed): readonly number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isScalar(key) && key.value === LOST_KEY && key.range) offsets.push(key.range[0]);
+    },
+  });
+  return offsets;
 }
 
 /** Resolving an alias fails when its anchor is missing, or when aliases of aliases would fill memory. */

@@ -123,6 +123,11 @@ test.each<{ name: string; text: string; says: string[] }>([
     ],
   },
   {
+    name: 'a label that would be lost, and with it the condition',
+    text: 'name: a\nmode: enforce\nselector:\n  nodeLabels:\n    pool: web\n    __proto__: x\n',
+    says: ['p.yaml:6:5: __proto__ is no name'],
+  },
+  {
     name: 'an alias without an anchor',
     text: 'name: a\nmode: *mode\n',
     says: ['p.yaml:1:1: an alias has no anchor, or there are too many; write the values out'],

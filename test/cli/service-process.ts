@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { runCli } from '../../services/cli/main.ts';
+import { FakeProcess } from '../support/fake-process.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+export const BOUND_MS = 20_000;
+const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
+
+/** What a service has written so far. */
+interface Output {
+  stdout: string;
+  stderr: string;
+}
+
+/** A verb that runs until it is told to stop, on a port that the system chose. */
+export interface RunningVerb {
+  readonly output: Readonly<Output>;
+  get(path: string): Promise<{ readonly status: number; readonly text: string }>;
+  /** Asks it to stop; resolves to its exit code. */
+  terminate(): Promise<number>;
+}
+
+const onAnyPort = (args: readonly string[]): readonly string[] => [...args, '--http-address', '127.0.0.1:0'];
+
+/** In a process of its own, as a user starts it. */
+export function spawnVerb(...args: readonly string[]): RunningVerb {
+  const child = spawn(PROGRAM, onAnyPort(args), {
+    env: { PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output: Output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+    });
+  const terminate = async (): Promise<number> => {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    return Number((await ended)[0]);
+  };
+  return { output, get: getFrom(output), terminate };
+}
+
+/** The same in this process, where only what the verb does matters. */
+export function startVerb(...args: readonly string[]): RunningVerb {
+  const output: Output = { stdout: '', stderr: '' };
+  const control = new FakeProcess();
+  const writer = (stream: keyof Output) => (text: string) => {
+    output[stream] += text;
+  };
+  const running = runCli(onAnyPort(args), {
+    environment: {},
+    terminalColumns: null,
+    control,
+    writeOut: writer('stdout'),
+    stderr: { isTerminal: false, write: writer('stderr') },
+  });
+  const terminate = (): Promise<number> => {
+    control.signal('SIGTERM');
+    return running;
+  };
+  return { output, get: getFrom(output), terminate };
+}
+
+const getFrom =
+  (output: Output): RunningVerb['get'] =>
+  async (path) => {
+    const port = await waitUntil('the port of health and metrics', BOUND_MS, () => portIn(output.stderr));
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+
+const portIn = (stderr: string): number | null =>
+  Number(/"port":(\d+),"msg":"serving health and metrics"/.exec(stderr)?.[1]) || null;
