@@ -34,7 +34,7 @@ export interface Subscription {
   /**
    * `shared`: the log spreads partitions over the members of the group.
    * `key`: this member reads only the partition of that key (one group per node instance; the newest member owns it),
-   * beginning `lookBackMs` before now by the log's clock whatever was committed.
+   * beginning `lookBackMs` before now by the log's clock, or earlier, whatever was committed.
    */
   readonly assignment:
     | { readonly kind: 'shared' }
@@ -62,7 +62,10 @@ export interface SubscriptionState {
 
 export interface ActiveSubscription extends AsyncDisposable {
   state(): SubscriptionState;
-  /** Stops taking records, waits for the slice in hand, leaves the group. */
+  /**
+   * Takes no further slice; the one in hand may end and is committed. After 3 s its `signal` aborts, and a handler that
+   * does not return within another second is left behind. Then the group is left. Never rejects.
+   */
   stop(): Promise<void>;
   /** Settles when the subscription ends; rejects on a failure that no retry mends. */
   readonly finished: Promise<void>;
@@ -103,10 +106,20 @@ export interface LogHealth {
 
 /** The event log. Two adapters: `kafka.ts` for fleets, `embedded.ts` for one machine; one contract suite for both. */
 export interface EventLog extends AsyncDisposable {
-  /** Resolves when every record is acknowledged. Keeps the order of records that share a key. */
+  /**
+   * Resolves when every record is acknowledged. Keeps the order of records that share a key. When it rejects, some may
+   * lie on the log all the same, and some twice (never so on the embedded log).
+   */
   publish(records: readonly OutgoingRecord[]): Promise<void>;
+  /**
+   * Joins in the background and for ever: a broker that is away or a topic that is missing shows in `state` and is tried
+   * again. What no retry mends (`TOPICS_DIFFER`, `LOG_UNAUTHORIZED`, `LOG_CORRUPT`) rejects `finished`.
+   */
   subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
-  /** Reads without a group and without committing. In order per partition. Ends after `caught-up` when `to` is `end`. */
+  /**
+   * Reads without a group and without committing. In order per partition. Ends after `caught-up` when `to` is `end`, and
+   * without it when `signal` aborts or the log is closed. `forever` outlasts outages.
+   */
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;
   /** Creates missing topics; never changes an existing one. Returns the names it created. */
   createTopics(): Promise<readonly TopicName[]>;

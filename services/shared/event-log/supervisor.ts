@@ -35,7 +35,7 @@ function endure(context: EventLogContext, group: string, standing: Standing, fai
   const level = standing.problems.latest() === failure.message ? 'debug' : 'warn';
   standing.joined = false;
   standing.problems.set(MEMBER, failure.message);
-  context.logger[level]({ group, code: failure.code, err: failure.cause }, failure.message);
+  context.logger[level]({ group, code: failure.code }, failure.message);
 }
 
 async function live(

@@ -556,10 +556,13 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
     });
 
     /** Last: it leaves the topic as no start accepts it. */
-    test('partitions added behind our back change nothing for who runs, are reported, and refused at a start', async () => {
+    test('partitions added behind our back change nothing for who runs, are reported, and refused at a start', async (context) => {
       const topic = 'gc.dead-letters';
       const key = uniqueKey();
+      const seen = collector(key);
+      const running = await serve(context, log, subscriptionOf({ topics: [topic] }), seen.handle);
       await publishTexts(key, ['before'], topic);
+      await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
       await subject.addPartitions(topic, 40);
       await until('the report', async () => (await log.checkTopics()).length > 0, PATIENCE_MS);
       expect(await log.checkTopics()).toEqual([
@@ -571,6 +574,13 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
         }),
       ]);
       await publishTexts(key, ['after'], topic);
+      await until('the next record', () => seen.texts().includes('after'), PATIENCE_MS);
+      await until(
+        'the running consumer to say so',
+        () => /has 40 partitions, but 32 are declared/.test(running.state().problem ?? ''),
+        PATIENCE_MS,
+      );
+      expect(running.state().assigned).toHaveLength(32);
 
       const fresh = await open();
       const refused = await fresh.subscribe(subscriptionOf({ topics: [topic] }), async () => undefined);

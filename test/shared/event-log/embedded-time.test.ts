@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TopicName } from '../../../schemas/topics.ts';
 import { openEmbeddedLog } from '../../../services/shared/event-log/embedded.ts';
@@ -148,6 +149,14 @@ describe('compaction', () => {
   });
 });
 
+/** How far the group is on the partition where its only record lies. */
+function committed(group: string): unknown {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const row = db.prepare('SELECT max(next_offset) AS n FROM offsets WHERE group_name = ?').get(group);
+  db.close();
+  return row?.n;
+}
+
 describe('the lease', () => {
   test('of an owner that is silent for 6 s is free; its late commit is refused, and the record comes to the other', async () => {
     const key = uniqueKey();
@@ -164,11 +173,15 @@ describe('the lease', () => {
 
     nowMs += 6001;
     const other = await open();
-    const seen = collector(key);
-    await other.subscribe(spec, seen.handle);
-    await until('the record at the other', () => seen.records.length === 1);
+    const taken = deferred();
+    await other.subscribe(spec, async () => {
+      taken.resolve();
+      await new Promise(() => undefined);
+    });
+    await taken.promise;
     gate.resolve();
     await until('the first to stand by', () => first.state().assigned.length === 0);
+    expect(committed(spec.group)).toBe(0);
     expect(first.state().joined).toBe(true);
   });
 
@@ -176,7 +189,6 @@ describe('the lease', () => {
     const key = uniqueKey();
     const spec = subscriptionOf();
     const log = await open();
-    const { DatabaseSync } = await import('node:sqlite');
     const db = new DatabaseSync(path);
     db.prepare('INSERT INTO leases VALUES (?, ?, ?)').run(spec.group, 'gone', nowMs + HOUR_MS);
     db.close();

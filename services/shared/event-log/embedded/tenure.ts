@@ -1,20 +1,34 @@
 import { toFleetGcError } from '../../errors.ts';
 import { pause } from '../back-off.ts';
+import { partitionDifference } from '../differences.ts';
 import { type SliceSource, serveSlices } from '../slices.ts';
 import { settleWork } from '../stopping.ts';
 import { LEASE_RENEW_MS, renewLease } from './lease.ts';
 import type { Tenure } from './membership.ts';
 import type { Position } from './positions.ts';
 import { sliceSource } from './slice-source.ts';
+import type { Statements } from './statements.ts';
 
 /** The log is looked at this often even when nothing seems to have changed. */
 const LOOK_MS = 1000;
 const LEASE = 'lease';
 
-async function renewOnce({ core, subscription, member, serving, fail }: Tenure): Promise<void> {
+/** Partitions that somebody added or took away behind our back. Ours stay the declared ones; somebody should know. */
+function tellOfPartitions({ subscription, serving }: Tenure, statements: Statements): void {
+  for (const topic of subscription.topics) {
+    const difference = partitionDifference(topic, statements.partitions(topic).length);
+    serving.problems.set(topic, difference === null ? null : difference.message);
+  }
+}
+
+async function renewOnce(tenure: Tenure): Promise<void> {
+  const { core, subscription, member, serving, fail } = tenure;
   const claim = { group: subscription.group, member, nowMs: core.context.now() };
   try {
-    await core.database.write((statements) => renewLease(statements, claim));
+    await core.database.write((statements) => {
+      renewLease(statements, claim);
+      tellOfPartitions(tenure, statements);
+    });
     serving.problems.set(LEASE, null);
   } catch (error) {
     const { code, retry, message } = toFleetGcError(error);

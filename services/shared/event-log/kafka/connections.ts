@@ -29,7 +29,8 @@ const REBALANCE_TIMEOUT_MS = 15_000;
 const HEARTBEAT_MS = { shared: 1000, key: 3000 } as const;
 /** All partitions of kafkajs's own loop are paused: it only sleeps so long between its heartbeats, and at a stop. */
 const LOOP_PAUSE_MS = 500;
-const METADATA_MAX_AGE_MS = 60_000;
+/** How soon a member learns that a topic was changed behind its back. */
+const METADATA_MAX_AGE_MS = { shared: 10_000, key: 60_000 } as const;
 const LEAVE_MS = 1500;
 
 /** Makes a client for one member or reader. Nothing is connected yet. */
@@ -51,7 +52,7 @@ export function prepareConnections(
     rebalanceTimeout: REBALANCE_TIMEOUT_MS,
     heartbeatInterval: HEARTBEAT_MS[subscription.assignment.kind],
     maxWaitTimeInMs: LOOP_PAUSE_MS,
-    metadataMaxAge: METADATA_MAX_AGE_MS,
+    metadataMaxAge: METADATA_MAX_AGE_MS[subscription.assignment.kind],
     allowAutoTopicCreation: false,
     // kafkajs's own restarts know no jitter and no bound; the supervisor starts anew.
     retry: { restartOnFailure: async () => false },

@@ -75,6 +75,17 @@ function codeOf(errors: readonly Error[]): ErrorCode {
   return unauthorized ? 'LOG_UNAUTHORIZED' : 'LOG_UNREACHABLE';
 }
 
+/** A partition with bytes in it that no codec here reads, or that are damaged. */
+export const undecodable = (
+  { topic, partition }: { readonly topic: string; readonly partition: number },
+  cause: unknown,
+): FleetGcError =>
+  new FleetGcError(
+    'LOG_CORRUPT',
+    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). Find who writes there with another compression than zstd or gzip, or move the group past them.`,
+    { cause },
+  );
+
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
 export function toLogError(brokers: readonly string[], error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;

@@ -1,28 +1,14 @@
 import type { Broker, Cluster } from 'kafkajs';
-import type { TopicName } from '../../../../schemas/topics.ts';
 import { backOffMs, pause } from '../back-off.ts';
 import type { EventLogContext } from '../context.ts';
-import type { LogRecord } from '../port.ts';
-import { type FetchedMessage, toLogRecord } from './decode.ts';
+import { distribute, type FetchAnswer } from './answers.ts';
+import { type Asked, ask, type Cursor, cursorName, topicsOf } from './cursor.ts';
 
-/** While a partition is left out for want of room, the rest must not wait long, or it would. */
-const SHORT_WAIT_MS = 50;
 const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_PARTITION_BYTES = 1024 * 1024;
 const READ_UNCOMMITTED = 0;
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
-
-/** A partition that is read. */
-export interface Cursor {
-  readonly topic: TopicName;
-  readonly partition: number;
-  /** The next offset to fetch. */
-  next: bigint;
-  /** The end of the partition as last seen. */
-  end: bigint;
-  readonly hasRoom: () => boolean;
-  readonly deliver: (records: readonly LogRecord[]) => void;
-}
+/** A partition with something in it that cannot be decoded is tried again after this. */
+const REST_MS = 5000;
 
 /** What the fetcher needs of kafkajs's connections. */
 export interface FetchConnections
@@ -52,88 +38,6 @@ export interface FetcherOptions {
 export interface Fetcher {
   /** To be called when a cursor came, or has room again. */
   kick(): void;
-}
-
-interface FetchedPartition {
-  readonly partition: number;
-  readonly highWatermark: string;
-  readonly messages: readonly FetchedMessage[];
-}
-interface FetchAnswer {
-  readonly responses: readonly {
-    readonly topicName: string;
-    readonly partitions: readonly FetchedPartition[];
-  }[];
-}
-
-/** What one request asks for, and from where. */
-interface Asked {
-  readonly cursors: readonly Cursor[];
-  readonly from: ReadonlyMap<Cursor, bigint>;
-  readonly maxWaitMs: number;
-}
-
-const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`;
-const nameOf = ({ topic, partition }: Cursor): string => keyOf(topic, partition);
-
-function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
-  const cursors = led.filter((cursor) => cursor.hasRoom());
-  if (cursors.length === 0) return null;
-  return {
-    cursors,
-    from: new Map(cursors.map((cursor) => [cursor, cursor.next])),
-    maxWaitMs: cursors.length === led.length ? longWaitMs : SHORT_WAIT_MS,
-  };
-}
-
-function topicsOf({ cursors }: Asked) {
-  return [...Map.groupBy(cursors, ({ topic }) => topic)].map(([topic, group]) => ({
-    topic,
-    partitions: group.map(({ partition, next }) => ({
-      partition,
-      fetchOffset: next.toString(),
-      maxBytes: MAX_PARTITION_BYTES,
-    })),
-  }));
-}
-
-/** An answer may begin before the offset asked for, since batches are compressed whole. */
-function accept(cursor: Cursor, { messages, highWatermark }: FetchedPartition): void {
-  cursor.end = BigInt(highWatermark);
-  const wanted = messages.filter(({ offset }) => BigInt(offset) >= cursor.next);
-  const last = wanted.at(-1);
-  if (last === undefined) return;
-  cursor.next = BigInt(last.offset) + 1n;
-  const records = wanted
-    .filter(({ isControlRecord }) => isControlRecord !== true)
-    .map((message) => toLogRecord(cursor.topic, cursor.partition, message));
-  if (records.length > 0) cursor.deliver(records);
-}
-
-/**
- * An answer without any record proves that nothing lies between what was asked for and the ends it tells. (A broker that
- * throttles tells no ends.)
- */
-function skipGaps(answered: readonly Cursor[]): void {
-  for (const cursor of answered) {
-    if (cursor.next < cursor.end) cursor.next = cursor.end;
-  }
-}
-
-function distribute({ cursors, from }: Asked, { responses }: FetchAnswer): void {
-  const fetched = new Map(
-    responses.flatMap(({ topicName, partitions }) =>
-      partitions.map((partition) => [keyOf(topicName, partition.partition), partition]),
-    ),
-  );
-  const answered = cursors.filter(
-    (cursor) => from.get(cursor) === cursor.next && fetched.has(nameOf(cursor)),
-  );
-  for (const cursor of answered) {
-    const partition = fetched.get(nameOf(cursor));
-    if (partition !== undefined) accept(cursor, partition);
-  }
-  if ([...fetched.values()].every(({ messages }) => messages.length === 0)) skipGaps(answered);
 }
 
 /** Which broker leads which partition, as far as it is known. */
@@ -186,7 +90,9 @@ async function recover(fetcher: FetcherOptions, error: unknown, failures: number
   const { cluster, context, cursors, report, signal } = fetcher;
   const lost = outOfRange(error, cursors());
   if (lost !== undefined) {
-    context.logger.warn(`${nameOf(lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`);
+    context.logger.warn(
+      `${cursorName(lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`,
+    );
     return restart(cluster, lost);
   }
   report(error);
@@ -194,20 +100,49 @@ async function recover(fetcher: FetcherOptions, error: unknown, failures: number
   if (!signal.aborted) await reconnect(cluster, error);
 }
 
+/** Neither a broker nor the network said so: what was received could not be understood. */
+const isUndecodable = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'KafkaJSNotImplemented' || !error.name.startsWith('KafkaJS'));
+
+/** One partition that cannot be decoded holds up no other: each is asked for alone, and the one it was rests. */
+function isolate({ signal }: FetcherOptions, { cursors }: Asked, error: unknown, again: () => void): void {
+  const [only, ...others] = cursors;
+  if (only === undefined || others.length > 0) {
+    for (const cursor of cursors) cursor.trust = 'alone';
+    return;
+  }
+  only.trust = 'resting';
+  only.report(error);
+  void pause(REST_MS, signal).then(() => {
+    only.trust = 'alone';
+    again();
+  });
+}
+
+function trust(cursors: readonly Cursor[]): void {
+  for (const cursor of cursors) {
+    if (cursor.trust === 'alone') cursor.report(null);
+    cursor.trust = 'full';
+  }
+}
+
 /** Tries once; true when it went well. */
-async function attempt(fetcher: FetcherOptions, node: string, asked: Asked, failures: number) {
+async function attempt(fetcher: FetcherState, node: string, asked: Asked, failures: number) {
   try {
     await fetchOnce(fetcher, node, asked);
+    trust(asked.cursors);
     fetcher.report(null);
     return true;
   } catch (error) {
-    if (!fetcher.signal.aborted) await recover(fetcher, error, failures).catch(fetcher.report);
+    if (fetcher.signal.aborted) return false;
+    if (isUndecodable(error)) isolate(fetcher, asked, error, () => kick(fetcher));
+    else await recover(fetcher, error, failures).catch(fetcher.report);
     return false;
   }
 }
 
 /** Asks one broker as long as it leads something that has room. */
-async function fetchFrom(fetcher: FetcherOptions, node: string): Promise<void> {
+async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
     const asked = ask(ledBy(fetcher, node), fetcher.longWaitMs);
     if (asked === null) return;

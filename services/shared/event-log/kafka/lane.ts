@@ -1,7 +1,7 @@
 import { MAX_SLICE_BYTES, recordBytes } from '../limits.ts';
 import type { LogRecord } from '../port.ts';
 import { type Serving, type SliceSource, serveSlices } from '../slices.ts';
-import type { Cursor } from './fetcher.ts';
+import type { Cursor } from './cursor.ts';
 
 /** Records fetched ahead, per partition; a single larger record is taken all the same. */
 const ROOM_BYTES = 2 * 1024 * 1024;
@@ -17,6 +17,8 @@ export interface LaneOptions {
   /** The next offset of the group; committed soon, together with others. */
   readonly commit: (next: bigint) => void;
   readonly onRoom: () => void;
+  /** What of this partition cannot be decoded; null when it was read. */
+  readonly onUndecodable: (error: unknown) => void;
 }
 
 /** One partition that this member owns: what was fetched and not yet handled. */
@@ -43,7 +45,8 @@ function sliceOf(queue: readonly LogRecord[], maxRecords: number): readonly LogR
 const weigh = (records: readonly LogRecord[]): number =>
   records.reduce((sum, record) => sum + recordBytes(record), 0);
 
-export function openLane({ topic, partition, from, maxRecords, serving, commit, onRoom }: LaneOptions): Lane {
+export function openLane(options: LaneOptions): Lane {
+  const { topic, partition, from, maxRecords, serving, commit, onRoom } = options;
   const name = `${topic}/${partition}`;
   let queue: readonly LogRecord[] = [];
   let queuedBytes = 0;
@@ -75,12 +78,14 @@ export function openLane({ topic, partition, from, maxRecords, serving, commit, 
     partition,
     next: from,
     end: from,
+    trust: 'full',
     hasRoom,
     deliver: (records) => {
       queue = [...queue, ...records];
       queuedBytes += weigh(records);
       start();
     },
+    report: options.onUndecodable,
   };
   return {
     name,

@@ -3,6 +3,7 @@ import { backOffMs, pause } from '../back-off.ts';
 import { sliceRecords } from '../limits.ts';
 import type { Serving } from '../slices.ts';
 import type { Committer } from './committer.ts';
+import { undecodable } from './errors.ts';
 import { type Lane, openLane } from './lane.ts';
 import type { TopicPartition } from './offsets.ts';
 import type { SessionOptions } from './session-options.ts';
@@ -69,6 +70,10 @@ export function trackLanes(options: LanesOptions): Lanes {
     lanes.delete(name);
   }
 
+  function tell(at: TopicPartition, error: unknown): void {
+    standing.problems.set(nameOf(at), error === null ? null : undecodable(at, error).message);
+  }
+
   function open({ topic, partition, from, isNew }: StartOffset): void {
     const lost = new AbortController();
     const lane = openLane({
@@ -79,6 +84,7 @@ export function trackLanes(options: LanesOptions): Lanes {
       serving: servingOf(options, lost.signal),
       commit: (next) => committer.add({ topic, partition, next }),
       onRoom: options.onRoom,
+      onUndecodable: (error) => tell({ topic, partition }, error),
     });
     lanes.set(lane.name, { lane, lost });
     // Written down at once, so that `latest` means the same moment after a restart.

@@ -7,8 +7,8 @@ import { toLogError } from './errors.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 2000 };
-/** About ten seconds: the leaders of a topic that was just created, or of a broker that went, are known by then. */
-const TRIES = 8;
+/** About half a minute: the leaders of a topic that was just created, or of a broker that went, are known by then. */
+const TRIES = 20;
 
 /** A part of a partition that is to be read. */
 export interface Range {

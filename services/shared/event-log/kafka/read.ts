@@ -4,7 +4,9 @@ import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
 import { type Connections, connectFor, disconnect, prepareConnections } from './connections.ts';
 import type { KafkaCore } from './core.ts';
-import { type Cursor, startFetcher } from './fetcher.ts';
+import type { Cursor } from './cursor.ts';
+import { undecodable } from './errors.ts';
+import { startFetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
 
 const LONG_WAIT_MS = 5000;
@@ -38,11 +40,17 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
     ...at,
     next: from,
     end,
+    trust: 'full',
     hasRoom: () => buffered.bytes < ROOM_BYTES && (to === 'forever' || cursor.next < end),
     deliver: (records) => {
       const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);
       buffered.records.push(...wanted);
       buffered.bytes += wanted.reduce((sum, record) => sum + recordBytes(record), 0);
+    },
+    report: (error) => {
+      if (error !== null) buffered.failure = undecodable(at, error);
+      buffered.answers += 1;
+      buffered.wake();
     },
   };
   return cursor;

@@ -1,5 +1,6 @@
 import type { Assignment } from 'kafkajs';
 import { FleetGcError } from '../../errors.ts';
+import { partitionDifference } from '../differences.ts';
 import { STOP_ABORTED_MS, STOP_GRACE_MS, waitAtMost } from '../stopping.ts';
 import { type Committer, startCommitter } from './committer.ts';
 import { connectFor, disconnect, SESSION_TIMEOUT_MS } from './connections.ts';
@@ -51,6 +52,17 @@ function pauseAll({ connections }: SessionOptions, assignment: Assignment): void
   connections.consumer.pause(partitions);
 }
 
+/** kafkajs joins again when it learns of more partitions. Ours stay the declared ones; somebody should know. */
+function tellOfPartitions({ connections, core, standing, subscription }: SessionOptions): void {
+  for (const topic of subscription.topics) {
+    const found = connections.cluster.findTopicPartitionMetadata(topic).length;
+    const difference = partitionDifference(topic, found);
+    if (difference === null) continue;
+    standing.problems.set(topic, difference.message);
+    core.context.logger.warn({ topic, found }, difference.message);
+  }
+}
+
 function listen(options: SessionOptions, lanes: Lanes, { alive, fail, over }: Failing): void {
   const { consumer } = options.connections;
   const { events } = consumer;
@@ -62,6 +74,7 @@ function listen(options: SessionOptions, lanes: Lanes, { alive, fail, over }: Fa
     pauseAll(options, payload.memberAssignment);
     options.standing.joined = true;
     options.standing.problems.clear();
+    tellOfPartitions(options);
     lanes.assign(payload.memberAssignment);
   });
   consumer.on(events.CRASH, ({ payload }) => fail(payload.error));

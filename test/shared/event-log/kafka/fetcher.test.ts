@@ -1,9 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  type Cursor,
-  type FetchConnections,
-  startFetcher,
-} from '../../../../services/shared/event-log/kafka/fetcher.ts';
+import type { Cursor } from '../../../../services/shared/event-log/kafka/cursor.ts';
+import { type FetchConnections, startFetcher } from '../../../../services/shared/event-log/kafka/fetcher.ts';
 import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
 import { silentContext, until } from '../probe.ts';
 
@@ -75,6 +72,8 @@ function cursorAt(
     partition,
     next,
     end: next,
+    trust: 'full',
+    report: () => undefined,
     hasRoom: () => true,
     deliver: (records) => got.push(...records),
     got,
@@ -125,7 +124,7 @@ describe('an answer without any record', () => {
 
   test('proves nothing when the broker throttles and tells of no partition', async () => {
     const { cluster, asked } = brokers((_, number) => (number === 1 ? { responses: [] } : undefined));
-    const cursor = { ...cursorAt(0, 4n), end: 9n };
+    const cursor = cursorAt(0, 4n, { end: 9n });
     start(cluster, [cursor]);
     await until('the next request', () => asked.length === 2);
     expect(cursor.next).toBe(4n);
@@ -158,7 +157,7 @@ test('a partition without room is left out, and the others wait but shortly, so 
     [1],
     [0, 1],
   ]);
-  expect(asked.map(({ maxWaitTime }) => (maxWaitTime ?? 0) < 100)).toEqual([true, true, false]);
+  expect(asked.map(({ maxWaitTime }) => (maxWaitTime ?? 0) < 1000)).toEqual([true, true, false]);
 });
 
 test('when no partition has room nothing is asked, until it is told that there is some', async () => {
@@ -187,7 +186,7 @@ test('an offset that retention took away: reading goes on with the oldest kept',
 });
 
 test('a new leader is asked after the old one failed, and the failure is told while it lasts', async () => {
-  const failure = new Error('not the leader');
+  const failure = Object.assign(new Error('not the leader'), { name: 'KafkaJSProtocolError' });
   const { cluster, asked, leader } = brokers(({ node }, number) => {
     if (node === '1') {
       leader.node = 2;
@@ -200,4 +199,29 @@ test('a new leader is asked after the old one failed, and the failure is told wh
   await until('the record', () => cursor.got.length === 1);
   expect(asked.map(({ node }) => node)).toEqual(['1', '2', '2']);
   expect(reports).toEqual([failure, null]);
+});
+
+test('a partition that cannot be decoded is found out, rests, and holds up no other', async () => {
+  const undecodable = Object.assign(new Error('Snappy compression not implemented'), {
+    name: 'KafkaJSNotImplemented',
+  });
+  let offset = 0;
+  const { cluster, asked } = brokers(({ partitions }) => {
+    if (partitions.some(({ partition }) => partition === 0)) throw undecodable;
+    offset += 1;
+    return offset > 3 ? undefined : answerOf(1, offset, [message(offset - 1)]);
+  });
+  const reported: unknown[] = [];
+  const bad = cursorAt(0, 0n, { report: (error) => reported.push(error) });
+  const good = cursorAt(1, 0n);
+  const { reports } = start(cluster, [bad, good]);
+  await until('the records of the other', () => good.got.length === 3);
+  expect(asked.slice(0, 3).map(({ partitions }) => partitions.map(({ partition }) => partition))).toEqual([
+    [0, 1],
+    [0],
+    [1],
+  ]);
+  expect(reported).toEqual([undecodable]);
+  expect(bad.trust).toBe('resting');
+  expect(reports.every((report) => report === null)).toBe(true);
 });

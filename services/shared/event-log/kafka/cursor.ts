@@ -1,0 +1,61 @@
+import type { TopicName } from '../../../../schemas/topics.ts';
+import type { LogRecord } from '../port.ts';
+
+/** While a partition is left out for want of room, the rest must not wait long, or it would. */
+const SHORT_WAIT_MS = 250;
+const MAX_PARTITION_BYTES = 1024 * 1024;
+
+/** A partition that is read. */
+export interface Cursor {
+  readonly topic: TopicName;
+  readonly partition: number;
+  /** The next offset to fetch. */
+  next: bigint;
+  /** The end of the partition as last seen. */
+  end: bigint;
+  /**
+   * `alone`: something in an answer could not be decoded, and it is to be found out whose it was. `resting`: it was this
+   * one's, which is tried again later.
+   */
+  trust: 'full' | 'alone' | 'resting';
+  readonly hasRoom: () => boolean;
+  readonly deliver: (records: readonly LogRecord[]) => void;
+  /** What of this partition cannot be decoded; null when it was read. */
+  readonly report: (error: unknown) => void;
+}
+
+/** What one request asks for, and from where. */
+export interface Asked {
+  readonly cursors: readonly Cursor[];
+  readonly from: ReadonlyMap<Cursor, bigint>;
+  readonly maxWaitMs: number;
+}
+
+/** `topic/partition`. */
+export const cursorName = ({ topic, partition }: Pick<Cursor, 'topic' | 'partition'>): string =>
+  `${topic}/${partition}`;
+
+/** What is to be asked next of the broker that leads these partitions; null when nothing is. */
+export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
+  const open = led.filter((cursor) => cursor.trust !== 'resting' && cursor.hasRoom());
+  const suspect = open.find(({ trust }) => trust === 'alone');
+  const cursors = suspect === undefined ? open : [suspect];
+  if (cursors.length === 0) return null;
+  return {
+    cursors,
+    from: new Map(cursors.map((cursor) => [cursor, cursor.next])),
+    maxWaitMs: cursors.length === led.length ? longWaitMs : SHORT_WAIT_MS,
+  };
+}
+
+/** As kafkajs's request wants it. */
+export function topicsOf({ cursors }: Asked) {
+  return [...Map.groupBy(cursors, ({ topic }) => topic)].map(([topic, group]) => ({
+    topic,
+    partitions: group.map(({ partition, next }) => ({
+      partition,
+      fetchOffset: next.toString(),
+      maxBytes: MAX_PARTITION_BYTES,
+    })),
+  }));
+}
