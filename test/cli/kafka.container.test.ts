@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TOPICS } from '../../schemas/topics.ts';
+import { type Broker, type SecureBroker, startBroker, startSecureBroker } from '../support/kafka.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type Ended, fleetgc } from './fleetgc.ts';
+
+/** One broker has no copies to spare. */
+const ALONE = ['--kafka-replication-factor', '1'];
+
+let broker: Broker;
+beforeAll(async () => {
+  broker = await startBroker();
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+const run = (...args: readonly string[]): Promise<Ended> =>
+  fleetgc([...args, '--kafka-brokers', broker.address]);
+
+test('an operator sets a fleet up and steers it', { timeout: 120_000 }, async () => {
+  const policy = join(temporaryDirectory(), 'policy.yaml');
+  writeFileSync(policy, 'name: web\nmode: dry-run\n');
+
+  const missing = await run('topics', 'check');
+  expect(missing.exitCode).toBe(1);
+  expect(missing.stderr).toMatch(/^fleetgc topics check: 9 topics differ from what this release declares:\n/);
+
+  const created = await run('topics', 'create', ...ALONE);
+  expect(created).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(created.stdout).toContain(`${TOPICS.commands.name}     created\n`);
+  expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
+  expect(await run('topics', 'check', ...ALONE)).toMatchObject({ exitCode: 0, stderr: '' });
+
+  expect((await run('policy', 'apply', policy)).stdout).toBe('web: created, dry-run on all nodes\n');
+  expect((await run('policy', 'apply', policy)).stdout).toBe('web: unchanged\n');
+  expect((await run('policy', 'list')).stdout).toMatch(/^NAME .*\nweb +dry-run /);
+  expect((await run('pause', '--cluster', 'prod')).stdout).toBe('paused: cluster prod\n');
+  expect((await run('resume', '--all')).stdout).toBe('resumed: cluster prod\n');
+  expect((await run('policy', 'delete', 'web')).stdout).toBe('web: deleted\n');
+  expect((await run('policy', 'list')).stdout).toBe('');
+  expect((await run('dead-letters', 'list')).stderr).toBe('There are no such dead letters.\n');
+});
+
+test('over TLS and SASL, with the password from a file', { timeout: 120_000 }, async () => {
+  await using secure: SecureBroker = await startSecureBroker();
+  const connection = [
+    ...['--kafka-brokers', secure.address, '--kafka-tls', '--kafka-ca-file', secure.tls.authority],
+    ...['--kafka-sasl-mechanism', 'scram-sha-512', '--kafka-username', secure.users.scram.username],
+  ];
+  const create = (passwordFile: string): Promise<Ended> =>
+    fleetgc(['topics', 'create', ...ALONE, ...connection, '--kafka-password-file', passwordFile]);
+
+  expect(await create(secure.passwordFiles.scram)).toMatchObject({ exitCode: 0, stderr: '' });
+  const refused = await create(secure.passwordFiles.plain);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^(Waiting for Kafka .*\n)?fleetgc topics create: [^\n]*\n$/);
+  expect(refused.stderr).not.toContain('secret');
+});
