@@ -18,9 +18,10 @@ COPY schemas ./schemas
 COPY services ./services
 # Decision services need no privilege. On a node, run agent and executor as root (deploy/kubernetes/node.yaml does).
 USER node
-# Every service answers /livez on this address; one-shot verbs end before the first check.
+# Every service answers /livez here, whatever its verb; one-shot verbs end before the first check. To listen elsewhere set this
+# variable rather than --http-address, so that the check follows.
 ENV FLEETGC_HTTP_ADDRESS=127.0.0.1:9640
 HEALTHCHECK --interval=15s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://${process.env.FLEETGC_HTTP_ADDRESS.replace('0.0.0.0', '127.0.0.1')}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const at = process.env.FLEETGC_HTTP_ADDRESS; if (at !== 'none') fetch(`http://${at.replace(/^(0\\.0\\.0\\.0|\\[::\\]):/, '127.0.0.1:')}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/opt/fleetgc/bin/fleetgc"]
 CMD ["--help"]

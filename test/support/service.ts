@@ -20,6 +20,7 @@ export interface ServiceOptions {
 
 /** One replica of a service, in a container from our own image. */
 export interface Service extends AsyncDisposable, Omit<ContainerControl, 'remove'> {
+  readonly containerId: string;
   /** What it wrote so far, stdout and stderr. */
   output(): Promise<string>;
   /** Where its /livez, /readyz and /metrics are for this machine's processes. */
@@ -45,6 +46,7 @@ export async function startService({ network, command, environment = {} }: Servi
   const httpAddress = `127.0.0.1:${port}`;
   return {
     ...control,
+    containerId: running.getId(),
     httpAddress,
     output: async () => (await run('docker', ['logs', running.getId()], { timeoutMs: LOGS_MS })).output,
     ready: async () => {

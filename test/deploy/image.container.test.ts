@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { testLabels } from '../support/cleanup.ts';
+import { createNetwork, type TestNetwork } from '../support/network.ts';
+import { type Service, startService } from '../support/service.ts';
+import { run } from '../support/toolchain/command.ts';
+import { ensureToolchain } from '../support/toolchain/toolchain.ts';
+import { SERVICE_IMAGE } from '../support/toolchain/versions.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const DOCKER_MS = 60_000;
+const STOP_MS = 5_000;
+/** Nothing listens there. */
+const NO_BROKER = { FLEETGC_KAFKA_BROKERS: '127.0.0.1:9' };
+const DECIDERS = ['decide', 'pressure', 'container-gc', 'image-gc'];
+
+const UNWANTED: ReadonlySet<string> = new Set([
+  'test',
+  'docs',
+  '.git',
+  ...Object.keys(packageJson.devDependencies),
+  ...Object.keys(packageJson.optionalDependencies),
+]);
+
+const docker = (...args: readonly string[]) => run('docker', args, { timeoutMs: DOCKER_MS });
+const inImage = (entryPoint: string, ...args: readonly string[]) =>
+  docker('run', '--rm', '--network', 'none', '--entrypoint', entryPoint, SERVICE_IMAGE, ...args);
+
+beforeAll(() => ensureToolchain(['service']));
+
+describe('the image', () => {
+  test('is fleetgc: its arguments are the verb and its options', async () => {
+    const version = await docker('run', '--rm', SERVICE_IMAGE, '--version');
+    const help = await docker('run', '--rm', SERVICE_IMAGE);
+
+    expect(version.stdout).toBe(`fleetgc ${packageJson.version}\n`);
+    expect(help.stdout).toMatch(/^Usage: fleetgc <verb>/);
+  });
+
+  test('runs as a user without privileges, who owns nothing of the program', async () => {
+    const { stdout: user } = await inImage('id', '-u');
+    const { stdout: writable } = await inImage('find', '/opt/fleetgc', '-writable', '-not', '-type', 'l');
+
+    expect(Number(user)).toBeGreaterThan(0);
+    expect(writable).toBe('');
+  });
+
+  test('holds what it needs to run, and no more', async () => {
+    const { stdout } = await inImage('ls', '-A', '/opt/fleetgc', '/opt/fleetgc/node_modules');
+    const found = stdout.split('\n');
+
+    const wanted = Object.keys(packageJson.dependencies).filter((name) => !name.startsWith('@'));
+    expect(found).toEqual(expect.arrayContaining(wanted));
+    expect(found.filter((name) => UNWANTED.has(name))).toEqual([]);
+  });
+});
+
+describe('a decision service whose broker is away', () => {
+  let network: TestNetwork;
+  beforeAll(async () => {
+    network = await createNetwork();
+  });
+  afterAll(() => network[Symbol.asyncDispose]());
+
+  test.each(DECIDERS)('%s is alive, says why it is not ready, and ends with 0 when told to', async (verb) => {
+    await using service = await startService({ network, command: [verb], environment: NO_BROKER });
+
+    const { status, text } = await readiness(service);
+    expect((await fetch(`http://${service.httpAddress}/livez`)).status).toBe(200);
+    expect(status).toBe(503);
+    expect(text).toMatch(
+      /^\[-\] event log: Kafka at 127\.0\.0\.1:9: .*ECONNREFUSED.* Check that the brokers run/m,
+    );
+
+    expect(await stopped(service)).toEqual({ exitCode: 0, inTime: true });
+    expect(await service.output()).toMatch(/"level":"warn".*ECONNREFUSED/);
+  });
+});
+
+/** Once the first attempt to reach the broker has failed. */
+function readiness({ httpAddress }: Service): Promise<{ status: number; text: string }> {
+  return waitUntil('/readyz to name the broker', DOCKER_MS, async () => {
+    const answer = await fetch(`http://${httpAddress}/readyz?verbose`);
+    const text = await answer.text();
+    return text.includes('ECONNREFUSED') && { status: answer.status, text };
+  });
+}
+
+const State = z.object({ ExitCode: z.int(), FinishedAt: z.iso.datetime() });
+
+/** How it ended after SIGTERM; `inTime` by Docker's clock, from the moment before the signal. */
+async function stopped(service: Service): Promise<{ exitCode: number; inTime: boolean }> {
+  const toldAtMs = Date.now();
+  await service.stop();
+  const { stdout } = await docker('inspect', '--format', '{{json .State}}', service.containerId);
+  const { ExitCode, FinishedAt } = State.parse(JSON.parse(stdout));
+  return { exitCode: ExitCode, inTime: Date.parse(FinishedAt) - toldAtMs <= STOP_MS };
+}
+
+describe('the health check', () => {
+  test.each([
+    { name: 'on the address of the image', environment: {} },
+    { name: 'on all addresses', environment: { FLEETGC_HTTP_ADDRESS: '0.0.0.0:9700' } },
+  ])('finds the service $name', async ({ environment }) => {
+    const variables = Object.entries({ ...NO_BROKER, ...environment }).flatMap(([key, value]) => [
+      '--env',
+      `${key}=${value}`,
+    ]);
+    const quick = ['--health-interval', '500ms', '--health-start-period', '0s'];
+    const labels = Object.entries(testLabels()).flatMap(([key, value]) => ['--label', `${key}=${value}`]);
+    const { stdout } = await docker(
+      'run',
+      '--detach',
+      ...labels,
+      ...quick,
+      ...variables,
+      SERVICE_IMAGE,
+      'image-gc',
+    );
+    const id = stdout.trim();
+    try {
+      await waitUntil('Docker to call it healthy', DOCKER_MS, async () => {
+        const health = await docker('inspect', '--format', '{{.State.Health.Status}}', id);
+        return health.stdout.trim() === 'healthy';
+      });
+    } finally {
+      await docker('rm', '--force', id);
+    }
+  });
+});
