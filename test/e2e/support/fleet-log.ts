@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { type EventOf, TOPICS } from '../../../schemas/topics.ts';
+import { toFleetGcError } from '../../../services/shared/errors.ts';
 import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
 import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -85,8 +86,21 @@ export async function followFleet(address: string, said: () => Promise<string>):
 const logOptions = (address: string): EventLogOptions =>
   EventLogOptions.parse({ kind: 'kafka', brokers: [address], clientId: 'e2e', replicationFactor: 1 });
 
-/** A record that is not what its topic says fails the reading, and with it whatever waits. */
+/** Just after their topics were created, brokers do not know all leaders yet: a reading that cannot begin is tried again. */
 async function follow(log: EventLog, topic: FollowedTopic, to: Seen[], signal: AbortSignal): Promise<void> {
+  const before = to.length;
+  const begun = (): boolean => to.slice(before).some((one) => one.topic === topic);
+  while (!signal.aborted) {
+    try {
+      await readAll(log, topic, to, signal);
+    } catch (error) {
+      if (begun() || !toFleetGcError(error).retry) throw error;
+    }
+  }
+}
+
+/** A record that is not what its topic says fails the reading, and with it whatever waits. */
+async function readAll(log: EventLog, topic: FollowedTopic, to: Seen[], signal: AbortSignal): Promise<void> {
   const { name, schemas } = TOPICS[topic];
   for await (const event of log.read({ topic: name, from: 'earliest', to: 'forever' }, signal)) {
     if (event.kind !== 'record') continue;

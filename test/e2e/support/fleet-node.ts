@@ -9,6 +9,9 @@ import { type FakeKubelet, KUBELET_URL, startFakeKubelet } from './fake-kubelet.
 import type { FleetLog } from './fleet-log.ts';
 
 const START_MS = 60_000;
+/** The verbs of a node, and the ports on which they serve their readiness. */
+const HTTP_PORTS = { node: 9641, 'node-agent': 9642, 'node-executor': 9643 } as const;
+export type NodeVerb = keyof typeof HTTP_PORTS;
 
 export interface FleetNodeOptions {
   readonly name: string;
@@ -36,8 +39,8 @@ export interface FleetNode extends ContainerdNode {
   readonly runtime: RuntimeReader;
   /** What all its `fleetgc node` processes wrote. */
   output(): string;
-  /** Starts `fleetgc node` (or another verb of a node); resolves when its first inventory is on the log. */
-  startFleetgc(verb?: string): Promise<NodeProcess>;
+  /** Starts `fleetgc node` or one of its halves; resolves when it is ready and, unless it only removes, has reported. */
+  startFleetgc(verb?: NodeVerb): Promise<NodeProcess>;
   /** SIGTERM, and its end. */
   stopFleetgc(): Promise<number>;
   /** Pulls as a kubelet would. */
@@ -60,15 +63,19 @@ export async function startFleetNode(
   const stack = starting.move();
   const processes: NodeProcess[] = [];
   const kubeletArgs = kubelet ? ['--kubelet-url', KUBELET_URL] : [];
-  const startFleetgcHere = async (verb = 'node'): Promise<NodeProcess> => {
+  const startFleetgcHere = async (verb: NodeVerb = 'node'): Promise<NodeProcess> => {
     const since = inventoriesOf(log, cluster, name).length;
     const process = stack.use(
       await startFleetgc(node, [verb, '--cluster', cluster, ...kubeletArgs, ...args], environment),
     );
     processes.push(process);
-    await log.until(`an inventory of ${cluster}/${name} after a start of '${verb}'`, START_MS, () => {
-      return inventoriesOf(log, cluster, name).length > since;
-    });
+    await log.until(`'${verb}' on ${cluster}/${name} to be ready`, START_MS, () =>
+      node.exec(['busybox', 'wget', '-q', '-O', '-', `http://127.0.0.1:${HTTP_PORTS[verb]}/readyz`]),
+    );
+    if (verb !== 'node-executor')
+      await log.until(`an inventory of ${cluster}/${name} after a start of '${verb}'`, START_MS, () => {
+        return inventoriesOf(log, cluster, name).length > since;
+      });
     return process;
   };
   return {

@@ -1,0 +1,25 @@
+import type { PushedImage, Registry } from '../../support/registry.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Images in the registry, by the names that a test gives them. */
+export type NamedImages<Name extends string> = Readonly<Record<Name, PushedImage>>;
+
+/** Pushes images of these sizes in MiB; on a node each takes twice that. `team` keeps the tests' images apart. */
+export async function pushImages<Name extends string>(
+  registry: Registry,
+  team: string,
+  mebibytes: Readonly<Record<Name, number>>,
+): Promise<NamedImages<Name>> {
+  const pushed: Partial<Record<Name, PushedImage>> = {};
+  for (const name in mebibytes)
+    pushed[name] = await registry.push(`${team}/${name}`, '1', mebibytes[name] * MEBIBYTE);
+  return pushed as NamedImages<Name>;
+}
+
+/** The names of those images that are among the ids, in the order of the ids. */
+export function namesOf<Name extends string>(images: NamedImages<Name>, ids: readonly string[]): Name[] {
+  const names = new Map<string, Name>();
+  for (const name in images) names.set(images[name].id, name);
+  return ids.flatMap((id) => names.get(id) ?? []);
+}

@@ -1,0 +1,31 @@
+import type { Decision } from '../../../schemas/decision.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { ObjectResult } from '../../../schemas/result.ts';
+import type { FleetLog } from './fleet-log.ts';
+
+/** What became of the objects that were commanded on a node, in order. */
+export const objectResults = (log: FleetLog, node: string): ObjectResult[] =>
+  log
+    .events('results')
+    .filter((event): event is ObjectResult => event.type === 'fleetgc.node.object-result')
+    .filter((event) => event.node === node);
+
+/** Ids of the objects that were removed on a node, in the order in which they went. */
+export const removedIds = (log: FleetLog, node: string): string[] =>
+  objectResults(log, node)
+    .filter(({ result }) => result.outcome === 'removed')
+    .map(({ object }) => object.id);
+
+/** The decisions of one decider about a node, in order. */
+export const decisionsOf = (log: FleetLog, decider: Decision['decider']['name'], node: string): Decision[] =>
+  log
+    .events('decisions')
+    .filter((event): event is Decision => event.type === 'fleetgc.node.decision')
+    .filter((event) => event.node === node && event.decider.name === decider);
+
+/** The inventory that a decision was made on. */
+export function inventoryOf(log: FleetLog, { input }: Decision): CompleteInventory {
+  const found = log.events('inventory').find(({ id }) => id === input.id);
+  if (found?.status === 'complete') return found;
+  throw new Error(`the inventory ${input.id} was not seen, or is not complete`);
+}
