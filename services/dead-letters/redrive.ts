@@ -59,7 +59,7 @@ function byPosition({ letters: [a] }: Redrive, { letters: [b] }: Redrive): numbe
 }
 
 export interface RedriveNeeds {
-  readonly log: EventLog;
+  readonly log: Pick<EventLog, 'publish'>;
   readonly publication: Publication;
   readonly signal: AbortSignal;
   /** Called between batches with the number of messages put back so far. */

@@ -21,7 +21,7 @@ export interface StoredLetters {
 
 /** Reads the topic to its end, without a group. */
 export async function readStoredLetters(
-  log: EventLog,
+  log: Pick<EventLog, 'read'>,
   from: ReadFrom,
   signal: AbortSignal,
 ): Promise<StoredLetters> {

@@ -26,7 +26,10 @@ export interface StoredPolicies {
 }
 
 /** Reads the topic to its end, without a group, and takes its records as the deciders do. */
-export async function readStoredPolicies(log: EventLog, signal: AbortSignal): Promise<StoredPolicies> {
+export async function readStoredPolicies(
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<StoredPolicies> {
   const reading = createPolicyReading();
   const appliedAtMs = new Map<string, number>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;

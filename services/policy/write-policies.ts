@@ -9,7 +9,7 @@ import type { PolicyChange } from './policy-changes.ts';
 
 /** What the verbs need to write: the log, and what their envelopes say. */
 export interface PolicyWriter {
-  readonly log: EventLog;
+  readonly log: Pick<EventLog, 'publish'>;
   readonly publication: Publication;
 }
 

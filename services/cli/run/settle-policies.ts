@@ -2,6 +2,7 @@ import type { WrittenPolicy } from '../../policy/file.ts';
 import { policyChanges } from '../../policy/policy-changes.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePolicies } from '../../policy/write-policies.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
 
 /** What `run` did to the policies of its log. */
 export interface Settled {
@@ -16,7 +17,7 @@ export interface Settled {
  * this time. To be called before anything decides.
  */
 export async function settlePolicies(
-  writer: PolicyWriter,
+  writer: PolicyWriter & { readonly log: Pick<EventLog, 'read'> },
   written: readonly WrittenPolicy[],
   signal: AbortSignal,
 ): Promise<Settled> {
