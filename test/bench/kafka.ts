@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { NODE_PARTITIONS } from '../../schemas/topics.ts';
+import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
 import { openClient } from '../../services/shared/event-log/kafka/client.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
@@ -36,6 +36,11 @@ export async function startKafka(): Promise<BenchKafka> {
   const admin = client.kafka.admin();
   await admin.connect();
   stack.defer(() => admin.disconnect());
+  // The first group of a new broker waits for its coordinator longer than a client does.
+  await waitUntil('the coordinator of groups', CREATED_MS, async () => {
+    const offsets = await admin.fetchOffsets({ groupId: 'bench', topics: [TOPICS.policies.name] });
+    return offsets.length > 0;
+  });
   const owned = stack.move();
   return { broker, network, options, log, admin, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
