@@ -88,8 +88,7 @@ const logOptions = (address: string): EventLogOptions =>
 
 /** Just after their topics were created, brokers do not know all leaders yet: a reading that cannot begin is tried again. */
 async function follow(log: EventLog, topic: FollowedTopic, to: Seen[], signal: AbortSignal): Promise<void> {
-  const before = to.length;
-  const begun = (): boolean => to.slice(before).some((one) => one.topic === topic);
+  const begun = (): boolean => to.some((one) => one.topic === topic);
   while (!signal.aborted) {
     try {
       await readAll(log, topic, to, signal);
