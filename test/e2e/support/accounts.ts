@@ -1,0 +1,64 @@
+import type { Command } from '../../../schemas/command.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
+import type { ObjectResult } from '../../../schemas/result.ts';
+import type { FleetLog, Seen } from './fleet-log.ts';
+import type { FleetNode } from './fleet-node.ts';
+
+type About = Pick<NodeIdentity, 'cluster' | 'node'>;
+
+/** What is on the log about one node. An event that lies there twice counts once. */
+export interface Account {
+  readonly commands: readonly Command[];
+  readonly objectResults: readonly ObjectResult[];
+  /** Ids of images that the executor says it removed, in order. */
+  readonly removed: readonly string[];
+  /** Ids of commands with a result of their own. */
+  readonly answered: readonly string[];
+}
+
+export function accountOf(log: FleetLog, { cluster, name }: Pick<FleetNode, 'cluster' | 'name'>): Account {
+  const here = (event: About): boolean => nodeKey(event) === nodeKey({ cluster, node: name });
+  const results = unique(log.events('results').filter(here));
+  const objectResults = results.filter((event) => event.type === 'fleetgc.node.object-result');
+  return {
+    commands: unique(log.events('commands').filter(here)),
+    objectResults,
+    removed: objectResults
+      .filter(({ result }) => result.outcome === 'removed')
+      .map(({ object }) => object.id),
+    answered: results.flatMap((event) =>
+      event.type === 'fleetgc.node.command-result' ? [event.commandId] : [],
+    ),
+  };
+}
+
+const unique = <Event extends { readonly id: string }>(events: readonly Event[]): readonly Event[] => [
+  ...new Map(events.map((event) => [event.id, event])).values(),
+];
+
+type Decider = 'pressure' | 'container-gc' | 'image-gc';
+const DECIDERS = { diskStats: ['pressure'], inventory: ['container-gc', 'image-gc'] } as const;
+
+/** Facts that a decider has not decided on, as `decider topic/partition/offset`. */
+export function undecided(log: FleetLog): readonly string[] {
+  const decided = new Set(
+    log
+      .events('decisions')
+      .flatMap((event) =>
+        event.type === 'fleetgc.node.decision' ? [placeOf(event.decider.name, event.input)] : [],
+      ),
+  );
+  return [...factsOf(log, 'diskStats'), ...factsOf(log, 'inventory')].filter((place) => !decided.has(place));
+}
+
+const factsOf = (log: FleetLog, topic: keyof typeof DECIDERS): readonly string[] =>
+  log.seen(topic).flatMap(({ record }: Seen) => DECIDERS[topic].map((decider) => placeOf(decider, record)));
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: string | bigint;
+}
+
+const placeOf = (decider: Decider, { topic, partition, offset }: Place): string =>
+  `${decider} ${topic}/${partition}/${offset}`;
