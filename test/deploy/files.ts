@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { ALL_VERBS } from '../../services/cli/verb-list.ts';
+import { loadAllVerbs } from '../../services/cli/verb-loaders.ts';
+import type { Verb } from '../../services/shared/verb.ts';
+
+export const REPOSITORY = join(import.meta.dirname, '..', '..');
+
+export const textOf = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
+
+export const verbs: readonly Verb[] = await loadAllVerbs();
+
+export function verbNamed(name: string): Verb {
+  const verb = verbs.find((each) => each.name === name);
+  if (!verb)
+    throw new Error(`there is no verb ${name} among ${ALL_VERBS.map((each) => each.name).join(', ')}`);
+  return verb;
+}
+
+const KUBERNETES = 'deploy/kubernetes';
+
+/** The objects of every manifest, with the file that holds each. */
+export const manifests = readdirSync(join(REPOSITORY, KUBERNETES))
+  .filter((file) => file !== 'kustomization.yaml')
+  .flatMap((file) =>
+    parseAllDocuments(textOf(`${KUBERNETES}/${file}`), { merge: true }).map((document) => ({
+      file,
+      content: z.looseObject({ kind: z.string() }).parse(document.toJS()),
+    })),
+  );
+
+const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.union([z.int(), z.string()]) }) });
+const Container = z.object({
+  image: z.string(),
+  args: z.array(z.string()),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
+  livenessProbe: Probe,
+  readinessProbe: Probe,
+  securityContext: z.object({
+    allowPrivilegeEscalation: z.literal(false),
+    readOnlyRootFilesystem: z.literal(true),
+  }),
+  volumeMounts: z.array(
+    z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
+  ),
+});
+const Labels = z.record(z.string(), z.string());
+const Volume = z.object({ name: z.string(), hostPath: z.object({ path: z.string() }).optional() });
+
+/** What the tests look at of a DaemonSet or Deployment of ours. */
+export const Workload = z.object({
+  kind: z.enum(['DaemonSet', 'Deployment']),
+  metadata: z.object({ name: z.string(), namespace: z.literal('fleetgc') }),
+  spec: z.object({
+    selector: z.object({ matchLabels: Labels }),
+    template: z.object({
+      metadata: z.object({ labels: Labels }),
+      spec: z.object({
+        serviceAccountName: z.string().optional(),
+        automountServiceAccountToken: z.literal(false),
+        hostNetwork: z.boolean().default(false),
+        terminationGracePeriodSeconds: z.int(),
+        containers: z.tuple([Container]),
+        volumes: z.array(Volume),
+      }),
+    }),
+  }),
+});
+export type Workload = z.infer<typeof Workload>;
+
+export const workloads: readonly Workload[] = manifests.flatMap(({ content }) =>
+  ['DaemonSet', 'Deployment'].includes(content.kind) ? [Workload.parse(content)] : [],
+);
