@@ -57,7 +57,7 @@ function plannedNames(decision: Decision, images: Parameters<typeof namesOf>[0])
 const stir = (node: FleetNode) => node.exec(['dd', 'if=/dev/zero', 'of=/disk/stirred', 'bs=1M', 'count=5']);
 
 describe.concurrent('between decision and removal', () => {
-  test('an image that became used stays, and the result says why', async () => {
+  test('an image that became used stays, and the result says why [K5, M5]', async () => {
     const { node, images } = await pressedNode('reused');
     await fleet.apply(policyFor('reused', THRESHOLDS));
     await node.startFleetgc('node-agent');

@@ -32,7 +32,7 @@ async function age(): Promise<void> {
 }
 
 describe.concurrent('a disk that fills', () => {
-  test('is relieved down to the low threshold, least recently used images first, and nothing protected goes', async () => {
+  test('is relieved down to the low threshold, least recently used images first, and nothing protected goes [C8, D8, D10, D12, M7, M9, M11]', async () => {
     const node = await fleet.startNode({ name: 'pressed', diskMebibytes: 400 });
     const images = await pushImages(fleet.registry, 'pressed', {
       // On this disk 18 MiB take 9 %, 4 MiB take 2 %.
@@ -104,7 +104,7 @@ describe.concurrent('a disk that fills', () => {
     });
   });
 
-  test('to the last block, state directory included, is relieved without help', async () => {
+  test('to the last block, state directory included, is relieved without help [D7, M10]', async () => {
     const node = await fleet.startNode({ name: 'full', diskMebibytes: 300 });
     const images = await pushImages(fleet.registry, 'full', { a: 18, b: 18, c: 18, d: 18, e: 18 });
     await fleet.apply(

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Decision } from '../../schemas/decision.ts';
+import type { CompleteInventory } from '../../schemas/inventory.ts';
+import { type Pod, runPod } from '../support/pods.ts';
+import { stopPod } from './support/end-pod.ts';
+import { type Fleet, startFleet } from './support/fleet.ts';
+import type { FleetNode } from './support/fleet-node.ts';
+import { namesOf, pushImages } from './support/images.ts';
+import { decisionsOf, objectResults } from './support/outcomes.ts';
+import { policyFor } from './support/policies.ts';
+
+/** The history is read to 10 ms, and a reboot is told by the wall clock. */
+const CLOCK_NOISE_MS = 2_000;
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await startFleet();
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+/** The last complete inventory of a node. */
+function inventory(node: string): CompleteInventory {
+  const found = fleet.log
+    .events('inventory')
+    .findLast((event): event is CompleteInventory => event.node === node && event.status === 'complete');
+  if (!found) throw new Error(`no inventory of ${node}`);
+  return found;
+}
+
+/** Everything that the runtime holds. */
+async function held({ runtime }: FleetNode) {
+  const lists = await Promise.all([runtime.listImages(), runtime.listContainers(), runtime.listSandboxes()]);
+  return lists.map((list) => list.map(({ id }) => id).toSorted());
+}
+
+/** Both deciders answered the last inventory of the node. */
+async function decidedOn(node: string): Promise<void> {
+  const { id } = inventory(node);
+  await fleet.log.until(`both deciders to answer the last inventory of ${node}`, 30_000, () =>
+    (['container-gc', 'image-gc'] as const).every((decider) =>
+      decisionsOf(fleet.log, decider, node).some(({ input }) => input.id === id),
+    ),
+  );
+}
+
+const historyOf = (node: string) =>
+  new Map(
+    inventory(node).images.map(({ id, firstDetectedMs, lastUsedMs }) => [
+      id,
+      { firstDetectedMs, lastUsedMs },
+    ]),
+  );
+
+/** What image-gc said of the pressure that the agent of now found: nothing may go, since all is too young. */
+async function unrelieved(node: string): Promise<void> {
+  const { agentStartedAt } = inventory(node);
+  const decision = await fleet.log.until(`image-gc to answer the pressure on ${node}`, 60_000, () => {
+    const isOfNow = ({ outcome, takenAt: { bootId, sinceBootMs } }: Decision): boolean =>
+      outcome === 'unrelieved' &&
+      bootId === agentStartedAt.bootId &&
+      sinceBootMs >= agentStartedAt.sinceBootMs;
+    return decisionsOf(fleet.log, 'image-gc', node).find(isOfNow) ?? null;
+  });
+  expect(decision.reason).toContain('1 too-young');
+}
+
+describe.concurrent('after a restart', () => {
+  test('of the agent, and of the node, nothing goes that was not removable before [K1, M1, M2]', async () => {
+    const node = await fleet.startNode({ name: 'rebooted', kubelet: true, diskMebibytes: 200 });
+    const images = await pushImages(fleet.registry, 'rebooted', { used: 9, unused: 9 });
+    for (const image of Object.values(images)) await node.pull(image);
+    await fleet.apply(
+      policyFor('rebooted', {
+        imageGCHighThresholdPercent: 50,
+        imageGCLowThresholdPercent: 10,
+        imageMinimumGCAge: '1h',
+      }),
+    );
+    const live = await runPod(node, { name: 'live', image: images.used.reference });
+    const stopped = await runPod(node, { name: 'stopped', image: images.used.reference });
+    await stopPod(node, stopped);
+    const known = [live, stopped].map((pod: Pod) => ({ pod, image: images.used.reference }));
+    await node.kubelet?.tell(known);
+    await node.startFleetgc();
+    await decidedOn('rebooted');
+    const before = historyOf('rebooted');
+    const heldBefore = await held(node);
+
+    // The agent restarts while nobody tells of pods and the disk is full.
+    expect(await node.stopFleetgc()).toBe(0);
+    await node.kubelet?.stop();
+    await node.exec(['dd', 'if=/dev/zero', 'of=/disk/filler', 'bs=1M', 'count=60']);
+    await node.startFleetgc();
+    await decidedOn('rebooted');
+    expect(inventory('rebooted').pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+    await unrelieved('rebooted');
+    expect(await held(node)).toEqual(heldBefore);
+    expectSame(historyOf('rebooted'), before);
+
+    // The node restarts: another boot, all containers dead, and a kubelet that has not heard of any pod yet.
+    const { bootId } = inventory('rebooted').takenAt;
+    await node.stopFleetgc();
+    await node.reboot();
+    await node.kubelet?.tellNothing();
+    await node.kubelet?.start();
+    await node.startFleetgc();
+    await decidedOn('rebooted');
+    const after = inventory('rebooted');
+    expect(after.takenAt.bootId).not.toBe(bootId);
+    expect(after.containers.map(({ state }) => state)).not.toContain('running');
+    expect(after.pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+    expect(after.allSourcesReady).toBe(false);
+    await unrelieved('rebooted');
+    expect(await held(node)).toEqual(heldBefore);
+    expectSame(historyOf('rebooted'), before);
+    expect(namesOf(images, await node.imageIds()).toSorted()).toEqual(['unused', 'used']);
+    expect(objectResults(fleet.log, 'rebooted')).toEqual([]);
+  });
+});
+
+type HistoryOfImages = ReturnType<typeof historyOf>;
+
+/** First seen as before; last used as before or, where a container still holds the image, later. */
+function expectSame(after: HistoryOfImages, before: HistoryOfImages): void {
+  expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted());
+  for (const [id, { firstDetectedMs, lastUsedMs }] of before) {
+    const now = after.get(id);
+    expect(Math.abs((now?.firstDetectedMs ?? 0) - firstDetectedMs), id).toBeLessThan(CLOCK_NOISE_MS);
+    if (lastUsedMs === null) expect(now?.lastUsedMs, id).toBeNull();
+    else expect(now?.lastUsedMs ?? 0, id).toBeGreaterThan(lastUsedMs - CLOCK_NOISE_MS);
+  }
+}
