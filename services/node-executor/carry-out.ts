@@ -1,11 +1,12 @@
+import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
 import { commandRefusal, holding } from './command-checks.ts';
 import { begun, type JournalEntry } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
-import { afterCommand } from './reclaim.ts';
+import { afterCommand, afterSuperseded } from './reclaim.ts';
 import { recordDone, recordRefused } from './recorder.ts';
-import { count } from './results.ts';
+import { count, type Refusal } from './results.ts';
 
 /** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
 const TICK_MS = 10;
@@ -25,7 +26,7 @@ export async function carryOut(
   const { command } = entry;
   if (entry.before === null) {
     const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
-    if (refusal) return recordRefused(recorder, entry, refusal);
+    if (refusal) return await refuse(entry, refusal, parts);
   }
   let reading = await readFilesystem(filesystems, measuredFilesystem(command));
   const first = firstReading(entry, reading);
@@ -34,6 +35,16 @@ export async function carryOut(
     reading = await carryOutItem({ entry, index, item, before: reading }, parts, signal);
   }
   await finish(entry, { first, last: reading }, parts, signal);
+}
+
+async function refuse(
+  entry: JournalEntry,
+  refusal: Refusal<CommandRefusal>,
+  parts: CarryOutParts,
+): Promise<void> {
+  const isOvertaken = refusal.reason === 'superseded';
+  const next = isOvertaken ? afterSuperseded(entry.command, await afterLastAction(parts)) : undefined;
+  recordRefused(parts.recorder, entry, refusal, next);
 }
 
 /** A command that an earlier process began is measured from its beginning. */

@@ -31,6 +31,17 @@ export function afterCommand(command: Command, state: ReclaimState): Unpublished
   return unrelieved(command, reclaim, state);
 }
 
+/**
+ * Another command acted on the containers since the inventory: what this one wanted may be done or not, so the reclaim
+ * goes on to its images with fresh facts instead of ending silently.
+ */
+export function afterSuperseded(command: Command, at: Instant): Unpublished['output'] | undefined {
+  const { reclaim } = command;
+  return reclaim?.step === 'containers'
+    ? observe(command, { ...reclaim, step: 'images', round: 1 }, at)
+    : undefined;
+}
+
 function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] {
   const event: Observe = {
     type: 'fleetgc.node.observe',

@@ -105,14 +105,22 @@ export function recordDone(
   recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
 }
 
-/** Nothing of the command was done. */
+/** Nothing of the command was done; `next` is what follows for its reclaim. */
 export function recordRefused(
   recorder: Recorder,
   { command, trace }: JournalEntry,
   refusal: Refusal<CommandRefusal>,
+  next: Unpublished['output'] | undefined,
 ): void {
-  const output = resultOutput(commandRefused(reporter(recorder), command, refusal));
-  recorder.journal.update((state) => finished(state, command.id, [{ trace, output }]));
+  const result = resultOutput(commandRefused(reporter(recorder), command, refusal));
+  const outputs = [result, ...(next ? [next] : [])];
+  recorder.journal.update((state) =>
+    finished(
+      state,
+      command.id,
+      outputs.map((output) => ({ trace, output })),
+    ),
+  );
   recorder.metrics.commands.add({ outcome: refusal.reason });
   recorder.logger.warn({ commandId: command.id, ...refusal }, 'command refused');
 }

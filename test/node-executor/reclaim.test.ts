@@ -32,6 +32,17 @@ async function carry(
   await executor.stop();
 }
 
+test('a command for containers that was overtaken: the reclaim goes on to its images', async () => {
+  const node = executorNode();
+  addContainer(node, 'dead');
+  const executor = node.start();
+  await executor.carryOut(containerRemoval(['dead'], { id: 'periodic' }));
+  const late = containerRemoval(['dead'], { id: 'late', reclaim: step({ step: 'containers' }) });
+  expect(await executor.carryOut(late)).toMatchObject({ outcome: 'refused', reason: 'superseded' });
+  await executor.stop();
+  expect(next(node)).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 1 } }]);
+});
+
 describe('after a command of a reclaim', () => {
   test('the target is reached: nothing follows', async () => {
     const { events } = await reclaimed((node) => {

@@ -1,4 +1,4 @@
-import { sizeText } from './size-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 import { type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
 
 /** Adds the counts of all nodes, most frequent first. */

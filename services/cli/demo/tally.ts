@@ -1,5 +1,5 @@
-import type { Tale } from './narrator.ts';
-import { keptBecause } from './rule-text.ts';
+import type { Tale } from '../telling/narrator.ts';
+import { keptBecause } from '../telling/rule-text.ts';
 
 export interface NodeTally {
   usedBytes: bigint;

@@ -1,6 +1,6 @@
+import type { Tale } from '../telling/narrator.ts';
+import { taleLine } from '../telling/tale-line.ts';
 import { frame, RECENT_LINES, type Thresholds } from './frame.ts';
-import type { Tale } from './narrator.ts';
-import { taleLine } from './tale-line.ts';
 import { createTally, type Tally } from './tally.ts';
 
 /** Shows what happens, while it happens. */

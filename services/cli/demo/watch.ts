@@ -1,7 +1,7 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import type { EventLog, ReadEvent } from '../../shared/event-log/port.ts';
 import { parseRecord } from '../../shared/parse-record.ts';
-import { createNarrator, type Narrator, type Tale } from './narrator.ts';
+import { createNarrator, type Narrator, type Tale } from '../telling/narrator.ts';
 
 const WATCHED: readonly TopicId[] = ['diskStats', 'inventory', 'decisions', 'results'];
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../schemas/decision.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import { sizeText } from '../demo/size-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 
 /** Names of the objects of an inventory, by list and position, as verdicts refer to them. */
 export interface ObjectNames {

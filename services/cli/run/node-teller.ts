@@ -1,7 +1,7 @@
 import type { Decision } from '../../../schemas/decision.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
-import { createNarrator, type Tale } from '../demo/narrator.ts';
-import { taleLine } from '../demo/tale-line.ts';
+import { createNarrator, type Tale } from '../telling/narrator.ts';
+import { taleLine } from '../telling/tale-line.ts';
 import { decisionLine, namesIn, type ObjectNames } from './decision-line.ts';
 
 /** Tells people what happens on one node. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { frame } from '../../../services/cli/demo/frame.ts';
-import type { Tale } from '../../../services/cli/demo/narrator.ts';
-import { sizeText } from '../../../services/cli/demo/size-text.ts';
 import { summaryLines } from '../../../services/cli/demo/summary.ts';
 import { createTally } from '../../../services/cli/demo/tally.ts';
 import { jsonView, liveView, plainView } from '../../../services/cli/demo/view.ts';
+import type { Tale } from '../../../services/cli/telling/narrator.ts';
+import { sizeText } from '../../../services/cli/telling/size-text.ts';
 
 const GB = 1_000_000_000n;
 const usage = (node: string, usedGb: bigint): Tale => ({
