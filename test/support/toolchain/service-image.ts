@@ -9,8 +9,16 @@ import { SERVICE_IMAGE } from './versions.ts';
 const LOCK_MS = 1_800_000;
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
-/** Builds our own image from the repository's Dockerfile; Docker's layer cache makes an unchanged one cheap. */
-export async function buildServiceImage(): Promise<string> {
+let built: Promise<string> | null = null;
+
+/** Our own image from the repository's Dockerfile, built once per process: what runs side by side is of one build. */
+export function ensureServiceImage(): Promise<string> {
+  built ??= buildServiceImage();
+  return built;
+}
+
+/** Docker's layer cache makes an unchanged one cheap. */
+async function buildServiceImage(): Promise<string> {
   if (!existsSync(join(REPOSITORY, 'Dockerfile')))
     throw new Error('there is no Dockerfile to build our image from');
   await ensureDebianImage();

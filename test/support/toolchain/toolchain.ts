@@ -4,14 +4,14 @@ import { ensureCompose } from './compose.ts';
 import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureRegistryImage } from './registry-image.ts';
-import { buildServiceImage } from './service-image.ts';
+import { ensureServiceImage } from './service-image.ts';
 
 const PREPARE = {
   kafka: ensureKafkaImage,
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
   registry: ensureRegistryImage,
-  service: buildServiceImage,
+  service: ensureServiceImage,
   compose: ensureCompose,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
