@@ -31,7 +31,8 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
   const digests = new Set(rules.digests);
   const labels = Object.entries(rules.labels);
   return (image) => {
-    const names = namesOf(image);
+    // Most policies have no pattern, and making the names costs more than the rest of the rules.
+    const names = patterns.length === 0 ? [] : namesOf(image);
     return (
       patterns.find(({ matches }) => names.some((name) => matches(name)))?.pattern ??
       digestsOf(image).find((digest) => digests.has(digest)) ??

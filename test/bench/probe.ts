@@ -32,11 +32,13 @@ export interface ProbeOptions {
 }
 
 const COMPRESSION = { zstd: CompressionTypes.ZSTD, none: CompressionTypes.None } as const;
+/** A broker on a busy machine takes its time to lead new topics. */
+const PATIENT = { initialRetryTime: 100, maxRetryTime: 1000, retries: 30 };
 const SESSION_MS = 30_000;
 
 export async function openProbe({ kafka, topics, compression, onArrival }: ProbeOptions): Promise<Probe> {
   const client = openClient(kafka.options, logContext);
-  const producer = client.kafka.producer({ maxInFlightRequests: 5 });
+  const producer = client.kafka.producer({ maxInFlightRequests: 5, retry: PATIENT });
   const consumer = client.kafka.consumer({ groupId: `probe-${randomUUID()}`, sessionTimeout: SESSION_MS });
   await Promise.all([producer.connect(), consumer.connect()]);
   await consumer.subscribe({ topics: [...topics], fromBeginning: false });

@@ -21,9 +21,11 @@ const DISK_MEBIBYTES = 512;
 const MEBIBYTE = 1024 * 1024;
 const BALLAST_BYTES = 2 * MEBIBYTE;
 const HIGH_PERCENT = 85;
-/** An agent answers orders of different reclaims at least 10 s apart. */
-const ROUND_MS = 11_500;
-const SEEN_MS = 60_000;
+/** An agent answers orders of different reclaims at least 10 s apart: a round takes a little longer. */
+const STAGGER_MS = 700;
+const RELIEVED_MS = 4500;
+const EMPTY_MS = 2500;
+const SEEN_MS = 15_000;
 const HOPS = 7;
 const RELAYED_BYTES = 16_000;
 const RELAYED_PER_ROUND = 20;
@@ -44,14 +46,13 @@ export async function benchRelief(kafka: BenchKafka): Promise<Findings> {
   const nodes = await startNodes(kafka, stack);
   stack.use(startVerb(['decide', ...kafkaArguments(kafka), '--http-address', 'none', '--log-level', 'warn']));
   const relays = await relayCourse(kafka, stack);
-  await sleep(ROUND_MS);
+  await sleep(RELIEVED_MS);
   const relayed: (readonly number[])[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`relief, round ${round} of ${ROUNDS}`);
     relayed.push(await oneRound(nodes, relays));
   }
-  const reliefs = await allReliefs(kafka, NODES * ROUNDS);
-  return findings(reliefs, relayed);
+  return findings(await allReliefs(kafka), relayed);
 }
 
 function findings(reliefs: readonly Relief[], relayed: readonly (readonly number[])[]): Findings {
@@ -77,7 +78,7 @@ function findings(reliefs: readonly Relief[], relayed: readonly (readonly number
   return {
     figures: [figure(50), figure(99)],
     notes: [
-      `containerd 2.4.2 in ${NODES} nodes with disks of ${DISK_MEBIBYTES} MiB; a file fills the disk past ${HIGH_PERCENT} %; agent and executor on the node, deciders beside the broker. The median's brackets are the quickest and the slowest of ${times.length} reclaims, and their p99 is the slowest.`,
+      `${reliefs.length} reclaims of ${NODES * ROUNDS} fillings; containerd 2.4.2 in ${NODES} nodes with disks of ${DISK_MEBIBYTES} MiB; a file fills the disk past ${HIGH_PERCENT} %; agent and executor on the node, deciders beside the broker. The median's brackets are the quickest and the slowest of ${times.length} reclaims, and their p99 is the slowest.`,
       "Measured by the node's own clock: from takenAt of the disk-stats event that the reclaim names as its cause to the time of the first object-result with an image removed, which is when the runtime had answered.",
       `Medians by the broker's clock, ms: disk-stats to order ${text(hopMedians[0])}, to inventory ${text(hopMedians[1])}, to second order ${text(hopMedians[2])}, to inventory ${text(hopMedians[3])}, to command ${text(hopMedians[4])}, to first result ${text(hopMedians[5])}.`,
       `Baseline: ${RELAYED_BYTES / 1000} kB through seven kafkajs relays in a row, in one process, between the rounds.`,
@@ -119,16 +120,16 @@ async function startNode(
   return { node, process };
 }
 
-/** Fills each node in its turn, and meanwhile sends through the relays. */
+/** Fills each node in its turn, waits until it must be relieved, and sends through the relays meanwhile. */
 async function oneRound(nodes: readonly BusyNode[], relays: Course): Promise<readonly number[]> {
-  const startMs = performance.now();
   for (const { node } of nodes) {
     await node.exec(['sh', '-c', FILL]);
-    await sleep(ROUND_MS / (2 * NODES));
+    await sleep(STAGGER_MS);
   }
-  for (const { node } of nodes) await node.exec(['rm', '-f', '/disk/filler']);
+  await sleep(RELIEVED_MS);
   const relayed = await runLoad(relays, { perSecond: 10, count: RELAYED_PER_ROUND });
-  await sleep(Math.max(0, startMs + ROUND_MS - performance.now()));
+  for (const { node } of nodes) await node.exec(['rm', '-f', '/disk/filler']);
+  await sleep(EMPTY_MS);
   return relayed.sentToSeen;
 }
 
@@ -138,11 +139,16 @@ set -- $(stat -f -c '%S %b %a' /disk)
 wanted=$(( $1 * ($2 * ${HIGH_PERCENT + 1} / 100 - ($2 - $3)) ))
 fallocate -l "$wanted" /disk/filler`;
 
-async function allReliefs(kafka: BenchKafka, expected: number): Promise<readonly Relief[]> {
-  return await waitUntil(`${expected} disks to be relieved`, SEEN_MS, async () => {
-    const reliefs = reliefsOn(await recordsOf(kafka));
-    return reliefs.length >= expected && reliefs;
-  });
+/** A reclaim that is late, or joined to another, is missing here; how many there are is told with the figure. */
+async function allReliefs(kafka: BenchKafka): Promise<readonly Relief[]> {
+  let reliefs: readonly Relief[] = [];
+  await waitUntil('every disk to be relieved', SEEN_MS, async () => {
+    reliefs = reliefsOn(await recordsOf(kafka));
+    return reliefs.length >= NODES * ROUNDS;
+  }).catch(() =>
+    say(`relief: ${reliefs.length} reclaims of ${NODES * ROUNDS} removed images in their first round`),
+  );
+  return reliefs;
 }
 
 async function recordsOf({ log }: BenchKafka) {
