@@ -4,19 +4,37 @@ import kafkajs from 'kafkajs';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
-/** Below this a trip to the thread pool costs more than the work. */
-const SYNCHRONOUS_BYTES = 8 * 1024;
+/** Below this the work takes less than a millisecond, and a trip to the thread pool costs more than it saves. */
+const SYNCHRONOUS_BYTES = 256 * 1024;
+const LEAST_CHUNK_BYTES = 1024;
+/** Of our events. */
+const USUAL_RATIO = 6;
 
 const compressLarge = promisify(zstdCompress);
 const decompressLarge = promisify(zstdDecompress);
 
+/** Room for what is expected at once: small for small events, and one piece instead of many for large ones. */
+const roomFor = (bytes: number): { readonly chunkSize: number } => ({
+  chunkSize: Math.min(Math.max(bytes, LEAST_CHUNK_BYTES), SYNCHRONOUS_BYTES),
+});
+
+async function compress({ buffer }: { readonly buffer: Buffer }): Promise<Buffer> {
+  const options = roomFor(buffer.length);
+  return buffer.length < SYNCHRONOUS_BYTES
+    ? zstdCompressSync(buffer, options)
+    : compressLarge(buffer, options);
+}
+
+async function decompress(buffer: Buffer): Promise<Buffer> {
+  const expectedBytes = buffer.length * USUAL_RATIO;
+  const options = roomFor(expectedBytes);
+  return expectedBytes < SYNCHRONOUS_BYTES
+    ? zstdDecompressSync(buffer, options)
+    : decompressLarge(buffer, options);
+}
+
 /** kafkajs has no zstd of its own, and a consumer without it cannot read a topic on which somebody used it. */
-export const zstdCodec = {
-  compress: async ({ buffer }: { readonly buffer: Buffer }): Promise<Buffer> =>
-    buffer.length < SYNCHRONOUS_BYTES ? zstdCompressSync(buffer) : compressLarge(buffer),
-  decompress: async (buffer: Buffer): Promise<Buffer> =>
-    buffer.length < SYNCHRONOUS_BYTES ? zstdDecompressSync(buffer) : decompressLarge(buffer),
-};
+export const zstdCodec = { compress, decompress };
 
 export function registerZstd(): void {
   CompressionCodecs[CompressionTypes.ZSTD] = () => zstdCodec;
