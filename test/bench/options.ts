@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
 
+const OUTPUT = 'bench/results.json';
+
 export const HELP = `Usage: npm run bench [-- OPTIONS]
 
 Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about five minutes,
@@ -8,7 +10,7 @@ and needs what the container suites of npm test need. Figures of a busy machine 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, relief, throughput, idle
   --json           print JSON in place of the table
-  --output FILE    also write the JSON to this file
+  --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
 `;
 
@@ -18,7 +20,7 @@ export type BenchmarkName = (typeof BENCHMARKS)[number];
 export interface BenchOptions {
   readonly only: readonly BenchmarkName[];
   readonly json: boolean;
-  readonly output: string | null;
+  readonly output: string;
   readonly help: boolean;
 }
 
@@ -35,7 +37,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       help: { type: 'boolean', short: 'h' },
     },
   });
-  const { only = [], json = false, output = null, help = false } = values;
+  const { only = [], json = false, output = OUTPUT, help = false } = values;
   const unknown = only.find((name) => !isBenchmark(name));
   if (unknown !== undefined) {
     throw new Error(`there is no benchmark ${unknown}; there are ${BENCHMARKS.join(', ')}`);

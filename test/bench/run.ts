@@ -34,14 +34,20 @@ async function main({ only, json, output }: BenchOptions): Promise<void> {
   const startMs = performance.now();
   const startedAt = new Date().toISOString();
   const benchmarks: Record<string, Findings> = {};
-  for (const name of only) benchmarks[name] = await runBenchmark(name);
+  for (const name of only) {
+    try {
+      benchmarks[name] = await runBenchmark(name);
+    } catch (error) {
+      say(`${name} failed: ${error instanceof Error ? error.stack : error}`);
+      process.exitCode = 1;
+    }
+  }
   const seconds = Math.round((performance.now() - startMs) / 1000);
   const report: Report = { startedAt, seconds, machine: thisMachine(), benchmarks };
   const text = `${JSON.stringify(report, null, 2)}\n`;
-  if (output !== null) {
-    mkdirSync(dirname(output), { recursive: true });
-    writeFileSync(output, text);
-  }
+  mkdirSync(dirname(output), { recursive: true });
+  writeFileSync(output, text);
+  say(`written to ${output}`);
   process.stdout.write(json ? text : `${tableOf(report)}\n`);
 }
 
