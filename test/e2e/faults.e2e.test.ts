@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NodeProcess } from '../support/node-process.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
-import { accountOf, undecided } from './support/accounts.ts';
+import { accountOf, goneFrom, settledAccount, undecided } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
 import { policyFor } from './support/policies.ts';
@@ -62,16 +62,11 @@ async function expectExactAccount(
   { node, gate }: Pick<GatedNode, 'node' | 'gate'>,
   pulled: readonly PushedImage[],
 ): Promise<void> {
-  const left = await node.imageIds();
-  const gone = pulled.map(({ id }) => id).filter((id) => !left.includes(id));
+  const { removed } = await settledAccount(fleet.log, node);
+  const gone = (await goneFrom(node, pulled)).map(({ id }) => id).toSorted();
   expect(gone.length).toBeGreaterThan(0);
-  await fleet.log.until(
-    'a result of every removal',
-    DECIDED_MS,
-    () => accountOf(fleet.log, node).removed.length >= gone.length,
-  );
-  expect(accountOf(fleet.log, node).removed.toSorted()).toEqual(gone.toSorted());
-  expect(gate.removed().toSorted()).toEqual(gone.toSorted());
+  expect(removed.toSorted()).toEqual(gone);
+  expect(gate.removed().toSorted()).toEqual(gone);
 }
 
 describe('what fails in the middle of a reclaim', () => {

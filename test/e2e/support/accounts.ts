@@ -1,8 +1,11 @@
 import type { Command } from '../../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
 import type { ObjectResult } from '../../../schemas/result.ts';
+import type { PushedImage } from '../../support/registry.ts';
 import type { FleetLog, Seen } from './fleet-log.ts';
 import type { FleetNode } from './fleet-node.ts';
+
+const SETTLED_MS = 30_000;
 
 type About = Pick<NodeIdentity, 'cluster' | 'node'>;
 
@@ -30,6 +33,22 @@ export function accountOf(log: FleetLog, { cluster, name }: Pick<FleetNode, 'clu
       event.type === 'fleetgc.node.command-result' ? [event.commandId] : [],
     ),
   };
+}
+
+/** Waits until each of the node's commands has its result. */
+export const settledAccount = (log: FleetLog, node: Pick<FleetNode, 'cluster' | 'name'>): Promise<Account> =>
+  log.until(`a result of every command for ${node.cluster}/${node.name}`, SETTLED_MS, () => {
+    const account = accountOf(log, node);
+    return account.commands.every(({ id }) => account.answered.includes(id)) && account;
+  });
+
+/** Those of the images that the node no longer has. */
+export async function goneFrom(
+  node: FleetNode,
+  pulled: readonly PushedImage[],
+): Promise<readonly PushedImage[]> {
+  const left = await node.imageIds();
+  return pulled.filter(({ id }) => !left.includes(id));
 }
 
 const unique = <Event extends { readonly id: string }>(events: readonly Event[]): readonly Event[] => [

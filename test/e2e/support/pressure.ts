@@ -27,19 +27,27 @@ export const pushEqualImages = (registry: Registry): Promise<readonly PushedImag
     ),
   );
 
-/** Pulls images that the node does not have, as a kubelet would, until its disk is used above the high threshold. */
+/** Pulls images that the node does not have, as a kubelet would, until its disk is used to the high threshold. */
 export async function pullUntilPressed(
   node: FleetNode,
   images: readonly PushedImage[],
 ): Promise<readonly PushedImage[]> {
   const pulled: PushedImage[] = [];
-  for (const image of images) {
-    if ((await node.usedPercent()) >= HIGH_PERCENT) return pulled;
-    if ((await node.imageIds()).includes(image.id)) continue;
+  const there = new Set(await node.imageIds());
+  for (const image of images.filter(({ id }) => !there.has(id))) {
+    if (await isOrWasPressed(node, there)) return pulled;
     await node.pull(image);
     pulled.push(image);
+    there.add(image.id);
   }
   throw new Error(`${images.length} images did not bring ${node.name} to ${HIGH_PERCENT} %`);
+}
+
+/** A node that lacks something of what was there has been pressed already, and is being relieved. */
+async function isOrWasPressed(node: FleetNode, there: ReadonlySet<string>): Promise<boolean> {
+  if ((await node.usedPercent()) >= HIGH_PERCENT) return true;
+  const left = new Set(await node.imageIds());
+  return [...there].some((id) => !left.has(id));
 }
 
 /** Pulls one image that the node does not have: the disk changes, so its statistics come at once. */

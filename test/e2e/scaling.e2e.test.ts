@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Command } from '../../schemas/command.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import { SESSION_TIMEOUT_MS } from '../../services/shared/event-log/kafka/connections.ts';
+import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
+import { randomTraceIds } from '../../services/shared/trace-ids.ts';
+import type { PushedImage } from '../support/registry.ts';
+import type { Service } from '../support/service.ts';
+import { goneFrom, settledAccount } from './support/accounts.ts';
+import { longest, type Wait, waitsFor } from './support/decision-waits.ts';
+import { type Fleet, startFleet } from './support/fleet.ts';
+import { followImageDeletions } from './support/image-deletions.ts';
+import { LOAD_CLUSTER, startLoad } from './support/load.ts';
+import { policyFor } from './support/policies.ts';
+import {
+  pullUntilPressed,
+  pushEqualImages,
+  REMOVES_AT_ONCE,
+  relieved,
+  SMALL_DISK_MEBIBYTES,
+} from './support/pressure.ts';
+
+const LOAD = { nodes: 48, inventoriesPerSecond: 15 };
+/** The session of a killed replica runs out, and the others are given its partitions; the rest is a busy machine. */
+const MOST_WAIT_MS = 4 * SESSION_TIMEOUT_MS;
+const DECIDED_MS = 60_000;
+const INVENTORIES = TOPICS.inventory.name;
+
+let fleet: Fleet;
+let images: readonly PushedImage[];
+beforeAll(async () => {
+  fleet = await startFleet({ services: ['pressure', 'container-gc'] });
+  images = await pushEqualImages(fleet.registry);
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+/** Partitions of inventories that a replica serves, by its own metrics. */
+async function servedBy({ httpAddress }: Service): Promise<readonly number[]> {
+  const text = await (await fetch(`http://${httpAddress}/metrics`)).text();
+  const lag = new RegExp(
+    `^fleetgc_consumer_lag_messages{[^}]*topic="${INVENTORIES}",partition="(\\d+)"`,
+    'gm',
+  );
+  return [...text.matchAll(lag)].map(([, partition]) => Number(partition));
+}
+
+/** Waits until the replicas share all partitions, and resolves to the one that serves `partition`. */
+const ownerOf = (replicas: readonly Service[], partition: number): Promise<Service> =>
+  fleet.log.until(`${replicas.length} replicas to share all partitions`, DECIDED_MS, async () => {
+    const shares = await Promise.all(replicas.map(servedBy));
+    const isShared = shares.every(({ length }) => length > 0);
+    const isWhole = new Set(shares.flat()).size === TOPICS.inventory.partitions;
+    const owner = replicas.find((_, index) => shares[index]?.includes(partition));
+    return isShared && isWhole && owner ? owner : null;
+  });
+
+const decided = (waits: readonly Wait[]): boolean => waits.every(({ waitedMs }) => waitedMs !== null);
+
+/** Puts the node's commands on the log once more, and waits until its executor has read past them. */
+async function repeatCommands(node: string, commands: readonly Command[]): Promise<void> {
+  const { log } = fleet.log;
+  const publisher = createPublisher({ log, source: '/fleetgc/e2e', now: Date.now, ids: randomTraceIds });
+  const [command] = commands;
+  if (!command) throw new Error(`there is no command for ${node}`);
+  const last = { ...command, id: 'of-another-instance', nodeInstance: randomUUID() };
+  await publisher.publish([...commands, last].map((event) => nodeOutput('commands', event)));
+  await fleet.log.waitFor(
+    'results',
+    'the refusal of what came last',
+    (event) => event.type === 'fleetgc.node.command-result' && event.commandId === last.id,
+  );
+}
+
+/** Every event of an id is the same event, however often it lies on the log; resolves to how many lie there again. */
+function expectEqualRepetitions(topic: 'commands' | 'decisions'): number {
+  const seen = fleet.log.seen(topic);
+  const values = new Map<string, string>();
+  for (const { event, record } of seen) {
+    const value = String(record.value);
+    expect(values.get(event.id) ?? value).toBe(value);
+    values.set(event.id, value);
+  }
+  return seen.length - values.size;
+}
+
+test('image-gc grows to three replicas under load and one is killed: no node waits longer than a rebalance, nothing is lost, nothing is removed twice', async () => {
+  const node = await fleet.startNode({ name: 'real', diskMebibytes: SMALL_DISK_MEBIBYTES });
+  await using deletions = await followImageDeletions(node);
+  await fleet.apply(policyFor('real', REMOVES_AT_ONCE));
+  await fleet.apply({ ...REMOVES_AT_ONCE, name: 'load', selector: { clusters: [LOAD_CLUSTER] } });
+  const first = await fleet.startService('image-gc');
+  await node.startFleetgc();
+  await using load = startLoad(fleet.log.log, LOAD);
+  await fleet.log.waitFor('commands', 'a command under load', ({ cluster }) => cluster === LOAD_CLUSTER);
+
+  const others = await Promise.all([fleet.startService('image-gc'), fleet.startService('image-gc')]);
+  const replicas = [first, ...others];
+  const owner = await ownerOf(replicas, partitionOf(INVENTORIES, `${node.cluster}/${node.name}`));
+  const lost = await servedBy(owner);
+  await owner.kill();
+  const pulled = await pullUntilPressed(node, images);
+
+  await relieved(fleet.log, node, 2 * MOST_WAIT_MS);
+  await load.stop();
+  const waits = await fleet.log.until('a decision on every inventory', DECIDED_MS, () => {
+    const all = waitsFor(fleet.log, 'image-gc');
+    const isAll = load.published().every((id) => all.some(({ inventoryId }) => inventoryId === id));
+    return isAll && decided(all) && all;
+  });
+  const { commands } = await settledAccount(fleet.log, node);
+  await repeatCommands(node.name, commands);
+
+  const [ofLost, ofOthers] = [
+    waits.filter(({ partition }) => lost.includes(partition)),
+    waits.filter(({ partition }) => !lost.includes(partition)),
+  ];
+  const repeated = {
+    decisions: expectEqualRepetitions('decisions'),
+    commands: expectEqualRepetitions('commands'),
+  };
+  process.stdout.write(
+    `${waits.length} inventories; longest wait ${longest(ofLost)} ms for the killed replica's nodes, ` +
+      `${longest(ofOthers)} ms for others; repeated on the log: ${JSON.stringify(repeated)}\n`,
+  );
+  expect(longest(waits)).toBeLessThan(MOST_WAIT_MS);
+  expect(fleet.log.events('deadLetters')).toEqual([]);
+  const commanded = new Set(
+    fleet.log
+      .events('commands')
+      .flatMap(({ cluster, inventoryId }) => (cluster === LOAD_CLUSTER ? [inventoryId] : [])),
+  );
+  expect([...commanded].toSorted()).toEqual(load.published().toSorted());
+
+  const gone = await goneFrom(node, pulled);
+  const account = await settledAccount(fleet.log, node);
+  expect(account.removed.toSorted()).toEqual(gone.map(({ id }) => id).toSorted());
+  expect(deletions.tags().toSorted()).toEqual(gone.map(({ reference }) => reference).toSorted());
+  expect(account.answered.toSorted()).toEqual(
+    [...commands.map(({ id }) => id), 'of-another-instance'].toSorted(),
+  );
+});

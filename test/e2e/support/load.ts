@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { NodeIdentity } from '../../../schemas/identity.ts';
+import type { Inventory } from '../../../schemas/inventory.ts';
+import { pause } from '../../../services/shared/event-log/back-off.ts';
+import type { EventLog } from '../../../services/shared/event-log/port.ts';
+import { nodeOutput } from '../../../services/shared/handler.ts';
+import { createPublisher } from '../../../services/shared/publisher.ts';
+import { randomTraceIds } from '../../../services/shared/trace-ids.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { reclaim } from '../../fixtures/reclaim.ts';
+
+export const LOAD_CLUSTER = 'load';
+const IMAGES = 20;
+
+export interface LoadOptions {
+  readonly nodes: number;
+  /** Of all nodes together. */
+  readonly inventoriesPerSecond: number;
+}
+
+/** Nodes that only report, each under pressure all the time: every one of their inventories asks for a command. */
+export interface Load extends AsyncDisposable {
+  /** Ids of the inventories that the log acknowledged. */
+  published(): readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Publishes inventories, each node at its own pace, until it is stopped. */
+export function startLoad(log: EventLog, { nodes, inventoriesPerSecond }: LoadOptions): Load {
+  const publisher = createPublisher({ log, source: '/fleetgc/load', now: Date.now, ids: randomTraceIds });
+  const everyMs = (nodes * 1000) / inventoriesPerSecond;
+  const published: string[] = [];
+  const stopping = new AbortController();
+  const reportFrom = async (index: number): Promise<void> => {
+    const identity = { cluster: LOAD_CLUSTER, node: `node-${index}`, nodeInstance: randomUUID() };
+    await pause((everyMs * index) / nodes, stopping.signal);
+    for (let turn = 0; !stopping.signal.aborted; turn += 1) {
+      const event = inventoryOf(identity, turn);
+      await publisher.publish([nodeOutput('inventory', event)]);
+      published.push(event.id);
+      await pause(everyMs, stopping.signal);
+    }
+  };
+  const running = Promise.all(Array.from({ length: nodes }, (_, index) => reportFrom(index)));
+  // Told when it is stopped; until then it must not end the process.
+  running.catch(() => undefined);
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+  };
+  return { published: () => published, stop, [Symbol.asyncDispose]: stop };
+}
+
+function inventoryOf(identity: NodeIdentity, turn: number): Inventory {
+  const { node } = identity;
+  const images = Array.from({ length: IMAGES }, (_, nth) => image(`sha256:${node}-${nth}`));
+  const id = `inventory-${node}-${turn}`;
+  return inventory({
+    ...identity,
+    id,
+    images,
+    trigger: 'order',
+    reclaim: reclaim({ id: `reclaim-${id}` }),
+  });
+}
