@@ -10,7 +10,7 @@ import { decisionsOf, objectResults } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 
 /** The history is read to 10 ms, and a reboot is told by the wall clock. */
-const CLOCK_NOISE_MS = 2_000;
+const CLOCK_NOISE_MS = 1_000;
 
 let fleet: Fleet;
 beforeAll(async () => {
