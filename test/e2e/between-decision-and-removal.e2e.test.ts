@@ -63,14 +63,15 @@ describe.concurrent('between decision and removal', () => {
     await node.startFleetgc('node-agent');
     const command = await commandOf('reused');
     const [first] = command.items;
-    const [reused = ''] = namesOf(images, [first?.id ?? '']);
+    const [reused] = namesOf(images, [first?.id ?? '']);
+    if (!first || !reused) throw new Error(`a command without images: ${command.id}`);
 
-    await runPod(node, { name: 'late', image: images[reused as keyof typeof SIZES].reference });
+    await runPod(node, { name: 'late', image: images[reused].reference });
     await node.startFleetgc('node-executor');
 
     const { result } = await resultOf(command.id);
     expect(result).toMatchObject({ outcome: 'done', refused: 1, removed: command.items.length - 1 });
-    const refused = objectResults(fleet.log, 'reused').find(({ object }) => object.id === first?.id);
+    const refused = objectResults(fleet.log, 'reused').find(({ object }) => object.id === first.id);
     expect(refused?.result).toMatchObject({ outcome: 'refused', reason: 'in-use' });
     expect(namesOf(images, await node.imageIds())).toContain(reused);
   });

@@ -14,8 +14,14 @@ export async function pushImages<Name extends string>(
   const pushed: Partial<Record<Name, PushedImage>> = {};
   for (const name in mebibytes)
     pushed[name] = await registry.push(`${team}/${name}`, '1', mebibytes[name] * MEBIBYTE);
-  return pushed as NamedImages<Name>;
+  if (isWhole(pushed, mebibytes)) return pushed;
+  throw new Error('unreachable');
 }
+
+const isWhole = <Name extends string>(
+  images: Partial<NamedImages<Name>>,
+  wanted: Readonly<Record<Name, unknown>>,
+): images is NamedImages<Name> => Object.keys(wanted).every((name) => name in images);
 
 /** The names of those images that are among the ids, in the order of the ids. */
 export function namesOf<Name extends string>(images: NamedImages<Name>, ids: readonly string[]): Name[] {
