@@ -69,7 +69,7 @@ async function expectExactAccount(
   expect(gate.removed().toSorted()).toEqual(gone);
 }
 
-describe('what fails in the middle of a reclaim', () => {
+describe('what fails for all in the middle of a reclaim', () => {
   test('Kafka restarts while an image is being removed: its result arrives, and the node is relieved', async () => {
     await using gated = await startGatedNode('kafka-restarts');
     const { node, gate } = gated;
@@ -96,7 +96,9 @@ describe('what fails in the middle of a reclaim', () => {
       expect(said).toContain('Kafka is reached again');
     }
   });
+});
 
+describe.concurrent('what fails on one node in the middle of a reclaim', () => {
   test('containerd restarts while an image is being removed: that removal failed, and the node is relieved', async () => {
     await using gated = await startGatedNode('containerd-restarts');
     const { node, gate } = gated;
