@@ -131,6 +131,8 @@ export const CompleteInventory = z.object({
   diedContainerIds: z.array(z.string()),
   /** Whether the image that new sandboxes need is known or reported as pinned (M9). */
   sandboxImageKnown: z.boolean(),
+  /** False while a configured kubelet has not told yet which images its pods want (C10, M5). */
+  podImagesKnown: z.boolean(),
   images: z.array(InventoryImage),
   containers: z.array(InventoryContainer),
   sandboxes: z.array(InventorySandbox),

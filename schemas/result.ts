@@ -35,6 +35,7 @@ export const ObjectRefusal = z.enum([
   'not-ours',
   'unsafe-log-path',
   'sandbox-image-unknown',
+  'pod-images-unknown',
   'container-image-unknown',
   'backing-off',
   'rate-limited',

@@ -78,6 +78,7 @@ function completeInventory(
       .filter(({ id, state }) => died.has(id) && state !== 'running')
       .map(({ id }) => id),
     sandboxImageKnown: usage.sandboxImageKnown,
+    podImagesKnown: usage.podImagesKnown,
     images: listing.images.map((image) => inventoryImage(image, look, backoffOf)),
     containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),

@@ -17,8 +17,11 @@ import {
 export interface KnownPods {
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
-  /** Of this answer and of the last good one: what pods want stays in use while the kubelet is silent or starting. */
-  readonly wanted: readonly KubeletPod[];
+  /**
+   * Of this answer and of the last good one: what pods want stays in use while the kubelet is silent or starting. `null`
+   * until the configured kubelet told once: after a restart nobody knows what is wanted.
+   */
+  readonly wanted: readonly KubeletPod[] | null;
 }
 
 /** Asks the kubelet, after the runtime was listed, and remembers what that proves. */
@@ -39,7 +42,7 @@ export interface PodWatchParts {
 
 export function watchPods({ source, sources, clock, logger }: PodWatchParts): PodWatch {
   let evidence = NO_EVIDENCE;
-  let lastGood: readonly KubeletPod[] = [];
+  let lastGood: readonly KubeletPod[] | null = source === null ? [] : null;
   let problem: string | null = null;
   const tell = (now: string | null): void => {
     if (now !== null && problem === null) logger.warn({ problem: now }, 'pods unreadable: all are unknown');
@@ -68,7 +71,7 @@ export function watchPods({ source, sources, clock, logger }: PodWatchParts): Po
       return {
         pods: podStates(evidence, answer, runtime),
         allSourcesReady,
-        wanted: allSourcesReady ? named : [...lastGood, ...named],
+        wanted: lastGood && (allSourcesReady ? named : [...lastGood, ...named]),
       };
     },
     problem: () => problem,

@@ -76,7 +76,8 @@ async function finish(
   const target = command.reclaim?.target ?? null;
   const targetReached = target && isReached(target, after);
   const availableNow = (target && after?.[target.resource]) ?? null;
-  const state = { removed, targetReached, availableNow, at: await afterLastAction(parts) };
+  const notDone = count(items, 'not-done');
+  const state = { removed, notDone, targetReached, availableNow, at: await afterLastAction(parts) };
   const next = holding(await tools.restrictions()) ? undefined : afterCommand(command, state);
   const measured = measuredBetween(command, readings.first, after);
   recordDone(recorder, entry, { items, measured, targetReached }, next);

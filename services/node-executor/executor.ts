@@ -42,7 +42,7 @@ export interface ExecutorNode {
   /** Throws `POLICIES_UNREADABLE` while nobody can tell; nothing is removed then. */
   readonly pause: () => PauseRecord | null;
   /** Pods that the kubelet told of, where the process knows; else none. */
-  readonly wantedByPods: () => readonly WantedPod[];
+  readonly wantedByPods: () => readonly WantedPod[] | null;
 }
 
 export interface ExecutorDeps {

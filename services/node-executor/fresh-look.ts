@@ -30,8 +30,8 @@ export interface LookSources {
   readonly runtime: RuntimeReader;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
-  /** Pods that the kubelet told of, as far as this process knows. */
-  readonly wantedByPods: () => readonly WantedPod[];
+  /** Pods that the kubelet told of; `null` while the configured one has told this process nothing yet. */
+  readonly wantedByPods: () => readonly WantedPod[] | null;
   readonly history: ReadOnlyFile<ImageHistoryFile>;
 }
 

@@ -31,14 +31,17 @@ export const imageRefusal = (
   keptByNode(image, local) ??
   sinceInventory(image, command, history);
 
-function unknownUsers({ containersWithoutImage, sandboxImageKnown }: ImageUsage): Refusal | undefined {
+function unknownUsers(usage: ImageUsage): Refusal | undefined {
+  const { containersWithoutImage, sandboxImageKnown, podImagesKnown } = usage;
   const [container] = containersWithoutImage;
   if (container !== undefined) {
     const message = `container ${container} names no usable image, so any image may be its own`;
     return { reason: 'container-image-unknown', message };
   }
-  if (sandboxImageKnown) return undefined;
-  return { reason: 'sandbox-image-unknown', message: 'it is not known which image new sandboxes need' };
+  if (!sandboxImageKnown)
+    return { reason: 'sandbox-image-unknown', message: 'it is not known which image new sandboxes need' };
+  if (podImagesKnown) return undefined;
+  return { reason: 'pod-images-unknown', message: 'it is not known which images pods want' };
 }
 
 function inUse({ id }: ListedImage, { users }: ImageUsage): Refusal | undefined {

@@ -10,6 +10,8 @@ import type { Unpublished } from './journal-state.ts';
 /** How a command of a reclaim ended. */
 export interface ReclaimState {
   readonly removed: number;
+  /** Objects that the executor did not come to. */
+  readonly notDone: number;
   /** As measured; `null` when it could not be. */
   readonly targetReached: boolean | null;
   readonly availableNow: bigint | null;
@@ -18,7 +20,8 @@ export interface ReclaimState {
 
 /**
  * What follows from a command that was carried out: nothing once the target is reached; the images after the
- * containers; the next round of images while rounds remove something; else the end of the reclaim above its target.
+ * containers; the next round of images while rounds remove something; else the end of the reclaim above its target. That
+ * is not said where objects were left undone: nobody knows then what could not be relieved.
  */
 export function afterCommand(command: Command, state: ReclaimState): Unpublished['output'] | undefined {
   const { reclaim } = command;
@@ -28,7 +31,7 @@ export function afterCommand(command: Command, state: ReclaimState): Unpublished
   if (state.removed > 0 && reclaim.round < MAX_RECLAIM_ROUNDS) {
     return observe(command, { ...reclaim, round: reclaim.round + 1 }, state.at);
   }
-  return unrelieved(command, reclaim, state);
+  return state.notDone > 0 ? undefined : unrelieved(command, reclaim, state);
 }
 
 /**

@@ -304,6 +304,7 @@ describe('no image goes', () => {
       rule: 'C8',
     },
     { name: '[M9] while the sandbox image is not known', facts: { sandboxImageKnown: false }, rule: 'M9' },
+    { name: '[C10] while it is not known what pods want', facts: { podImagesKnown: false }, rule: 'C10' },
     {
       name: '[D5] on a capacity of 0',
       facts: { filesystems: filesystems({ capacityBytes: '0', availableBytes: '0' }) },

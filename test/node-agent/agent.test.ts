@@ -122,6 +122,7 @@ describe('an agent on a simulated node', () => {
       commandVersions: [1],
       allSourcesReady: true,
       sandboxImageKnown: true,
+      podImagesKnown: true,
       pods: [{ uid, state: 'known', contentRemovable: false, runtimeRemovable: false }],
       containers: [{ state: 'running', pod: { uid, name: 'web', namespace: 'default' } }],
       sandboxes: [{ state: 'ready', podUid: uid }],

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Observe } from '../../schemas/observe.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
+import { afterCommand } from '../../services/node-executor/reclaim.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
 import { digestOf } from '../fixtures/listing.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
+import { instant } from '../fixtures/time.ts';
 import { addContainer, addImages, type ExecutorNode, executorNode, until } from './executor-node.ts';
 
 /** What of a reclaim went on the log after the command's result. */
@@ -41,6 +43,13 @@ test('a command for containers that was overtaken: the reclaim goes on to its im
   expect(await executor.carryOut(late)).toMatchObject({ outcome: 'refused', reason: 'superseded' });
   await executor.stop();
   expect(next(node)).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 1 } }]);
+});
+
+test('a command that was cut short says nothing of what could not be relieved', () => {
+  const command = imageRemoval(['a'], { reclaim: step({ step: 'images' }) });
+  const ended = { removed: 0, targetReached: false, availableNow: 1n, at: instant() };
+  expect(afterCommand(command, { ...ended, notDone: 0 })?.topic).toBe('results');
+  expect(afterCommand(command, { ...ended, notDone: 1 })).toBeUndefined();
 });
 
 describe('after a command of a reclaim', () => {

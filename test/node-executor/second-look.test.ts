@@ -43,22 +43,21 @@ interface Given {
   readonly name: string;
   readonly command?: Command;
   readonly listing?: Partial<CompleteListing>;
-  readonly wanted?: readonly string[];
+  readonly wanted?: readonly string[] | 'not told yet';
   readonly history?: ImageHistoryFile['images'] | 'unreadable' | null;
   readonly historyAt?: Instant;
   readonly restrictions?: Partial<Restrictions>;
   readonly now?: Instant;
 }
 
+const wanting = (reference: string) => ({ uid: 'wanting', images: [reference], finished: false });
+
 function look(given: Omit<Given, 'name'>, command: Command) {
   const listing = completeListing(given.listing);
   const { history = null, historyAt = later(0) } = given;
   const facts: RuntimeFacts = {
     listing,
-    usage: imageUsage(
-      listing,
-      (given.wanted ?? []).map((reference) => ({ uid: 'wanting', images: [reference], finished: false })),
-    ),
+    usage: imageUsage(listing, given.wanted === 'not told yet' ? null : (given.wanted ?? []).map(wanting)),
     history:
       history === 'unreadable'
         ? { kind: 'unreadable', message: 'damaged' }
@@ -186,6 +185,11 @@ describe('an image', () => {
       name: '[M9] while the sandbox image is not known',
       listing: { configuredSandboxImage: '' },
       reason: 'sandbox-image-unknown',
+    },
+    {
+      name: '[C10, M5] while the kubelet has not told what its pods want',
+      wanted: 'not told yet',
+      reason: 'pod-images-unknown',
     },
     {
       name: '[M11] that the command keeps by name',

@@ -8,8 +8,10 @@ import type { KubeletOptions } from './node-options.ts';
 export interface KubeletPods {
   /** `null`: no kubelet is configured. */
   readonly source: PodSource | null;
-  /** For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. */
-  readonly wanted: () => readonly WantedPod[];
+  /**
+   * For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. `null` until it told once.
+   */
+  readonly wanted: () => readonly WantedPod[] | null;
 }
 
 export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposable {
@@ -28,14 +30,15 @@ export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposab
 
 /** Passes every answer on and remembers it. */
 export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
-  let lastWhole: readonly WantedPod[] = [];
-  let wanted: readonly WantedPod[] = [];
+  let lastWhole: readonly WantedPod[] | null = null;
+  let wanted: readonly WantedPod[] | null = null;
   return {
     source: {
       list: async () => {
         const listing = await list();
         if (haveDelivered(listing, sources)) lastWhole = listing.pods;
-        wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
+        if (lastWhole !== null)
+          wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
         return listing;
       },
     },

@@ -3,7 +3,11 @@ import type { Doubt } from '../../shared/decision/conclusion.ts';
 import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
 
 /** Facts whose lack keeps every image of the node. */
-export const nodeDoubts = ({ containersWithoutImage, sandboxImageKnown }: CompleteInventory): Doubt[] => [
+export const nodeDoubts = ({
+  containersWithoutImage,
+  sandboxImageKnown,
+  podImagesKnown,
+}: CompleteInventory): Doubt[] => [
   ...doubtAbout(
     'C8',
     containersWithoutImage,
@@ -12,6 +16,9 @@ export const nodeDoubts = ({ containersWithoutImage, sandboxImageKnown }: Comple
   ...(sandboxImageKnown
     ? []
     : [{ rule: 'M9', message: 'it is not known which image new sandboxes need: no image is removed' }]),
+  ...(podImagesKnown
+    ? []
+    : [{ rule: 'C10', message: 'it is not known which images pods want: no image is removed' }]),
 ];
 
 /** Facts that keep the images they are about. */

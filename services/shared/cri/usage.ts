@@ -16,6 +16,8 @@ export interface ImageUsage {
   readonly containersWithoutImage: readonly string[];
   /** False: the image that sandboxes need could be any of the listed ones (M9). */
   readonly sandboxImageKnown: boolean;
+  /** False: pods may want any of the listed images, since nobody told yet (C10, M5). */
+  readonly podImagesKnown: boolean;
 }
 
 interface Use {
@@ -24,22 +26,23 @@ interface Use {
   readonly find: typeof lookUp;
 }
 
+/** What pods want, as far as a kubelet told; `null` while the configured one has told nothing yet. */
+export type WantedByPods = readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[] | null;
+
 /**
  * The one answer to "which images are in use", for agent and executor alike. A container in any state uses its image
  * (C8) and those it mounts (M19); a pod that is not finished wants its images (M3, C10); sandboxes use theirs (M9).
  * Where a reference may mean several images, it uses them all.
  */
-export function imageUsage(
-  listing: CompleteListing,
-  wantedByPods: readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[],
-): ImageUsage {
+export function imageUsage(listing: CompleteListing, wantedByPods: WantedByPods): ImageUsage {
   const index = indexImages(listing.images);
   const users = new Map<string, ImageUser[]>(listing.images.map(({ id }) => [id, []]));
-  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods)]) addUse(users, index, one);
+  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods ?? [])]) addUse(users, index, one);
   return {
     users,
     containersWithoutImage: listing.containers.filter(isWithoutImage).map(({ id }) => id),
     sandboxImageKnown: isSandboxImageKnown(listing),
+    podImagesKnown: wantedByPods !== null,
   };
 }
 
@@ -56,7 +59,7 @@ function usesOfContainer(container: ListedContainer): Use[] {
   return imagesOf(container).map((references) => ({ user, references, find: lookUpAnyVersion }));
 }
 
-const usesOfPods = (pods: readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[]): Use[] =>
+const usesOfPods = (pods: NonNullable<WantedByPods>): Use[] =>
   pods
     .filter(({ finished }) => !finished)
     .flatMap(({ uid, images }) => images.map((image) => use({ kind: 'pod', id: uid }, image)));

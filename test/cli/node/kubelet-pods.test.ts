@@ -29,9 +29,18 @@ test('what the kubelet told last is remembered, and its answers are passed on', 
   const answer = listing(pod('web', 'api'));
   const pods = rememberPods(answering(answer), ['api']);
 
-  expect(pods.wanted()).toEqual([]);
   expect(await pods.source?.list()).toBe(answer);
-  expect(pods.wanted().map(({ uid }) => uid)).toEqual(['web']);
+  expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['web']);
+});
+
+test('[C10, M5] until the configured kubelet told once, nobody knows what pods want', async () => {
+  const pods = rememberPods(answering(listing(pod('static', 'file')), listing(pod('web', 'api'))), ['api']);
+
+  expect(pods.wanted()).toBeNull();
+  await pods.source?.list();
+  expect(pods.wanted()).toBeNull();
+  await pods.source?.list();
+  expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['web']);
 });
 
 test('a kubelet that falls silent takes nothing away', async () => {
@@ -39,7 +48,7 @@ test('a kubelet that falls silent takes nothing away', async () => {
   await pods.source?.list();
 
   await expect(pods.source?.list()).rejects.toThrow('connection refused');
-  expect(pods.wanted().map(({ uid }) => uid)).toEqual(['web']);
+  expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['web']);
 });
 
 test('an answer in which a source has not delivered adds to the last whole one', async () => {
@@ -49,10 +58,10 @@ test('an answer in which a source has not delivered adds to the last whole one',
   );
   await pods.source?.list();
   await pods.source?.list();
-  expect(pods.wanted().map(({ uid }) => uid)).toEqual(['web', 'static']);
+  expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['web', 'static']);
 
   await pods.source?.list();
-  expect(pods.wanted().map(({ uid }) => uid)).toEqual(['new']);
+  expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['new']);
 });
 
 test('without the URL of a kubelet there is no source', () => {

@@ -67,6 +67,12 @@ describe('a container uses its image', () => {
     expect(usage.containersWithoutImage).toEqual([]);
   });
 
+  test('[C10, M5] what pods want is known once a kubelet told it, though it be nothing', () => {
+    const listing = completeListing({ images: [APP] });
+    expect(imageUsage(listing, null)).toMatchObject({ podImagesKnown: false });
+    expect(imageUsage(listing, [])).toMatchObject({ podImagesKnown: true });
+  });
+
   test.each(['created', 'running', 'exited', 'unknown'] as const)('[C8] in the state %s', (state) => {
     expect(used(usageOf({ containers: [listedContainer('c', { state, imageId: APP.id })] }))).toEqual([
       APP.id,
