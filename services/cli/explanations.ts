@@ -8,11 +8,11 @@ export interface Explanation {
 /** What help says about a verb beyond its summary and its options. */
 const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
   demo: {
-    text: 'Needs neither a container runtime nor Kafka, and leaves the machine as it is. At the end it says where the event log lies and what can be asked of it.',
+    text: 'Needs neither a container runtime nor Kafka, and touches nothing but a directory of its own among the temporary files, which stays. At the end it says where the event log lies and what can be asked of it.',
     examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
   },
   'simulate-node': {
-    text: 'Joins a fleet like any other node: its images, containers and disk are made up, its CRI socket, its agent and its executor are real.',
+    text: 'Joins a fleet like any other node: its images, containers and disk are simulated, its CRI socket, its agent and its executor are real.',
     examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   },
   run: {

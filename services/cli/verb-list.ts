@@ -30,7 +30,7 @@ export const VERB_GROUPS = [
     heading: 'Try it out:',
     verbs: [
       task('demo', 'Watch three simulated nodes being cleaned, on this machine and within a minute'),
-      service('simulate-node', 'A node that is made up, with a real agent and executor'),
+      service('simulate-node', 'A simulated node for trying out a fleet, with a real agent and executor'),
     ],
   },
   {

@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 65_536;
 
 /** What the node's own operator wrote. Every key only takes away from what an order may remove. */
 const LocalFile = z.strictObject({
-  /** Images whose name matches stay, as in a policy's `keep.patterns`. */
+  /** Images whose name matches stay, as in a policy's `keep.images`. */
   keepPatterns: z.array(z.string().min(1)).default([]),
   maxRemovalsPerHour: z.int().nonnegative().nullable().default(null),
   /** Nothing is removed while it is true. */

@@ -28,7 +28,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   M41: 'not created by the kubelet',
   P4: 'waits for the next round',
   P5: 'waits for the next round',
-  P6: 'the disk has room enough',
+  P6: 'no room had to be made, or containers go first',
   P7: 'waits for the reclaim to end',
 };
 
