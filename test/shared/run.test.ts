@@ -127,7 +127,12 @@ const greet = defineVerb({
 const runGreet = async (flags: Record<string, string>) => {
   const stderr = logLines(true);
   const stdout: string[] = [];
-  const outside = { control: new FakeProcess(), stderr, print: (line: string) => stdout.push(line), terminalColumns: null };
+  const outside = {
+    control: new FakeProcess(),
+    stderr,
+    print: (line: string) => stdout.push(line),
+    terminalColumns: null,
+  };
   const exitCode = await runVerb(greet, { flags, environment: {}, file: null }, outside);
   return { exitCode, stdout, stderr: stderr.lines };
 };

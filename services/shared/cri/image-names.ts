@@ -3,7 +3,8 @@ import type { RuntimeImage } from './port.ts';
 const HEX_ID = /^[0-9a-f]{64}$/;
 const SHORT_ID = /^[0-9a-f]{7,63}$/;
 const DIGEST = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[0-9a-fA-F]{32,}$/;
-const NAME = /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:]+\])(?::[0-9]+)?(?:\/[a-z0-9._-]+)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?$/i;
+const NAME =
+  /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:]+\])(?::[0-9]+)?(?:\/[a-z0-9._-]+)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?$/i;
 
 /** What an image reference may mean. A text can be several things at once: `app:<40 hex digits>` is digest and name. */
 export interface ImageReference {
