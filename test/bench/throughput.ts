@@ -19,7 +19,7 @@ const ROUNDS = 4;
 /** The first part of a round warms up. */
 const WARM_UP_EVENTS = 512;
 const LOOK_MS = 25;
-const DRAIN_MS = 120_000;
+const DRAIN_MS = 60_000;
 const WORKER_GROUP = 'fleetgc-image-gc';
 const BASELINE_GROUP = 'bench-pass-through';
 
@@ -89,10 +89,15 @@ async function drain(kafka: BenchKafka, group: string, start: () => Promise<Chil
   const { admin } = kafka;
   await admin.resetOffsets({ groupId: group, topic: TOPICS.inventory.name, earliest: true });
   const before = await recordsOf(kafka, TOPICS.commands.name);
-  await using _worker = await start();
-  const warm = await reached(kafka, before + WARM_UP_EVENTS);
-  const end = await reached(kafka, before + BACKLOG);
-  return ((end.records - warm.records) * 1000) / (end.atMs - warm.atMs);
+  await using worker = await start();
+  try {
+    const warm = await reached(kafka, before + WARM_UP_EVENTS);
+    const end = await reached(kafka, before + BACKLOG);
+    return ((end.records - warm.records) * 1000) / (end.atMs - warm.atMs);
+  } catch (error) {
+    say(worker.output());
+    throw error;
+  }
 }
 
 async function reached(kafka: BenchKafka, records: number) {
