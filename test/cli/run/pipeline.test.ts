@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeIdentity } from '../../../schemas/identity.ts';
-import { rememberPods } from '../../../services/cli/node/kubelet-pods.ts';
 import { openProcessOn } from '../../../services/cli/open-process.ts';
 import { runPipeline } from '../../../services/cli/run/run-pipeline.ts';
 import { readPolicyFiles } from '../../../services/policy/file.ts';
@@ -91,7 +90,7 @@ async function start(
         clock: node.clock,
         state,
         filesystems: () => node.filesystems,
-        pods: rememberPods(node.kubelet, ['api']),
+        pods: { source: null, wanted: () => [] },
         podSources: ['api'],
       },
       executor: {
