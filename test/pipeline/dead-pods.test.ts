@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readdir, readlink } from 'node:fs/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { SimulatedContainer } from '../../services/simulator/objects.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { objectResults } from './support/events.ts';
-import { type Pipeline, startPipeline } from './support/pipeline.ts';
+import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const wish = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
 

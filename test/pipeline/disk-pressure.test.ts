@@ -1,10 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Registry } from '../../services/simulator/registry.ts';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';
 import { usedPercent } from './support/images.ts';
-import { type Pipeline, startPipeline } from './support/pipeline.ts';
+import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const IMAGE_BYTES = 500_000_000n;
 
@@ -50,8 +52,8 @@ test('[D6, D8, D10, M5, M10, M11] images are pulled past the high threshold: usa
 
   const young = Array.from({ length: 9 }, (_, index) => `young/image-${index}:1`);
   for (const image of young) await runtime.pullImage(image);
-  expect(await usedPercent(pipeline)).toBeGreaterThanOrEqual(85);
-  await time.passUntil('usage to fall', 2 * MINUTE, async () => (await usedPercent(pipeline)) < 80);
+  expect(usedPercent(pipeline)).toBeGreaterThanOrEqual(85);
+  await time.passUntil('usage to fall', 2 * MINUTE, () => usedPercent(pipeline) < 80);
 
   const gone = (await objectResults(pipeline)).filter(({ object }) => object.kind === 'image');
   expect(gone.map(({ object, result }) => [object.id, result.outcome])).toEqual(

@@ -1,11 +1,14 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Decision } from '../../schemas/decision.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { EventOf } from '../../schemas/topics.ts';
 import { MINUTE } from '../fixtures/time.ts';
-import { commandResults, objectResults, removedIds } from './support/events.ts';
+import { removedOnce } from './support/accounts.ts';
+import { commandResults, objectResults } from './support/events.ts';
 import { oldImages, pressure, usedPercent } from './support/images.ts';
-import { type Pipeline, type PipelineOptions, startPipeline } from './support/pipeline.ts';
+import { type Pipeline, type PipelineOptions, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1', 'old/g:1', 'old/h:1'];
 const wish = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
@@ -19,7 +22,7 @@ async function nodeUnderPressure(options: PipelineOptions): Promise<Pipeline> {
   await node.kubelet.startPod(wish('live'));
   node.kubelet.deletePod(await node.kubelet.startPod(wish('dead')));
   await oldImages(pipeline, IMAGES);
-  await pressure(pipeline);
+  pressure(pipeline);
   return pipeline;
 }
 
@@ -93,15 +96,11 @@ test('a pause in the middle of a command: nothing more is removed, and the resul
   ]);
   expect(images.length).toBeGreaterThan(1);
 
-  const removed = (await removedIds(pipeline)).length;
+  const removed = (await removedOnce(pipeline)).length;
   node.kubelet.deletePod(await node.kubelet.startPod(wish('another')));
   await time.pass(3 * MINUTE);
-  expect([node.runtime.images.size, (await removedIds(pipeline)).length]).toEqual([left, removed]);
+  expect([node.runtime.images.size, (await removedOnce(pipeline)).length]).toEqual([left, removed]);
 
   await pipeline.resume();
-  await time.passUntil(
-    'the disk to be relieved',
-    10 * MINUTE,
-    async () => (await usedPercent(pipeline)) <= 80,
-  );
+  await time.passUntil('the disk to be relieved', 10 * MINUTE, () => usedPercent(pipeline) <= 80);
 });

@@ -1,10 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';
 import { oldImages, pressure } from './support/images.ts';
-import { type Pipeline, startPipeline } from './support/pipeline.ts';
+import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1', 'old/g:1', 'old/h:1'];
 const wish = (image: string) => ({ name: 'late', namespace: 'default', containers: { app: image } });
@@ -51,7 +53,7 @@ test.each<{ name: string; use: (pipeline: Pipeline, image: string) => Promise<un
     const [first = ''] = IMAGES;
     const id = node.runtime.findImage(first)?.id ?? '';
     beforeFirstCommand(pipeline, () => use(pipeline, first));
-    await pressure(pipeline);
+    pressure(pipeline);
     await time.passUntil(
       'a result about the image',
       2 * MINUTE,
@@ -74,7 +76,7 @@ test('[K2, M5] an image that becomes used while the one before it goes stays', a
   const [, second = ''] = IMAGES;
   const id = node.runtime.findImage(second)?.id ?? '';
   node.faults.afterCall('removeImage', () => node.kubelet.startPod(wish(second)));
-  await pressure(pipeline);
+  pressure(pipeline);
   await time.passUntil(
     'a result about the image',
     2 * MINUTE,
@@ -91,7 +93,7 @@ test('[M10] an image that was pinned between decision and removal stays', async 
   const image = node.runtime.findImage(first);
   if (!image) throw new Error(`${first} is there`);
   beforeFirstCommand(pipeline, async () => node.runtime.addImage({ ...image, pinned: true }));
-  await pressure(pipeline);
+  pressure(pipeline);
   await time.passUntil(
     'a result about the image',
     2 * MINUTE,
@@ -107,7 +109,7 @@ test('[M31] an image that somebody else removed between decision and removal is 
   const [first = ''] = IMAGES;
   const id = node.runtime.findImage(first)?.id ?? '';
   beforeFirstCommand(pipeline, async () => node.runtime.removeImage(first));
-  await pressure(pipeline);
+  pressure(pipeline);
   await time.passUntil(
     'a result about the image',
     2 * MINUTE,

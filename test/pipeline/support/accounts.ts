@@ -8,6 +8,11 @@ const once = <T extends { readonly id: string }>(events: readonly T[]): T[] => [
   ...new Map(events.map((event) => [event.id, event])).values(),
 ];
 
+export async function allEnded(pipeline: Pipeline): Promise<boolean> {
+  const ended = new Set((await commandResults(pipeline)).map(({ commandId }) => commandId));
+  return (await pipeline.events('commands')).every(({ id }) => ended.has(id));
+}
+
 /** Every command has ended once: refused as a whole, or with one result for each of its objects, in their order. */
 export async function expectEveryCommandAccounted(pipeline: Pipeline): Promise<void> {
   const commands = once(await pipeline.events('commands'));
@@ -25,9 +30,8 @@ export async function expectEveryCommandAccounted(pipeline: Pipeline): Promise<v
 const itemsOf = (commands: readonly Command[], id: string): string[] =>
   commands.filter((command) => command.id === id).flatMap(({ items }) => items.map((item) => item.id));
 
-/** Results that say "removed", one for each object that went. */
-export async function expectRemovedOnce(pipeline: Pipeline): Promise<void> {
-  const removed = once(await objectResults(pipeline)).filter(({ result }) => result.outcome === 'removed');
-  const ids = removed.map(({ object }) => object.id);
-  expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
-}
+/** Ids of the objects of which it is told that they went, in that order; a repeated report counts once. */
+export const removedOnce = async (pipeline: Pipeline): Promise<string[]> =>
+  once(await objectResults(pipeline))
+    .filter(({ result }) => result.outcome === 'removed')
+    .map(({ object }) => object.id);

@@ -13,11 +13,14 @@ export interface DeciderRun {
   stop(): Promise<void>;
 }
 
-export async function startDeciders(surroundings: Surroundings): Promise<DeciderRun> {
+export async function startDeciders(
+  surroundings: Surroundings,
+  recheckMs: number | null,
+): Promise<DeciderRun> {
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
   const metrics = createMetrics();
   const outside = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ log, logger, metrics, recheckMs: null, outside });
+  const policies = startPolicySource({ log, logger, metrics, recheckMs, outside });
   await policies.caughtUp;
   const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };
   const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));

@@ -16,9 +16,3 @@ export const commandResults = async (pipeline: Pipeline): Promise<CommandResult[
 
 export const imageCommands = async (pipeline: Pipeline): Promise<Command[]> =>
   (await pipeline.events('commands')).filter(({ kind }) => kind === 'image-removal');
-
-/** Ids of what was removed, in the order in which it went. */
-export const removedIds = async (pipeline: Pipeline): Promise<string[]> =>
-  (await objectResults(pipeline))
-    .filter(({ result }) => result.outcome === 'removed')
-    .map(({ object }) => object.id);

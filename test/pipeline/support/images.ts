@@ -1,6 +1,5 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import { MINUTE, SECOND } from '../../fixtures/time.ts';
-import { CAPACITY_BYTES, type Pipeline } from './pipeline.ts';
+import type { Pipeline } from './pipeline.ts';
 
 /** Pulls images and lets them grow older than the minimum age, first pulled first in the order to go. */
 export async function oldImages({ node, time }: Pipeline, references: readonly string[]): Promise<void> {
@@ -11,23 +10,14 @@ export async function oldImages({ node, time }: Pipeline, references: readonly s
   await time.pass(2 * MINUTE);
 }
 
-/** Something that is not an image fills the disk to 90 percent. */
-export async function pressure(pipeline: Pipeline, percent = 90n): Promise<void> {
-  const { node } = pipeline;
-  const available = await availableBytes(pipeline);
-  node.disk.otherBytes += available - (CAPACITY_BYTES * (100n - percent)) / 100n;
+/** Something that is not an image fills the disk, or frees it, to `percent`. */
+export function pressure({ node: { disk } }: Pipeline, percent = 90n): void {
+  const others = disk.usedBytes(0n) - disk.otherBytes;
+  const otherBytes = (disk.capacityBytes * percent) / 100n - others;
+  disk.otherBytes = otherBytes > 0n ? otherBytes : 0n;
 }
 
-export async function usedPercent(pipeline: Pipeline): Promise<number> {
-  return 100 - Number(((await availableBytes(pipeline)) * 100n) / CAPACITY_BYTES);
-}
-
-async function availableBytes({ node }: Pipeline): Promise<bigint> {
-  const { imagefs } = await node.filesystems.read();
-  return BigInt(requireBytes(imagefs));
-}
-
-function requireBytes(reading: FilesystemReading | null): string {
-  if (reading?.availableBytes) return reading.availableBytes;
-  throw new Error('the simulated disk can be read');
+/** Logs apart, which are small. */
+export function usedPercent({ node: { disk } }: Pipeline): number {
+  return Number((disk.usedBytes(0n) * 100n + disk.capacityBytes - 1n) / disk.capacityBytes);
 }

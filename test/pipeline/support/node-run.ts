@@ -23,8 +23,6 @@ export interface NodeRunParts extends Surroundings {
   readonly node: SimulatedNode;
   /** Outlives the process, as on a disk. */
   readonly state: MemoryState;
-  /** `false`: no kubelet is configured. */
-  readonly withPods: boolean;
   readonly localFile: string;
 }
 
@@ -67,7 +65,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     nodeLabels: {},
     runtime: mortal(reader, life),
     filesystems: node.filesystems,
-    pods: parts.withPods ? pods.source : null,
+    pods: pods.source,
     podSources: ['api'],
     state,
     publisher,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PauseRecord, Policy } from '../../../schemas/policy.ts';
+import type { PauseRecord, Policy, PolicySet } from '../../../schemas/policy.ts';
 import { pauseKey } from '../../../schemas/policy.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { pause as realWait } from '../../../services/shared/event-log/back-off.ts';
@@ -10,6 +10,7 @@ import { openEmbeddedLog } from '../../../services/shared/event-log/embedded.ts'
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
 import { createLogger } from '../../../services/shared/logger.ts';
 import { parseRecord } from '../../../services/shared/parse-record.ts';
+import { policySet } from '../../../services/shared/policy-set.ts';
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../services/simulator/node.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
@@ -27,18 +28,21 @@ export interface PipelineOptions {
   /** What differs from the defaults of a policy; `null` for none at all. */
   readonly policy?: Partial<Policy> | null;
   readonly node?: Partial<SimulatedNodeOptions>;
-  readonly withPods?: boolean;
+  /** How often the deciders read all policies again. */
+  readonly recheckMs?: number;
 }
 
 const BOUND_MS = 10_000;
+/** For what hangs. A test of the whole pipeline takes a second of a processor, which a busy machine may not have. */
+export const TEST_BOUND_MS = 90_000;
 const LOG_BYTES = 64 * 1024 * 1024;
 /** The disk of a node, when a test says nothing else. */
-export const CAPACITY_BYTES = 10_000_000_000n;
+const CAPACITY_BYTES = 10_000_000_000n;
 
 export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
 
 /** Everything between a node's CRI socket and the event log, on one simulated node and the embedded log. */
-export async function startPipeline({ policy = {}, node: over = {}, withPods = true }: PipelineOptions = {}) {
+export async function startPipeline({ policy = {}, node: over = {}, recheckMs }: PipelineOptions = {}) {
   const cleanup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-line-'));
   cleanup.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -93,6 +97,9 @@ export async function startPipeline({ policy = {}, node: over = {}, withPods = t
     state,
     lines: lines.lines,
     directory,
+    /** As the first process knows them. */
+    policies: (): PolicySet => policySources()[0]?.current() ?? policySet([], []),
+    policyProblem: (): string | null => deciders?.policies.problem() ?? null,
     applyPolicy: (changes: Partial<Policy>) => {
       const record = appliedPolicy(changes);
       return write(record.policy.name, record);
@@ -103,7 +110,7 @@ export async function startPipeline({ policy = {}, node: over = {}, withPods = t
     writeLocalFile: (text: string) => writeFileSync(localFile, text),
     deciders: {
       start: async (): Promise<void> => {
-        deciders = await startDeciders(surroundings);
+        deciders = await startDeciders(surroundings, recheckMs ?? null);
       },
       stop: async (): Promise<void> => {
         await deciders?.stop();
@@ -111,7 +118,7 @@ export async function startPipeline({ policy = {}, node: over = {}, withPods = t
       },
     },
     startNode: async (): Promise<NodeRun> => {
-      const run = await startNode({ ...surroundings, node, state, withPods, localFile });
+      const run = await startNode({ ...surroundings, node, state, localFile });
       await run.policies.caughtUp;
       nodeRuns.add(run);
       return {

@@ -12,6 +12,8 @@ import type {
 export interface WatchedLog extends EventLog {
   /** What is being published or processed, or is still to be; `null` when nothing is. */
   busyWith(): string | null;
+  /** `false`: consumers stand still, and nobody waits for them. */
+  awaitsConsumers: boolean;
   /** Called before records are published; throws to refuse them. */
   beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
   /** How often handlers get each slice before it counts as processed: twice, as after a crash before the commit. */
@@ -52,6 +54,7 @@ export function watchedLog(log: EventLog): WatchedLog {
 
   const watchedLog: WatchedLog = {
     ...log,
+    awaitsConsumers: true,
     beforePublish: () => undefined,
     deliveries: () => 1,
     publish: async (records) => {
@@ -77,6 +80,7 @@ export function watchedLog(log: EventLog): WatchedLog {
     },
     busyWith: () => {
       if (publishing > 0) return 'publishing';
+      if (!watchedLog.awaitsConsumers) return null;
       return inHand > 0 ? 'handling records' : unread(groups, ends);
     },
   };
