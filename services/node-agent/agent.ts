@@ -10,11 +10,11 @@ import type { PodSource } from '../shared/pod-source.ts';
 import type { Publisher } from '../shared/publisher.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
-import { backoffReader } from './backoff-file.ts';
 import type { Sleep } from './bell.ts';
 import { watchDeaths } from './death-watch.ts';
 import { watchDisks } from './disk-watch.ts';
 import { agentEvents } from './events.ts';
+import { backoffReader, removedImagesReader } from './executor-files.ts';
 import { observeHandler } from './handler.ts';
 import { openHistory } from './history.ts';
 import { createInventories } from './inventories.ts';
@@ -74,7 +74,12 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     });
   const outboxes = { inventory: outboxFor('inventory'), diskStats: outboxFor('disk-stats') };
   const events = agentEvents({ identity, nodeLabels, startedAt });
-  const history = openHistory(deps.state, startedAt, logger);
+  const history = openHistory({
+    state: deps.state,
+    now: startedAt,
+    removed: removedImagesReader(deps.state, logger),
+    logger,
+  });
   const disks = watchDisks(deps);
   const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
   const inventories = createInventories({

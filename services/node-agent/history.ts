@@ -2,7 +2,13 @@ import type { Logger } from 'pino';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
-import { type DetectedImage, detect, type ImageRecords } from './detection.ts';
+import {
+  type DetectedImage,
+  detect,
+  type ImageRecords,
+  type RemovedImage,
+  withoutRemoved,
+} from './detection.ts';
 import { type ImageHistory, recordsAt, reload, toFile } from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
 
@@ -19,8 +25,17 @@ export interface History {
 /** New and vanished images are written with the next save, a later "last used" at most so often. */
 const SAVE_EVERY_MS = 60_000;
 
+export interface HistoryParts {
+  readonly state: Pick<StateDirectory, 'open'>;
+  /** The agent's start. */
+  readonly now: Instant;
+  /** Images that were removed lately. */
+  readonly removed: () => readonly RemovedImage[];
+  readonly logger: Logger;
+}
+
 /** Where nothing usable was kept, every image counts as just detected. */
-export function openHistory(state: Pick<StateDirectory, 'open'>, now: Instant, logger: Logger): History {
+export function openHistory({ state, now, removed, logger }: HistoryParts): History {
   const kept = openKeptValue(
     () => state.open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile),
     'image history',
@@ -34,7 +49,8 @@ export function openHistory(state: Pick<StateDirectory, 'open'>, now: Instant, l
   return {
     unreadable: kept.unreadable,
     detect: (images, inUse, at) => {
-      history = { at, records: detect(recordsAt(history, at), images, inUse, at.sinceBootMs) };
+      const known = withoutRemoved(recordsAt(history, at), removed(), at.bootId);
+      history = { at, records: detect(known, images, inUse, at.sinceBootMs) };
       return history.records;
     },
     save: (when) => {

@@ -24,6 +24,7 @@ import type { LogDirectories } from './log-path.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import { publishResults } from './publish-results.ts';
 import { refuseRejected } from './rejected.ts';
+import { openRemovedImages } from './removed-images.ts';
 import type { Sleep } from './sleep.ts';
 import { runWorker } from './worker.ts';
 
@@ -80,7 +81,11 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   const metrics = createExecutorMetrics(deps.metrics);
   addJournalMetrics(deps.metrics, journal);
   const receiver = { identity, journal, clock, logger, metrics };
-  const worker = workerParts(deps, { ...receiver, backoff: openBackoff(node.state, logger) });
+  const worker = workerParts(deps, {
+    ...receiver,
+    backoff: openBackoff(node.state, logger),
+    removedImages: openRemovedImages(node.state, logger),
+  });
   return {
     commands: receiveCommands(receiver),
     onRejection: refuseRejected(receiver),

@@ -16,6 +16,7 @@ import {
 } from './journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { withRemoval } from './removal-rate.ts';
+import type { RemovedImages } from './removed-images.ts';
 import {
   commandDone,
   commandRefused,
@@ -32,6 +33,7 @@ export interface Recorder {
   readonly identity: NodeIdentity;
   readonly journal: Journal;
   readonly backoff: BackoffTable;
+  readonly removedImages: RemovedImages;
   readonly clock: NodeClock;
   readonly logger: Logger;
   readonly metrics: ExecutorMetrics;
@@ -54,6 +56,7 @@ export interface ItemEnd {
 /** One write: the object is done, its result is to be published, and the kind of object was acted on. */
 export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
   const { index, item, outcome, actedAt } = end;
+  if (item.kind === 'image' && hasGone(outcome)) recorder.removedImages.note(item.id, recorder.clock.now());
   const result = objectResult(reporter(recorder), command, { index, item }, outcome);
   recorder.journal.update((state) =>
     withAction(
@@ -69,6 +72,8 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
   recorder.metrics.freedBytes.add({ kind: item.kind }, freedBytes(outcome));
   recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
 }
+
+const hasGone = ({ outcome }: ObjectOutcome): boolean => outcome === 'removed' || outcome === 'not-found';
 
 /** What others wrote meanwhile can outweigh it. */
 function freedBytes(outcome: ObjectOutcome): number {

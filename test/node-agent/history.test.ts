@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
+import type { RemovedImage } from '../../services/node-agent/detection.ts';
 import { type History, openHistory } from '../../services/node-agent/history.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { createLogger } from '../../services/shared/logger.ts';
@@ -16,10 +17,11 @@ const MACHINE = '3d1219c7c4c5404aaa1f6d2a48adfda4';
 function setUp(path = temporaryDirectory()) {
   const clock = manualClock();
   const log = logLines();
+  const removed: RemovedImage[] = [];
   const logger = createLogger({ service: 'node-agent', level: 'info' }, log);
   const open = (state: Pick<StateDirectory, 'open'> = openStateDirectory(path, MACHINE)): History =>
-    openHistory(state, clock.now(), logger);
-  return { path, clock, log, open };
+    openHistory({ state, now: clock.now(), removed: () => removed, logger });
+  return { path, clock, log, open, removed };
 }
 
 const image = (id: string) => ({ id, runtimeHandler: '' });
@@ -181,4 +183,44 @@ test('what is new or gone is written with the next save, a later use at most onc
   for (const expected of [3, 3, 3, 3, 3, 4]) expect(seen(['b'], ['b'])).toBe(expected);
   history.save('end');
   expect(writes).toBe(4);
+});
+
+test.each<{ name: string; removedMs: number | null; bootId?: string; isNew: boolean }>([
+  { name: 'never', removedMs: null, isNew: false },
+  { name: 'before it was first detected', removedMs: -1, isNew: false },
+  { name: 'when it was first detected', removedMs: 0, isNew: true },
+  { name: 'after it was first detected', removedMs: SECOND, isNew: true },
+  { name: 'in an earlier boot', removedMs: MINUTE, bootId: BOOT_B, isNew: false },
+])('[C4, D12] an image that was removed $name and is listed begins anew: $isNew', (given) => {
+  const { clock, open, removed } = setUp();
+  const history = open();
+  const detectedMs = clock.now().sinceBootMs;
+  look(history, clock, ['a', 'b'], ['a']);
+  clock.advance(5 * SECOND);
+  const { removedMs, bootId = BOOT_A, isNew } = given;
+  if (removedMs !== null) removed.push({ id: 'a', bootId, sinceBootMs: detectedMs + removedMs });
+  const records = look(history, clock, ['a', 'b']);
+  expect(records.get('a')).toEqual(
+    isNew
+      ? { firstDetectedMs: clock.now().sinceBootMs, lastUsedMs: null }
+      : { firstDetectedMs: detectedMs, lastUsedMs: detectedMs },
+  );
+  expect(records.get('b')?.firstDetectedMs).toBe(detectedMs);
+
+  clock.advance(HOUR);
+  expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(isNew ? HOUR : HOUR + 5 * SECOND);
+});
+
+test('[C4, D12] over a reboot an image that was removed before it begins anew, once', () => {
+  const { clock, open, removed } = setUp();
+  const first = open();
+  look(first, clock, ['a']);
+  first.save('end');
+  removed.push({ id: 'a', bootId: BOOT_A, sinceBootMs: clock.now().sinceBootMs + SECOND });
+  clock.reboot(BOOT_B, MINUTE);
+  clock.advance(MINUTE);
+  const second = open();
+  expect(ageMs(clock, look(second, clock, ['a']).get('a'))).toBe(0);
+  clock.advance(HOUR);
+  expect(ageMs(clock, look(second, clock, ['a']).get('a'))).toBe(HOUR);
 });

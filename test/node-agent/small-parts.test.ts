@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { BACKOFF_BYTES, BACKOFF_FILE, BackoffFile } from '../../schemas/backoff.ts';
-import { backoffReader } from '../../services/node-agent/backoff-file.ts';
 import { createBell } from '../../services/node-agent/bell.ts';
 import { watchDeaths } from '../../services/node-agent/death-watch.ts';
+import { backoffReader } from '../../services/node-agent/executor-files.ts';
 import { every, together } from '../../services/node-agent/repeat.ts';
 import { serially } from '../../services/node-agent/serially.ts';
 import type { RuntimeContainerEvent } from '../../services/shared/cri/port.ts';

@@ -157,3 +157,27 @@ test('killed while it removes and started again: every object has one result, an
   expect(removed.length).toBe(images - node.runtime.images.size);
   expect(removed.filter((id) => node.runtime.images.has(id))).toEqual([]);
 });
+
+test.each([false, true])(
+  '[C4, D12] an image that is pulled again right after it went is a new one, with the agent restarted in between: %s',
+  async (isRestarted) => {
+    const { pipeline, run } = await startedPipeline();
+    const { node, time } = pipeline;
+    await node.kubelet.startPod(wish('live'));
+    await oldImages(pipeline, ['old/a:1', 'old/b:1']);
+    pressure(pipeline);
+    await time.passUntil('it to go', MINUTE, () => node.runtime.findImage('old/a:1') === undefined);
+    const again = await node.runtime.pullImage('old/a:1');
+    pressure(pipeline, 50n);
+    await time.pass(3 * SECOND);
+    if (isRestarted) {
+      await run.stop();
+      await pipeline.startNode();
+    }
+    await time.pass(15 * SECOND);
+    pressure(pipeline);
+    await time.pass(MINUTE);
+    expect(node.runtime.images.has(again)).toBe(true);
+    await time.passUntil('its minimum age', 3 * MINUTE, () => !node.runtime.images.has(again));
+  },
+);

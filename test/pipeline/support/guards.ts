@@ -20,7 +20,6 @@ export interface GuardRules {
 export function guard({ runtime }: SimulatedNode, time: PipelineTime, rules: GuardRules): Guards {
   const violations: string[] = [];
   const gone = new Map<string, number>();
-  // Of its first appearance: one that comes back before the agent looked again has the age that it had.
   const sinceMs = new Map<string, number>();
   let isKubelet = false;
   const must = (holds: boolean, what: string): void => {
@@ -62,6 +61,7 @@ export function guard({ runtime }: SimulatedNode, time: PipelineTime, rules: Gua
       () => runtime.images.has(image.id),
       () => removeImage(reference),
     );
+    if (!runtime.images.has(image.id)) sinceMs.delete(image.id);
   };
   runtime.stopContainer = (id) => {
     must(runtime.containers.get(id)?.state !== 'running', `container ${id} runs and is stopped`);
