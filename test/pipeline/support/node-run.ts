@@ -117,9 +117,14 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     [agent.run, executor.run, (signal) => consumeUntil(signal, [consumer])],
     stopping.signal,
   );
-  ended.catch(() => undefined);
   const isIdle = journalWatch(parts.state);
   let stage: 'running' | 'stopping' | 'gone' = 'running';
+  const killed = Promise.withResolvers<void>();
+  // Commands that it did not begin stay in the journal.
+  const over = Promise.race([ended, killed.promise]).finally(() => {
+    stage = 'gone';
+  });
+  over.catch(() => undefined);
   const close = async (): Promise<void> => {
     await policies[Symbol.asyncDispose]();
     reader[Symbol.dispose]();
@@ -136,13 +141,13 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       if (life.dead) return;
       stage = 'stopping';
       stopping.abort();
-      await time.passDuring(ended);
-      stage = 'gone';
-      await close();
+      await time.passDuring(over);
+      if (!life.dead) await close();
     },
     kill: () => {
       stage = 'gone';
       life.dead = true;
+      killed.resolve();
       void consumer.stop();
       void close();
     },
