@@ -57,6 +57,7 @@ test('[A7, A8, K1] to a restarted agent no pod is gone before another minute wit
   node.kubelet.deletePod(dead);
   await time.pass(50 * SECOND);
   const before = held(pipeline);
+  expect(before.containers).toHaveLength(2);
   await run.stop();
   const again = await pipeline.startNode();
   await time.pass(55 * SECOND);
