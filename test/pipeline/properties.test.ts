@@ -43,9 +43,13 @@ async function check(happenings: readonly Happening[], deliveries: number): Prom
   expect(tooOften).toEqual([]);
 }
 
-test('whatever happens to a node and its pipeline, nothing goes that may not, and every command is accounted for', async () => {
+test('whatever happens to a node and its pipeline, nothing goes that may not, and every command is accounted for', {
+  timeout: 60_000,
+}, async () => {
   await fc.assert(fc.asyncProperty(arbitraryLife, fc.integer({ min: 1, max: 2 }), check), {
     numRuns: 12,
+    // The same lives in every run, so that a failure can be repeated; other seeds are for searching.
+    seed: 7,
     interruptAfterTimeLimit: 5_000,
     endOnFailure: true,
   });
