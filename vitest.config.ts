@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.ts';
 
 /**
  * The suffix is the tier: `.test.ts` needs nothing, `.container.test.ts` a real broker or runtime in a container,
@@ -10,8 +11,7 @@ const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.
 /** Each file has containers of its own; two at a time is what a machine with two cores bears. */
 const IN_CONTAINERS = {
   globalSetup: ['test/support/global-setup.ts'],
-  // Leftovers are swept by our own labels, also where the image of the usual reaper cannot be pulled.
-  env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
+  env: TESTCONTAINERS_SETTINGS,
   maxWorkers: 2,
 };
 

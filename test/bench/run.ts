@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
+import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { say } from './context.ts';
 import type { Findings } from './figure.ts';
@@ -27,8 +28,7 @@ async function runBenchmark(name: BenchmarkName): Promise<Findings> {
 }
 
 async function main({ only, json, output }: BenchOptions): Promise<void> {
-  // Leftovers are swept by our own labels, also where the image of the usual reaper cannot be pulled.
-  process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  Object.assign(process.env, TESTCONTAINERS_SETTINGS);
   await ensureToolchain(['kafka', 'containerd', 'registry']);
   await sweepLeftovers();
   const startMs = performance.now();
