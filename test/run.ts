@@ -5,11 +5,17 @@ import { sweepOwn } from './support/cleanup.ts';
 import { suiteEnvironment } from './support/runner/environment.ts';
 import { type SuiteRow, summary } from './support/runner/report.ts';
 import { runSuite, runSuites } from './support/runner/run-suites.ts';
-import { CONTAINER_SUITES, LIGHT_SUITES, type Suite, type SuiteContext } from './support/runner/suites.ts';
+import {
+  CONTAINER_SUITES,
+  FAST_SUITE,
+  LIGHT_SUITES,
+  type Suite,
+  type SuiteContext,
+} from './support/runner/suites.ts';
 import { ALL_NEEDS, ensureToolchain } from './support/toolchain/toolchain.ts';
 
 const HELP = `Usage: npm test                  everything
-       npm run test:fast         types, lint, arrows and the tests that need no container
+       npm run test:fast         the tests that need no container
 
 The container suites need a Docker Engine and Go. What is missing is installed or built where that is possible
 (as root on Debian or Ubuntu) and kept in ~/.cache/fleetgc; the first run takes some minutes longer.
@@ -59,7 +65,7 @@ async function main(fast: boolean): Promise<void> {
   // Where the containers of this run belong, for this process too.
   process.env.FLEETGC_TEST_OWNER = env.FLEETGC_TEST_OWNER;
   const context = { cwd, env, signal: interrupted.signal };
-  const rows = fast ? await runSuites(LIGHT_SUITES, context, 2) : await runAll(context);
+  const rows = fast ? await runSuites([FAST_SUITE], context, 1) : await runAll(context);
   clearTimeout(bound);
   if (interrupted.signal.aborted) process.stderr.write('the run was interrupted\n');
   process.stdout.write(`${summary(rows)}\n`);

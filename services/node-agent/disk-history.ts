@@ -20,16 +20,19 @@ export const NO_DISK_HISTORY: DiskHistory = { nodefs: NOTHING, imagefs: NOTHING,
 export function fold(history: DiskHistory, readings: FilesystemReadings, nowMs: number): DiskHistory {
   const foldOne = (name: FilesystemName): History => {
     const resource = (which: Resource): Bucket[] =>
-      addSample(aged(history[name][which], nowMs), readings[name]?.[which] ?? null, nowMs);
+      addSample(history[name][which], readings[name]?.[which] ?? null, nowMs);
     return { availableBytes: resource('availableBytes'), inodesFree: resource('inodesFree') };
   };
   return { nodefs: foldOne('nodefs'), imagefs: foldOne('imagefs'), containerfs: foldOne('containerfs') };
 }
 
 function addSample(buckets: readonly Bucket[], value: string | null, nowMs: number): Bucket[] {
-  if (value === null) return [...buckets];
+  if (value === null) return aged(buckets, nowMs);
   const sample: Bucket = [startOf(nowMs, TEN_SECONDS_MS), value, value, value];
-  return append([...buckets], sample);
+  const last = buckets.at(-1);
+  // Buckets age in steps of ten seconds, while samples come every second, all day, on every node.
+  if (last?.[0] === sample[0]) return [...buckets.slice(0, -1), merged(last, sample)];
+  return append(aged(buckets, nowMs), sample);
 }
 
 /** Drops what is older than two hours and melts into minutes what is older than ten. */

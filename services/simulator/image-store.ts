@@ -69,7 +69,7 @@ async function fetchImage(
 ): Promise<SimulatedImage> {
   const found = registry(reference);
   if (!found) throw new FleetGcError('RUNTIME_NOT_FOUND', `failed to pull ${reference}: not found`);
-  const free = disk.capacityBytes - disk.usedBytes(await logBytes());
+  const free = disk.capacityBytes - disk.usedBytes(logBytes());
   if (!contents.has(found.id) && found.sizeBytes > free)
     throw new FleetGcError('RUNTIME_FAILED', `failed to pull ${reference}: no space left on device`);
   const name = fullName(reference);

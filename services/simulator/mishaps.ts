@@ -1,5 +1,5 @@
 import { type LifeEvent, startFailed, type World } from './life-world.ts';
-import { logFileSize, writeLog } from './logs.ts';
+import { sizeOf, writeLog } from './logs.ts';
 import { evenChoice } from './random.ts';
 
 const LOG_GROWTH_BYTES = 3_000_000;
@@ -47,5 +47,5 @@ export async function restartCrashed({ node: { kubelet } }: World): Promise<Life
 export async function growLogs({ node, random }: World): Promise<void> {
   for (const { state, logFile } of node.runtime.containers.values())
     if (state === 'running' && logFile !== '')
-      await writeLog(logFile, BigInt((await logFileSize(logFile)) + Math.floor(random() * LOG_GROWTH_BYTES)));
+      await writeLog(logFile, sizeOf(logFile) + BigInt(Math.floor(random() * LOG_GROWTH_BYTES)));
 }

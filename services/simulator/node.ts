@@ -80,7 +80,7 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     ...logs,
     ...process,
     endpoint: `unix://${socketPath}`,
-    filesystems: { read: async () => disk.readings(await logBytes(logs.podLogsDir)) },
+    filesystems: { read: async () => disk.readings(logBytes(logs.podLogsDir)) },
     kubelet: createKubelet({ nodeName: name, runtime, faults, logs }),
     [Symbol.asyncDispose]: process.die,
   };

@@ -15,7 +15,7 @@ export interface RuntimeParts {
   /** The image that sandboxes run on. */
   readonly sandboxImage: string;
   /** Bytes of all logs, which share the disk. */
-  readonly logBytes: () => Promise<bigint>;
+  readonly logBytes: () => bigint;
 }
 
 export const nowNs = ({ clock }: Pick<RuntimeParts, 'clock'>): bigint =>

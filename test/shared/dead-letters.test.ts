@@ -8,6 +8,7 @@ import { createLogger } from '../../services/shared/logger.ts';
 import { createMetrics } from '../../services/shared/metrics.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
 import { createPublisher } from '../../services/shared/publisher.ts';
+import { anyText } from '../fixtures/any-text.ts';
 import { logLines, parsedLines } from '../support/log-lines.ts';
 import { countedIds, NOW_MS, onLog, TRACEPARENT } from '../support/log-record.ts';
 import { ScriptedLog } from '../support/scripted-log.ts';
@@ -161,9 +162,13 @@ test('a message that is too large to be wrapped keeps all but its value', async 
 test('whatever came is what is kept', async () => {
   const bytes = fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array));
   const arbitrary = fc.record({
-    key: fc.option(fc.string({ unit: 'binary' })),
+    key: fc.option(anyText),
     value: fc.option(bytes),
-    headers: fc.dictionary(fc.string(), fc.string()),
+    // A header called __proto__ is lost in kafkajs already, which keeps headers as properties of an object.
+    headers: fc.dictionary(
+      fc.string().filter((name) => name !== '__proto__'),
+      fc.string(),
+    ),
   });
   await fc.assert(
     fc.asyncProperty(arbitrary, async (message) => {

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Instant } from '../../schemas/time.ts';
 import { type ManualClock, manualClock } from './manual-clock.ts';
+import { nextLook } from './next-look.ts';
 
 /** A manual clock that also wakes those who sleep by it. */
 export interface ManualTime extends ManualClock {
@@ -13,8 +13,8 @@ export interface ManualTime extends ManualClock {
 }
 
 const STEP_MS = 1_000;
-/** Turns of the event loop that work between two steps may take; whoever needs more works on while time passes. */
-const MAX_TURNS_PER_STEP = 5_000;
+/** Looks that work between two steps may take; whoever needs more works on while time passes. */
+const MAX_LOOKS_PER_STEP = 1_000;
 
 interface Sleeper {
   readonly untilMs: number;
@@ -31,8 +31,8 @@ export function manualTime(expectedSleepers: () => number, start: Partial<Instan
     clock.advance(ms);
     elapsedMs += ms;
     for (const { untilMs, wake } of [...sleeping]) if (untilMs <= elapsedMs) wake();
-    for (let turn = 0; turn < MAX_TURNS_PER_STEP && sleeping.size < expectedSleepers(); turn++)
-      await nextTurn();
+    for (let look = 0; look < MAX_LOOKS_PER_STEP && sleeping.size < expectedSleepers(); look++)
+      await nextLook(look);
   };
 
   const sleep = (ms: number, signal: AbortSignal): Promise<void> => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const POLL_MS = 50;
+const POLL_MS = 20;
 
 /**
  * Resolves with the first value of `probe` that is neither null nor false. An error of the probe counts as "not yet";

@@ -1,12 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+import { nextLook } from '../../support/next-look.ts';
 
 /** A pipeline that has work in hand for so long, without anybody waiting for time to pass, hangs. */
 const SETTLE_BOUND_MS = 30_000;
 /** Where nobody sleeps, nobody needs to be woken exactly. */
 const LONGEST_STEP_MS = 1_000;
-/** A turn of the event loop without a sign of work may lie between two of its steps. */
-const QUIET_TURNS = 2;
+/** A look without a sign of work may lie between two of its steps. */
+const QUIET_LOOKS = 2;
 
 /** Who sleeps by the time of a pipeline; each process has its own. */
 export interface Sleepers {
@@ -40,8 +40,9 @@ export function pipelineTime(busyWith: () => string | null): PipelineTime {
 
   const settled = async (): Promise<void> => {
     const deadline = performance.now() + SETTLE_BOUND_MS;
-    for (let quiet = 0; quiet < QUIET_TURNS; ) {
-      await nextTurn();
+    let quiet = 0;
+    for (let looks = 0; quiet < QUIET_LOOKS; looks++) {
+      await nextLook(looks);
       const work = busyWith();
       quiet = work === null ? quiet + 1 : 0;
       if (performance.now() > deadline) throw new Error(`worked ${SETTLE_BOUND_MS} ms on: ${work}`);

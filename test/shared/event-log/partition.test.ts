@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { expect, test } from 'vitest';
 import { murmur2, partitionOf } from '../../../services/shared/event-log/partition.ts';
+import { anyText } from '../../fixtures/any-text.ts';
 
 /** Vectors of Kafka's own tests (`org.apache.kafka.common.utils.UtilsTest`). */
 test.each([
@@ -25,7 +26,7 @@ test("every key lies where Kafka's default partitioner puts it over the declared
   }));
   const theirs = Partitioners.DefaultPartitioner();
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (key) => {
+    fc.property(anyText, (key) => {
       const message = { key, value: null };
       expect(partitionOf('gc.node.inventory', key)).toBe(
         theirs({ topic: 'gc.node.inventory', message, partitionMetadata }),

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** What the shell may tell the tests: where things are and how to reach the network. Everything else is ours. */
@@ -9,16 +10,38 @@ export function suiteEnvironment(
   shell: Readonly<Record<string, string | undefined>>,
   repository: string,
 ): Record<string, string> {
-  const passedOn = Object.entries(shell).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && PASSED_ON.test(entry[0]),
+  const passedOn = Object.fromEntries(
+    Object.entries(shell).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && PASSED_ON.test(entry[0]),
+    ),
   );
   return {
-    ...Object.fromEntries(passedOn),
+    ...passedOn,
     PATH: [join(repository, 'node_modules', '.bin'), shell.PATH ?? ''].join(delimiter),
     LANG: 'C.UTF-8',
     TZ: 'UTC',
+    // A quarter of the time of the tests that start processes is the compiling of the same files.
+    NODE_COMPILE_CACHE: join(repository, 'node_modules', '.cache', 'fleetgc', 'compiled'),
+    ...temporaryFiles(passedOn.TMPDIR),
     NO_COLOR: '1',
     CI: 'true',
     FLEETGC_TEST_OWNER: String(process.pid),
   };
+}
+
+const MEMORY = '/dev/shm';
+const MEMORY_BYTES = 2 * 1024 ** 3;
+
+/**
+ * In memory where there is enough of it: event logs and state directories are written with `fsync`, and waiting for a
+ * disk shows nothing about them.
+ */
+function temporaryFiles(directory: string | undefined): { readonly TMPDIR?: string } {
+  if (directory !== undefined) return { TMPDIR: directory };
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= MEMORY_BYTES ? { TMPDIR: MEMORY } : {};
+  } catch {
+    return {};
+  }
 }
