@@ -10,7 +10,7 @@ import { imageDoubts } from './rules/doubts.ts';
 import { heldBy } from './rules/holders.ts';
 import { type Plan, planRemovals } from './rules/plan.ts';
 import { type Survey, survey } from './rules/survey.ts';
-import { type Turn, turnOf } from './rules/turn.ts';
+import { type KeepTurn, type RemoveTurn, turnOf } from './rules/turn.ts';
 import { asPlanned, stays, verdicts } from './rules/verdicts.ts';
 
 export const DECIDER = { name: 'image-gc', version: '1' } as const;
@@ -32,9 +32,9 @@ const NO_REMOVAL = { items: [], holders: [], estimatedBytes: 0, unrelievedAt: nu
 export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
   const surveyed = survey(inventory, policy);
-  const turn = turnOf(inventory);
+  const turn = turnOf(inventory, policy);
   const notBelieved = [...turn.notBelieved, ...imageDoubts(inventory)];
-  const { reclaim } = inventory;
+  const { reclaim } = turn;
   return turn.kind === 'keep'
     ? { ...keepCandidates(inventory, surveyed, turn), notBelieved, reclaim }
     : { ...removeCandidates(inventory, policy, surveyed, turn), notBelieved, reclaim };
@@ -50,8 +50,6 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageCon
 });
 
 type Answer = Omit<ImageConclusion, 'notBelieved' | 'reclaim'>;
-type KeepTurn = Extract<Turn, { kind: 'keep' }>;
-type RemoveTurn = Extract<Turn, { kind: 'remove' }>;
 
 function keepCandidates(inventory: CompleteInventory, surveyed: Survey, turn: KeepTurn): Answer {
   const { outcome, reason, rule, lack } = turn;
@@ -70,7 +68,7 @@ function removeCandidates(
   inventory: CompleteInventory,
   policy: Policy,
   surveyed: Survey,
-  { lack }: RemoveTurn,
+  { lack, missing }: RemoveTurn,
 ): Answer {
   const plan = planRemovals(surveyed.candidates, lack.missingBytes, inventory.images.length);
   const planned = {
@@ -79,7 +77,6 @@ function removeCandidates(
     estimatedBytes: reportedBytes(plan.estimatedBytes),
     verdicts: ofImages(verdicts(inventory, surveyed, asPlanned(plan))),
   };
-  const missing = `${lack.missingBytes} bytes are missing to the target`;
   if (plan.removals.length > 0)
     return { ...planned, unrelievedAt: null, ...commandOutcome(inventory, policy, sentence(plan, missing)) };
   const reason = `${missing}, and no image may go: ${planned.holders.map(holderText).join(', ')}`;

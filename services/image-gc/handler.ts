@@ -48,10 +48,11 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
 const imageRemoval = (
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
-  { items, holders }: ImageConclusion,
+  { items, holders, reclaim }: ImageConclusion,
 ): ImageRemoval => ({
   ...commandHeader(deciding, record),
   kind: 'image-removal',
+  reclaim,
   keep: record.policy.keep,
   holders: [...holders],
   items: [...items],

@@ -52,6 +52,13 @@ test('the command carries the keep rules and the lifetime of its policy', async 
   expect(ImageRemoval.parse(followUp?.event)).toMatchObject({ keep, lifetimeMs: 5_000 });
 });
 
+test('[D6] the command carries the smaller target of the policy in force, and so does the record', async () => {
+  const { record, followUp } = await handled(full, policySet({ imageGCLowThresholdPercent: 85 }));
+  const smaller = { ...reclaim({ round: 2 }), target: { ...reclaim().target, atLeast: '150' } };
+  expect(ImageRemoval.parse(followUp?.event).reclaim).toEqual(smaller);
+  expect(record.reclaim).toEqual(smaller);
+});
+
 test('[M6] a redelivered inventory gives the same bytes', async () => {
   const [first, second] = [await handled(), await handled(structuredClone(full))];
   expect(JSON.stringify(second.stages)).toBe(JSON.stringify(first.stages));

@@ -1,7 +1,8 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { believeUsage, type FilesystemUsage } from '../../shared/decision/filesystem-usage.ts';
+import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import { IMAGE_USAGE_SIGNAL, targetBytes, usagePercent } from '../../shared/decision/usage-thresholds.ts';
 import type { Finding } from './signal.ts';
 
 /** The usage thresholds of image GC (D). */
@@ -17,20 +18,12 @@ export function imageUsage(stats: DiskStats, policy: Policy): Finding {
     : { kind: 'not-met', reason: `${reading}, below ${policy.imageGCHighThresholdPercent}%` };
 }
 
-/** Rounded up, since the free share is rounded down: 84.1 % counts as 85 % (D6). */
-export const usagePercent = ({ capacityBytes, availableBytes }: FilesystemUsage): bigint =>
-  100n - (availableBytes * 100n) / capacityBytes;
-
-/** Available bytes at the low threshold, rounded down (D6). */
-export const targetBytes = ({ capacityBytes }: FilesystemUsage, policy: Policy): bigint =>
-  (capacityBytes * BigInt(100 - policy.imageGCLowThresholdPercent)) / 100n;
-
 function met(stats: DiskStats, policy: Policy, percent: bigint, atLeast: bigint): Finding {
   const threshold = `${policy.imageGCHighThresholdPercent}%`;
   return {
     kind: 'met',
     cause: {
-      signal: 'imageGC',
+      signal: IMAGE_USAGE_SIGNAL,
       threshold,
       reading: `${percent}%`,
       policy: policy.name,

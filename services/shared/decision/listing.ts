@@ -11,9 +11,13 @@ export function statusDoubts(inventory: Exclude<Inventory, CompleteInventory>): 
   return [{ rule: 'P3', message }];
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Keys that occur more than once: which of the entries is true is not known, so all of them stay (C5). */
-export function listedTwice(keys: Iterable<string>): ReadonlySet<string> {
-  const seen = new Set<string>();
+export function listedTwice(keys: readonly string[]): ReadonlySet<string> {
+  const seen = new Set(keys);
+  if (seen.size === keys.length) return NONE;
+  seen.clear();
   const twice = new Set<string>();
   for (const key of keys) (seen.has(key) ? twice : seen).add(key);
   return twice;
