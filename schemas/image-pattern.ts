@@ -31,11 +31,12 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
   const digests = new Set(rules.digests);
   const labels = Object.entries(rules.labels);
   return (image) => {
-    // Most policies have no pattern, and making the names costs more than the rest of the rules.
+    // Most policies have neither patterns nor digests, and making the names costs more than the rest of the rules.
     const names = patterns.length === 0 ? [] : namesOf(image);
+    const imageDigests = digests.size === 0 ? [] : digestsOf(image);
     return (
       patterns.find(({ matches }) => names.some((name) => matches(name)))?.pattern ??
-      digestsOf(image).find((digest) => digests.has(digest)) ??
+      imageDigests.find((digest) => digests.has(digest)) ??
       labelText(labels.find(([key, value]) => image.labels === null || image.labels[key] === value))
     );
   };

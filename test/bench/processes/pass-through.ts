@@ -1,18 +1,26 @@
 /**
- * The same consumer and producer as a decision service's, and the same bytes in and out, but nothing is parsed and
- * nothing decided: what it publishes was made before.
+ * The same consumer and producer as a decision service's, and the same bytes in and out, but nothing is decided: what it
+ * publishes was made before. Asked to check, it parses and validates each record as every consumer of ours does.
  */
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
 import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
+import { parseRecord } from '../../../services/shared/parse-record.ts';
 import { logContext } from '../context.ts';
 import type { MadeOutputs } from '../made-outputs.ts';
 
+const Settings = z.object({
+  broker: z.string(),
+  group: z.string(),
+  outputsFile: z.string(),
+  checks: z.boolean(),
+});
 const [, , argument = ''] = process.argv;
-const { broker, group, outputsFile }: Readonly<Record<string, string>> = JSON.parse(argument);
-const made: MadeOutputs = JSON.parse(readFileSync(String(outputsFile), 'utf8'));
+const { broker, group, outputsFile, checks } = Settings.parse(JSON.parse(argument));
+const made: MadeOutputs = JSON.parse(readFileSync(outputsFile, 'utf8'));
 const outputs = new Map(
   Object.entries(made).map(([key, stages]) => [
     key,
@@ -23,15 +31,21 @@ const outputs = new Map(
 const stage = (records: readonly LogRecord[], topic: TopicName): readonly OutgoingRecord[] =>
   records.flatMap(({ key }) => (outputs.get(key ?? '') ?? []).filter((output) => output.topic === topic));
 
+function check(record: LogRecord): void {
+  const parsed = parseRecord('inventory', record);
+  if (!parsed.ok) throw new Error(`not an inventory: ${parsed.rejection.message}`);
+}
+
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: 'pass-through' });
 const log = await openKafkaLog(options, logContext);
 const subscription = {
-  group: String(group),
+  group,
   topics: [TOPICS.inventory.name],
   start: 'earliest',
   assignment: { kind: 'shared' },
 } as const;
 await log.subscribe(subscription, async (records) => {
+  if (checks) records.forEach(check);
   await log.publish(stage(records, TOPICS.decisions.name));
   await log.publish(stage(records, TOPICS.commands.name));
 });
