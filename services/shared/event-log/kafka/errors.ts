@@ -22,12 +22,27 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     'Check that the brokers run, that address and port are right, and that TLS is used on both sides or on none.',
 };
 
+const GROUP_SETTLES = 'This passes by itself while a broker starts or a group is new.';
+const GROUP_CHANGES = 'The group changes its members; this one joins again by itself.';
+const LEADER_CHANGES =
+  'The partition gets another leader: this passes by itself, unless a broker stays away.';
+const TOO_FEW_COPIES =
+  'Fewer copies of the partition are in sync than min.insync.replicas asks for: start the brokers that are away.';
+
 /** What to do about one kind of error, where the advice for its code would mislead. */
 const ADVICE_BY_TYPE: Readonly<Record<string, string>> = {
   INVALID_REPLICATION_FACTOR:
     'There are fewer brokers than copies asked for: wait until all have started, or choose another --kafka-replication-factor.',
-  GROUP_LOAD_IN_PROGRESS: 'This passes by itself while a broker starts or a group is new.',
-  GROUP_COORDINATOR_NOT_AVAILABLE: 'This passes by itself while a broker starts or a group is new.',
+  GROUP_LOAD_IN_PROGRESS: GROUP_SETTLES,
+  GROUP_COORDINATOR_NOT_AVAILABLE: GROUP_SETTLES,
+  NOT_COORDINATOR_FOR_GROUP: 'Another broker looks after the group now; it is found again by itself.',
+  REBALANCE_IN_PROGRESS: GROUP_CHANGES,
+  ILLEGAL_GENERATION: GROUP_CHANGES,
+  UNKNOWN_MEMBER_ID: GROUP_CHANGES,
+  NOT_LEADER_FOR_PARTITION: LEADER_CHANGES,
+  LEADER_NOT_AVAILABLE: LEADER_CHANGES,
+  NOT_ENOUGH_REPLICAS: TOO_FEW_COPIES,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: TOO_FEW_COPIES,
 };
 
 /** The error and what caused it, outermost first. kafkajs wraps its errors several times. */

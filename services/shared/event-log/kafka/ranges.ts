@@ -1,13 +1,12 @@
 import type { Cluster } from 'kafkajs';
-import { backOffMs, pause } from '../back-off.ts';
+import { backOffMs } from '../back-off.ts';
 import { topicSpec } from '../partition.ts';
 import type { ReadFrom, ReadRequest } from '../port.ts';
 import type { KafkaCore } from './core.ts';
-import { toLogError } from './errors.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 2000 };
-/** About half a minute: the leaders of a topic that was just created, or of a broker that went, are known by then. */
+/** About half a minute, for a reading that is to end: the leaders of a topic that was just created, or of a broker that went, are known by then. */
 const TRIES = 20;
 
 /** A part of a partition that is to be read. */
@@ -20,21 +19,34 @@ export interface Range {
 /** What is asked of kafkajs's connections. */
 export type OffsetConnections = Pick<Cluster, 'fetchTopicsOffset' | 'refreshMetadata'>;
 
-/** From where to where each partition is to be read. A leader that does not know of its office yet is asked again. */
+export interface RangeReading {
+  readonly core: Pick<KafkaCore, 'context' | 'explain' | 'reached'>;
+  /** Resolves after `ms`, or when the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * From where to where each partition is to be read. A leader that does not know of its office yet is asked again: for
+ * ever by a reading that is for ever, and the log counts as out of reach meanwhile.
+ */
 export async function readRanges(
   cluster: OffsetConnections,
   request: ReadRequest,
-  { options, context }: Pick<KafkaCore, 'options' | 'context'>,
-  signal: AbortSignal,
+  { core, wait, signal }: RangeReading,
 ): Promise<Range[]> {
+  const tries = request.to === 'forever' ? Number.POSITIVE_INFINITY : TRIES;
+  const isLast = (failures: number, error: unknown): boolean =>
+    failures >= tries || !core.explain(error).retry || signal.aborted;
   for (let failures = 0; ; failures++) {
     try {
       if (failures > 0) await cluster.refreshMetadata();
-      return await ranges(cluster, request);
+      const found = await ranges(cluster, request);
+      core.reached();
+      return found;
     } catch (error) {
-      const isLast = failures + 1 >= TRIES || !toLogError(options.brokers, error).retry;
-      if (isLast || signal.aborted) throw error;
-      await pause(backOffMs(BACK_OFF, failures, context.random), signal);
+      if (isLast(failures + 1, error)) throw error;
+      await wait(backOffMs(BACK_OFF, failures, core.context.random), signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { FleetGcError } from '../../errors.ts';
+import { pause } from '../back-off.ts';
 import { recordBytes } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
@@ -111,7 +112,7 @@ async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   const buffered = emptyBuffer();
-  const parts = await readRanges(connections.cluster, request, core, signal);
+  const parts = await readRanges(connections.cluster, request, { core, wait: pause, signal });
   const cursors = parts.map((part) => toCursor(part, request.to, buffered));
   const { kick } = startFetcher({
     cluster: connections.cluster,

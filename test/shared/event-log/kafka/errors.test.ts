@@ -50,11 +50,17 @@ describe('what kafkajs reports, in our words', () => {
     });
   });
 
-  test('a group that is just being set up is no fault of addresses or TLS', () => {
-    expect(toLogError(['kafka:9092'], protocol('GROUP_LOAD_IN_PROGRESS'))).toMatchObject({
-      code: 'LOG_UNREACHABLE',
-      message: expect.stringMatching(/passes by itself/),
-    });
+  test.each([
+    ['GROUP_LOAD_IN_PROGRESS', /passes by itself/],
+    ['NOT_COORDINATOR_FOR_GROUP', /Another broker looks after the group now/],
+    ['REBALANCE_IN_PROGRESS', /joins again by itself/],
+    ['NOT_LEADER_FOR_PARTITION', /gets another leader/],
+    ['LEADER_NOT_AVAILABLE', /gets another leader/],
+    ['NOT_ENOUGH_REPLICAS', /min\.insync\.replicas/],
+  ])('%s, which a broker answered, is no fault of addresses or TLS', (type, advice) => {
+    const failure = toLogError(['kafka:9092'], protocol(type));
+    expect(failure).toMatchObject({ code: 'LOG_UNREACHABLE', message: expect.stringMatching(advice) });
+    expect(failure.message).not.toMatch(/address|TLS/);
   });
 
   test('a fault of our own is not blamed on Kafka', () => {
