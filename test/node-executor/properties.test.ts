@@ -110,31 +110,26 @@ const commandsOf = ({ named, target }: Scene): Command[] => {
   ];
 };
 
-/** What was listed last, in full, before each removing call. */
+/** What the lists of the last look said, each at its own moment, before each removing call. */
 function watch(node: ExecutorNode, changes: Scene['changes']) {
   const removals: { readonly call: string; readonly listing: CompleteListing }[] = [];
-  const parts = new Map<string, CompleteListing>();
   let calls = 0;
+  let seen = completeListing();
+  let last: CompleteListing | null = null;
   node.runtime.before = (call) => {
     if (/^remove/.test(call)) {
-      const listing = parts.get('last');
-      if (listing) removals.push({ call, listing });
+      if (last) removals.push({ call, listing: last });
     }
     const happening = changes[String(calls++)];
     if (happening) apply(node, happening);
   };
   node.runtime.after = (call) => {
-    // The last list of a look: what it and the two before it said still held at this moment, or there is another look.
-    if (call !== 'listContainers') return;
     const { images, containers, sandboxes } = node.runtime;
-    parts.set(
-      'last',
-      completeListing({
-        images: [...images.values()],
-        containers: [...containers.values()],
-        sandboxes: [...sandboxes.values()],
-      }),
-    );
+    if (call === 'listImages') seen = { ...seen, images: [...images.values()] };
+    if (call === 'listSandboxes') seen = { ...seen, sandboxes: [...sandboxes.values()] };
+    if (call !== 'listContainers') return;
+    seen = { ...seen, containers: [...containers.values()] };
+    last = seen;
   };
   return removals;
 }
