@@ -1,10 +1,11 @@
+import type { Command } from '../../schemas/command.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
 import { commandRefusal, holding } from './command-checks.ts';
 import { begun, type JournalEntry } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
-import { afterCommand, afterSuperseded } from './reclaim.ts';
+import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from './reclaim.ts';
 import { recordDone, recordRefused } from './recorder.ts';
 import { count, type Refusal } from './results.ts';
 
@@ -42,8 +43,13 @@ async function refuse(
   refusal: Refusal<CommandRefusal>,
   parts: CarryOutParts,
 ): Promise<void> {
-  const isOvertaken = refusal.reason === 'superseded';
-  const next = isOvertaken ? afterSuperseded(entry.command, await afterLastAction(parts)) : undefined;
+  const { command } = entry;
+  const next = afterRefusal(command, {
+    ...(await measuredNow(command, parts)),
+    reason: refusal.reason,
+    isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
+    at: await afterLastAction(parts),
+  });
   recordRefused(parts.recorder, entry, refusal, next);
 }
 
@@ -73,14 +79,31 @@ async function finish(
   const items = recorder.journal.state().entries.find((one) => one.command.id === command.id)?.items ?? [];
   const removed = count(items, 'removed');
   const after = removed > 0 ? await settledAtEnd(entry, readings, parts, signal) : readings.last;
-  const target = command.reclaim?.target ?? null;
-  const targetReached = target && isReached(target, after);
-  const availableNow = (target && after?.[target.resource]) ?? null;
-  const notDone = count(items, 'not-done');
-  const state = { removed, notDone, targetReached, availableNow, at: await afterLastAction(parts) };
-  const next = holding(await tools.restrictions()) ? undefined : afterCommand(command, state);
+  const reached = measurement(command, after);
+  const isHolding = holding(await tools.restrictions()) !== undefined;
+  const next = afterCommand(command, { ...reached, items, isHolding, at: await afterLastAction(parts) });
   const measured = measuredBetween(command, readings.first, after);
-  recordDone(recorder, entry, { items, measured, targetReached }, next);
+  recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
+}
+
+/** For the end of a command at which nothing is removed any more; measuring may be what failed before. */
+export async function measuredNow(
+  command: Command,
+  { filesystems }: Pick<CarryOutParts, 'filesystems'>,
+): Promise<Omit<Measurement, 'at'>> {
+  if (command.reclaim === null) return NO_TARGET;
+  return measurement(
+    command,
+    await readFilesystem(filesystems, measuredFilesystem(command)).catch(() => null),
+  );
+}
+
+const NO_TARGET = { targetReached: null, availableNow: null };
+
+function measurement({ reclaim }: Command, reading: Reading | null): Omit<Measurement, 'at'> {
+  if (reclaim === null) return NO_TARGET;
+  const { target } = reclaim;
+  return { targetReached: isReached(target, reading), availableNow: reading?.[target.resource] ?? null };
 }
 
 /** After images it was waited each time; containers are waited for here, all together. */

@@ -14,8 +14,10 @@ import {
   type JournalEntry,
   type JournalState,
   knows,
+  type Unpublished,
 } from './journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
+import { afterRefusal } from './reclaim.ts';
 import { commandRefused, type Refusal, type Reporter, resultOutput } from './results.ts';
 
 /** More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room. */
@@ -53,7 +55,7 @@ function receive(input: Input<Command>, receiver: Receiver): void {
     answer(input, refusal, receiver);
     return;
   }
-  makeRoom(receiver);
+  makeRoom(command, receiver);
   journal.update((state) => accepted(state, entryOf(input)));
 }
 
@@ -71,9 +73,24 @@ function answer(
   refusal: Refusal<CommandRefusal>,
   receiver: Receiver,
 ): void {
-  const output = resultOutput(commandRefused(reporterOf(receiver), event, refusal));
-  receiver.journal.update((state) => answered(state, event.id, { trace: trace ?? null, output }));
+  const outputs = refusalOutputs(event, refusal, receiver);
+  const answers = outputs.map((output) => ({ trace: trace ?? null, output }));
+  receiver.journal.update((state) => answered(state, event.id, answers));
   tellRefusal(receiver, event.id, refusal);
+}
+
+/** The refusal, and what it means for the reclaim: nobody measures here, since a disk can keep a consumer waiting. */
+function refusalOutputs(
+  command: Command,
+  refusal: Refusal<CommandRefusal>,
+  receiver: Receiver,
+  isContinued = false,
+): Unpublished['output'][] {
+  const result = resultOutput(commandRefused(reporterOf(receiver), command, refusal));
+  const { reason } = refusal;
+  const at = receiver.clock.now();
+  const next = afterRefusal(command, { reason, isContinued, targetReached: null, availableNow: null, at });
+  return next ? [result, next] : [result];
 }
 
 function tellRefusal(
@@ -85,7 +102,7 @@ function tellRefusal(
   logger.warn({ commandId, ...refusal }, 'command refused');
 }
 
-function makeRoom(receiver: Receiver): void {
+function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   const { journal } = receiver;
   const waiting = journal.state().entries.filter(({ before }) => before === null);
   const [oldest] = waiting;
@@ -94,9 +111,11 @@ function makeRoom(receiver: Receiver): void {
     reason: 'superseded',
     message: `${MAX_WAITING} later commands of the node are waiting`,
   } as const;
-  const output = resultOutput(commandRefused(reporterOf(receiver), oldest.command, refusal));
-  const drop = (state: JournalState): JournalState =>
-    finished(state, oldest.command.id, [{ trace: oldest.trace, output }]);
+  const others = [reclaim, ...waiting.slice(1).map(({ command }) => command.reclaim)];
+  const isContinued = others.some((other) => other?.id === oldest.command.reclaim?.id);
+  const outputs = refusalOutputs(oldest.command, refusal, receiver, isContinued);
+  const last = outputs.map((output) => ({ trace: oldest.trace, output }));
+  const drop = (state: JournalState): JournalState => finished(state, oldest.command.id, last);
   journal.update(drop);
   tellRefusal(receiver, oldest.command.id, refusal);
 }

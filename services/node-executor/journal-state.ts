@@ -54,7 +54,12 @@ const Unpublished = z.object({
 export type Unpublished = z.infer<typeof Unpublished>;
 
 /** The last removal of one kind of object, stamped after it returned. */
-const LastAction = z.object({ at: Instant, commandId: z.string() });
+const LastAction = z.object({
+  at: Instant,
+  commandId: z.string(),
+  /** Missing where the command was of none. */
+  reclaimId: z.exactOptional(z.string()),
+});
 export type LastAction = z.infer<typeof LastAction>;
 const LastActions = z.object({
   image: LastAction.nullable(),
@@ -94,9 +99,13 @@ export const accepted = (state: JournalState, entry: JournalEntry): JournalState
 });
 
 /** A command that is answered and not carried out. */
-export const answered = (state: JournalState, commandId: string, answer: Unpublished): JournalState => ({
+export const answered = (
+  state: JournalState,
+  commandId: string,
+  answers: readonly Unpublished[],
+): JournalState => ({
   ...remembered(state, commandId),
-  unpublished: [...state.unpublished, answer],
+  unpublished: [...state.unpublished, ...answers],
 });
 
 const remembered = (state: JournalState, commandId: string): JournalState => ({

@@ -2,20 +2,26 @@ import type { Command } from '../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
 import { MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
-import type { PressureUnrelieved } from '../../schemas/result.ts';
+import type { CommandRefusal, PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { deriveId } from '../shared/ids.ts';
-import type { Unpublished } from './journal-state.ts';
+import { holdersAfter } from './holders.ts';
+import type { JournalEntry, LastActions, Unpublished } from './journal-state.ts';
+import { count } from './results.ts';
 
-/** How a command of a reclaim ended. */
-export interface ReclaimState {
-  readonly removed: number;
-  /** Objects that the executor did not come to. */
-  readonly notDone: number;
+/** What the filesystem of a reclaim had at the end of a command. */
+export interface Measurement {
   /** As measured; `null` when it could not be. */
   readonly targetReached: boolean | null;
   readonly availableNow: bigint | null;
   readonly at: Instant;
+}
+
+/** How a command of a reclaim ended. */
+export interface ReclaimState extends Measurement {
+  readonly items: JournalEntry['items'];
+  /** The node is paused or held: no order would come to anything. */
+  readonly isHolding: boolean;
 }
 
 /**
@@ -26,24 +32,59 @@ export interface ReclaimState {
 export function afterCommand(command: Command, state: ReclaimState): Unpublished['output'] | undefined {
   const { reclaim } = command;
   if (reclaim === null || state.targetReached === true) return undefined;
-  if (reclaim.step === 'containers')
-    return observe(command, { ...reclaim, step: 'images', round: 1 }, state.at);
-  if (state.removed > 0 && reclaim.round < MAX_RECLAIM_ROUNDS) {
-    return observe(command, { ...reclaim, round: reclaim.round + 1 }, state.at);
+  if (state.isHolding) return unrelieved(command, reclaim, state);
+  if (reclaim.step === 'containers') return observe(command, atImages(reclaim), state.at);
+  if (count(state.items, 'removed') > 0 && reclaim.round < MAX_RECLAIM_ROUNDS) {
+    return observe(command, inNextRound(reclaim), state.at);
   }
-  return state.notDone > 0 ? undefined : unrelieved(command, reclaim, state);
+  return count(state.items, 'not-done') > 0 ? undefined : unrelieved(command, reclaim, state);
+}
+
+/** Why nothing of a command was done. */
+export interface Refused extends Measurement {
+  readonly reason: CommandRefusal;
+  /** Another command of the same reclaim acted or waits: what follows is for that one to say. */
+  readonly isContinued: boolean;
 }
 
 /**
- * Another command acted on the containers since the inventory: what this one wanted may be done or not, so the reclaim
- * goes on to its images with fresh facts instead of ending silently.
+ * What follows from a command that was refused whole. Where another command was first, the reclaim goes on with fresh
+ * facts, within its rounds; any other refusal ends it, and that is said unless the target is reached all the same.
  */
-export function afterSuperseded(command: Command, at: Instant): Unpublished['output'] | undefined {
+export function afterRefusal(command: Command, refused: Refused): Unpublished['output'] | undefined {
   const { reclaim } = command;
-  return reclaim?.step === 'containers'
-    ? observe(command, { ...reclaim, step: 'images', round: 1 }, at)
-    : undefined;
+  const { reason, isContinued, targetReached, at } = refused;
+  if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
+  if (reason === 'superseded') {
+    if (isContinued) return undefined;
+    if (reclaim.step === 'containers') return observe(command, atImages(reclaim), at);
+    if (reclaim.round < MAX_RECLAIM_ROUNDS) return observe(command, inNextRound(reclaim), at);
+  }
+  return unrelieved(command, reclaim, { ...refused, items: [] });
 }
+
+/** Reclaims of others say nothing about the disk of this node. */
+const NOT_OF_THIS_NODE: readonly CommandRefusal[] = ['other-node', 'other-instance'];
+
+/** What follows from a command that the executor could not bring to its end: the reclaim ends with it. */
+export function afterAbandoned(
+  command: Command,
+  state: Measurement & Pick<ReclaimState, 'items'>,
+): Unpublished['output'] | undefined {
+  const { reclaim } = command;
+  return reclaim === null || state.targetReached === true ? undefined : unrelieved(command, reclaim, state);
+}
+
+/** Whether an action of another command of the same reclaim is among the last ones on the kinds of this command. */
+export function isContinuedBy({ id, items, reclaim }: Command, lastActions: LastActions): boolean {
+  return items.some(({ kind }) => {
+    const last = lastActions[kind];
+    return last !== null && last.commandId !== id && last.reclaimId === reclaim?.id;
+  });
+}
+
+const atImages = (reclaim: Reclaim): Reclaim => ({ ...reclaim, step: 'images', round: 1 });
+const inNextRound = (reclaim: Reclaim): Reclaim => ({ ...reclaim, round: reclaim.round + 1 });
 
 function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] {
   const event: Observe = {
@@ -61,7 +102,7 @@ function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['
 function unrelieved(
   command: Command,
   reclaim: Reclaim,
-  { availableNow, at }: ReclaimState,
+  { availableNow, at, items }: Omit<Measurement, 'targetReached'> & Pick<ReclaimState, 'items'>,
 ): Unpublished['output'] {
   const event: PressureUnrelieved = {
     type: 'fleetgc.node.pressure-unrelieved',
@@ -71,7 +112,7 @@ function unrelieved(
     takenAt: at,
     reclaim,
     availableNow: availableNow === null ? null : String(availableNow),
-    holders: command.kind === 'image-removal' ? command.holders : [],
+    holders: holdersAfter(command, items),
   };
   return { topic: 'results', key: nodeKey(command), event };
 }

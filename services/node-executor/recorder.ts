@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Command } from '../../schemas/command.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
@@ -10,6 +11,7 @@ import {
   finished,
   type JournalEntry,
   type JournalState,
+  type LastAction,
   progressed,
   type Unpublished,
   withUnpublished,
@@ -65,7 +67,7 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
         { trace, output: resultOutput(result) },
       ),
       item.kind,
-      actedAt && { at: actedAt, commandId: command.id },
+      actedAt && actionOf(command, actedAt),
     ),
   );
   recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
@@ -75,17 +77,19 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
 
 const hasGone = ({ outcome }: ObjectOutcome): boolean => outcome === 'removed' || outcome === 'not-found';
 
+const actionOf = ({ id, reclaim }: Command, at: Instant): LastAction => ({
+  at,
+  commandId: id,
+  ...(reclaim && { reclaimId: reclaim.id }),
+});
+
 /** What others wrote meanwhile can outweigh it. */
 function freedBytes(outcome: ObjectOutcome): number {
   const measured = outcome.outcome === 'removed' ? outcome.measured : null;
   return measured ? Math.max(0, Number(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))) : 0;
 }
 
-function withAction(
-  state: JournalState,
-  kind: CommandItem['kind'],
-  action: NonNullable<JournalState['lastActions']['image']> | null,
-): JournalState {
+function withAction(state: JournalState, kind: CommandItem['kind'], action: LastAction | null): JournalState {
   if (action === null) return state;
   return { ...acted(state, kind, action), removalRate: withRemoval(state.removalRate, action.at) };
 }

@@ -1,7 +1,8 @@
 import { toFleetGcError } from '../shared/errors.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, measuredNow } from './carry-out.ts';
 import type { CarryOutParts } from './carry-out-item.ts';
 import type { JournalEntry } from './journal-state.ts';
+import { afterAbandoned } from './reclaim.ts';
 import { recordDone, recordItem } from './recorder.ts';
 
 /**
@@ -29,12 +30,13 @@ async function carryOutOrAbandon(
     const error = toFleetGcError(thrown);
     const { logger } = parts.recorder;
     logger.error({ commandId: entry.command.id, err: error.cause ?? error }, 'command abandoned');
-    abandon(entry.command.id, error.message, parts);
+    await abandon(entry.command.id, error.message, parts);
   }
 }
 
 /** What was in hand may be gone: that counts as an action. */
-function abandon(commandId: string, problem: string, { recorder }: CarryOutParts): void {
+async function abandon(commandId: string, problem: string, parts: CarryOutParts): Promise<void> {
+  const { recorder } = parts;
   const find = () => recorder.journal.state().entries.find(({ command }) => command.id === commandId);
   const entry = find();
   if (!entry) return;
@@ -48,5 +50,7 @@ function abandon(commandId: string, problem: string, { recorder }: CarryOutParts
     recordItem(recorder, entry, { index, item, outcome, actedAt });
   }
   const items = find()?.items ?? [];
-  recordDone(recorder, entry, { items, measured: null, targetReached: null }, undefined);
+  const reached = await measuredNow(entry.command, parts);
+  const next = afterAbandoned(entry.command, { ...reached, items, at: recorder.clock.now() });
+  recordDone(recorder, entry, { items, measured: null, targetReached: reached.targetReached }, next);
 }

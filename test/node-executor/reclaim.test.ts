@@ -1,6 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { ImageRemoval } from '../../schemas/command.ts';
 import type { Observe } from '../../schemas/observe.ts';
+import type { PauseRecord } from '../../schemas/policy.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
+import { MAX_WAITING } from '../../services/node-executor/handler.ts';
 import { afterCommand } from '../../services/node-executor/reclaim.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
@@ -15,7 +19,12 @@ const next = ({ published }: ExecutorNode): readonly (Observe | PressureUnreliev
     event.type === 'fleetgc.node.observe' || event.type === 'fleetgc.node.pressure-unrelieved' ? [event] : [],
   );
 
+const unpublished = ({ state }: ExecutorNode): readonly unknown[] =>
+  JSON.parse(state.files.get('journal') ?? '').unpublished;
+
 const unreachable = { filesystem: 'imagefs', resource: 'availableBytes', atLeast: '1000' } as const;
+/** What image-gc wrote into the commands of the fixture. */
+const IN_USE = { reason: 'in-use', objects: 2, bytes: 20 };
 const step = (over: Parameters<typeof reclaim>[0]) => reclaim({ target: unreachable, ...over });
 
 async function reclaimed(prepare: (node: ExecutorNode) => Parameters<typeof carry>[1]) {
@@ -36,6 +45,7 @@ async function carry(
 
 test('a command for containers that was overtaken: the reclaim goes on to its images', async () => {
   const node = executorNode();
+  node.runtime.otherBytes = 100n;
   addContainer(node, 'dead');
   const executor = node.start();
   await executor.carryOut(containerRemoval(['dead'], { id: 'periodic' }));
@@ -47,9 +57,11 @@ test('a command for containers that was overtaken: the reclaim goes on to its im
 
 test('a command that was cut short says nothing of what could not be relieved', () => {
   const command = imageRemoval(['a'], { reclaim: step({ step: 'images' }) });
-  const ended = { removed: 0, targetReached: false, availableNow: 1n, at: instant() };
-  expect(afterCommand(command, { ...ended, notDone: 0 })?.topic).toBe('results');
-  expect(afterCommand(command, { ...ended, notDone: 1 })).toBeUndefined();
+  const ended = { isHolding: false, targetReached: false, availableNow: 1n, at: instant() };
+  const after = (outcome: 'refused' | 'not-done') =>
+    afterCommand(command, { ...ended, items: [{ state: 'done', outcome }] });
+  expect(after('refused')?.topic).toBe('results');
+  expect(after('not-done')).toBeUndefined();
 });
 
 describe('after a command of a reclaim', () => {
@@ -116,7 +128,7 @@ describe('after a command of a reclaim', () => {
       {
         type: 'fleetgc.node.pressure-unrelieved',
         availableNow: '900',
-        holders: [{ reason: 'in-use', objects: 2, bytes: 20 }],
+        holders: [IN_USE],
       },
     ]);
   });
@@ -129,7 +141,7 @@ describe('after a command of a reclaim', () => {
     expect(events).toMatchObject([{ type: 'fleetgc.node.pressure-unrelieved' }]);
   });
 
-  test('on a node that was paused meanwhile: nothing follows', async () => {
+  test('[M8] on a node that was paused meanwhile: pressure is unrelieved', async () => {
     const { events } = await reclaimed((node) => {
       const ids = addImages(node, ['a', 'b']);
       const selector = { clusters: [], nodeNames: [], nodeLabels: {} };
@@ -140,16 +152,12 @@ describe('after a command of a reclaim', () => {
       };
       return imageRemoval(ids, { reclaim: step({}) });
     });
-    expect(events).toEqual([]);
-  });
-
-  test('that was refused: nothing follows', async () => {
-    const { events, node } = await reclaimed((node) => {
-      node.clock.advance(60_000);
-      return imageRemoval(addImages(node, ['a']), { reclaim: step({}) });
-    });
-    expect(node.result()).toMatchObject({ outcome: 'refused', reason: 'expired' });
-    expect(events).toEqual([]);
+    expect(events).toMatchObject([
+      {
+        type: 'fleetgc.node.pressure-unrelieved',
+        holders: [IN_USE, { reason: 'waiting', objects: 1, bytes: 10 }],
+      },
+    ]);
   });
 
   test('outside any reclaim: nothing follows', async () => {
@@ -184,4 +192,168 @@ describe('after a command of a reclaim', () => {
     ]);
     await executor.stop();
   });
+});
+
+const paused = (): PauseRecord => ({
+  type: 'fleetgc.pause',
+  version: 1,
+  id: 'p',
+  selector: { clusters: [], nodeNames: [], nodeLabels: {} },
+  reason: '',
+});
+
+describe('a command of a reclaim that is refused whole', () => {
+  const waiting = { reason: 'waiting', objects: 1, bytes: 10 };
+
+  interface Refusal {
+    readonly reason: string;
+    readonly over?: Partial<ImageRemoval>;
+    readonly prepare: (node: ExecutorNode) => void;
+    /** Where it is refused at once there is no reading yet. */
+    readonly availableNow: string | null;
+  }
+  const REFUSALS: readonly Refusal[] = [
+    { reason: 'expired', prepare: ({ clock }) => clock.advance(60_000), availableNow: null },
+    {
+      reason: 'other-boot',
+      over: { takenAt: instant({ bootId: 'another' }) },
+      prepare: () => {},
+      availableNow: null,
+    },
+    {
+      reason: 'taken-in-the-future',
+      over: { takenAt: instant({ sinceBootMs: instant().sinceBootMs + 60_000 }) },
+      prepare: () => {},
+      availableNow: null,
+    },
+    { reason: 'held', prepare: (node) => writeFileSync(node.localFile, 'hold: true'), availableNow: '890' },
+    {
+      reason: 'paused',
+      prepare: (node) => {
+        node.pause = paused;
+      },
+      availableNow: '890',
+    },
+  ];
+
+  test.each(REFUSALS)('[M8] as $reason: pressure is unrelieved, said once', async (given) => {
+    const node = executorNode();
+    node.runtime.otherBytes = 100n;
+    given.prepare(node);
+    const command = imageRemoval(addImages(node, ['a']), { reclaim: step({}), ...given.over });
+    const executor = node.start();
+    expect(await executor.carryOut(command)).toMatchObject({ outcome: 'refused', reason: given.reason });
+    await executor.receive(command);
+    await executor.stop();
+    expect(next(node)).toMatchObject([
+      {
+        type: 'fleetgc.node.pressure-unrelieved',
+        availableNow: given.availableNow,
+        holders: [IN_USE, waiting],
+      },
+    ]);
+  });
+
+  test('[M8] before its containers went: that is said too, without what image-gc has not looked at', async () => {
+    const { events } = await reclaimed((node) => {
+      node.runtime.otherBytes = 100n;
+      addContainer(node, 'dead');
+      node.pause = paused;
+      return containerRemoval(['dead'], { reclaim: step({ step: 'containers' }) });
+    });
+    expect(events).toMatchObject([{ type: 'fleetgc.node.pressure-unrelieved', holders: [] }]);
+  });
+
+  test('with its target reached all the same: nothing follows', async () => {
+    const { node, events } = await reclaimed((node) => {
+      node.pause = paused;
+      return imageRemoval(addImages(node, ['a']), { reclaim: reclaim() });
+    });
+    expect(node.result()).toMatchObject({ outcome: 'refused', reason: 'paused' });
+    expect(events).toEqual([]);
+  });
+
+  test('for another installation of the node: nothing follows', async () => {
+    const { events } = await reclaimed((node) =>
+      imageRemoval(addImages(node, ['a']), { reclaim: step({}), nodeInstance: 'another' }),
+    );
+    expect(events).toEqual([]);
+  });
+
+  describe('as superseded', () => {
+    async function overtakenBy(first: Partial<ImageRemoval>, round = 1) {
+      const node = executorNode();
+      node.runtime.otherBytes = 100n;
+      const [a = '', b = ''] = addImages(node, ['a', 'b']);
+      const executor = node.start();
+      await executor.carryOut(imageRemoval([a], { id: 'first', ...first }));
+      const before = next(node).length;
+      const late = imageRemoval([b], { id: 'late', reclaim: step({ round }) });
+      expect(await executor.carryOut(late)).toMatchObject({ outcome: 'refused', reason: 'superseded' });
+      await executor.stop();
+      return next(node).slice(before);
+    }
+
+    test('by a command outside the reclaim: the next round looks again', async () => {
+      expect(await overtakenBy({})).toMatchObject([
+        { type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 2 } },
+      ]);
+    });
+
+    test('[M8] by a command outside the reclaim in the last round: pressure is unrelieved', async () => {
+      expect(await overtakenBy({}, 5)).toMatchObject([
+        { type: 'fleetgc.node.pressure-unrelieved', holders: [IN_USE, waiting] },
+      ]);
+    });
+
+    test('by a command of the same reclaim: that one has said what follows', async () => {
+      expect(await overtakenBy({ reclaim: step({}) })).toEqual([]);
+    });
+  });
+
+  describe('for want of room', () => {
+    async function crowdedOut(others: Partial<ImageRemoval>) {
+      const node = executorNode();
+      const executor = node.start();
+      // The first is in hand and does not end, so the others wait.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      node.runtime.before = (call) => (call.startsWith('removeImage') ? promise : undefined);
+      await executor.receive(imageRemoval(addImages(node, ['a']), { id: 'in hand' }));
+      await until('the first removal', () => node.runtime.calls[0]);
+      await executor.receive(imageRemoval(['b'], { id: 'oldest', reclaim: step({}) }));
+      for (let count = 0; count < MAX_WAITING; count++)
+        await executor.receive(imageRemoval(['b'], { id: `other-${count}`, ...others }));
+      await until('the refusal', () => node.result('oldest'));
+      await until('all that follows', () => unpublished(node).length === 0 || undefined);
+      const events = next(node);
+      resolve();
+      return events;
+    }
+
+    test('the next round looks again', async () => {
+      expect(await crowdedOut({})).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { round: 2 } }]);
+    });
+
+    test('nothing follows where another command of the reclaim waits', async () => {
+      expect(await crowdedOut({ reclaim: step({ round: 2 }) })).toEqual([]);
+    });
+  });
+});
+
+test('[M8] a command that the executor could not bring to its end: pressure is unrelieved', async () => {
+  const { node, events } = await reclaimed((node) => {
+    node.runtime.otherBytes = 100n;
+    node.runtime.before = (call) => {
+      if (call === 'statfs') throw new Error('nobody foresaw this');
+    };
+    return imageRemoval(addImages(node, ['a']), { reclaim: step({}) });
+  });
+  expect(node.result()).toMatchObject({ outcome: 'done', notDone: 1 });
+  expect(events).toMatchObject([
+    {
+      type: 'fleetgc.node.pressure-unrelieved',
+      availableNow: null,
+      holders: [IN_USE, { reason: 'waiting' }],
+    },
+  ]);
 });

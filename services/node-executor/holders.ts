@@ -1,0 +1,35 @@
+import type { Command, Holder } from '../../schemas/command.ts';
+import type { ItemProgress, JournalEntry } from './journal-state.ts';
+
+/**
+ * What holds the space after a command (M8): what image-gc said of the images that were not to go, and those of the
+ * command that stayed all the same. `items` is empty when nothing of the command was begun.
+ */
+export function holdersAfter(command: Command, items: JournalEntry['items']): Holder[] {
+  if (command.kind !== 'image-removal') return [];
+  const stayed = command.items.flatMap(({ sizeBytes }, index): Holder[] => {
+    const reason = reasonToStay(items[index]);
+    return reason ? [{ reason, objects: 1, bytes: sizeBytes }] : [];
+  });
+  return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason).values()].map(together);
+}
+
+function reasonToStay(progress: ItemProgress | undefined): 'waiting' | 'backing-off' | undefined {
+  if (progress?.state !== 'done') return 'waiting';
+  switch (progress.outcome) {
+    case 'removed':
+    case 'not-found':
+      return undefined;
+    case 'failed':
+      return 'backing-off';
+    default:
+      return 'waiting';
+  }
+}
+
+const together = (holders: readonly Holder[]): Holder =>
+  holders.reduce((sum, { reason, objects, bytes }) => ({
+    reason,
+    objects: sum.objects + objects,
+    bytes: sum.bytes + bytes,
+  }));
