@@ -23,3 +23,9 @@ export type NodeIdentity = z.infer<typeof NodeIdentity>;
 /** The record key of everything that concerns one node: `<cluster>/<node>`. */
 export const nodeKey = ({ cluster, node }: Pick<NodeIdentity, 'cluster' | 'node'>): string =>
   `${cluster}/${node}`;
+
+/** Whether a record key can be that of a node. */
+export function isNodeKey(key: string): boolean {
+  const [cluster, node, ...more] = key.split('/');
+  return more.length === 0 && ClusterName.safeParse(cluster).success && NodeName.safeParse(node).success;
+}

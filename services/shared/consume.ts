@@ -8,6 +8,7 @@ import { topicIdOf } from './event-schemas.ts';
 import { createFloodGuard, type FloodGuard } from './flood-guard.ts';
 import { type Handled, type Handlers, handleRecord, type OnRejection } from './handle-record.ts';
 import type { Metrics } from './metrics.ts';
+import { sortRecords } from './own-records.ts';
 import type { Publisher } from './publisher.ts';
 import { mergeStages } from './stage-merge.ts';
 
@@ -54,7 +55,7 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
   const work: Work = { ...settings, guard, counts: consumerMetrics(settings.metrics, settings.name) };
   const subscription = await log.subscribe(
     { group, topics, start, assignment, ...(maxSliceRecords !== undefined && { maxSliceRecords }) },
-    (records, signal) => processSlice(work, ownRecords(work, records), signal),
+    (records, signal) => processSlice(work, records, signal),
   );
   work.counts.watch(subscription, guard);
   return {
@@ -73,6 +74,17 @@ function problemOf(subscription: ActiveSubscription, guard: FloodGuard): string 
 
 /** Parse and decide (handle), act, give up on what cannot be processed; to return is to acknowledge. */
 async function processSlice(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
+  const { own, misplaced, others } = sortRecords(records, work.assignment);
+  work.counts.passedOver(others);
+  await processOwn(work, own, signal);
+  if (signal.aborted || misplaced.length === 0) return;
+  await work.deadLetters.write(misplaced);
+  account(work, misplaced.map(withoutOutputs), misplaced);
+}
+
+const withoutOutputs = (failure: FailedMessage): Handled => ({ record: failure.record, stages: [], failure });
+
+async function processOwn(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
   const [first] = records;
   if (first === undefined) return;
   const report = work.guard.admit(`${first.topic}/${first.partition}`, work.monotonicNow());
@@ -83,14 +95,6 @@ async function processSlice(work: Work, records: readonly LogRecord[], signal: A
   await work.deadLetters.write(failed);
   account(work, handled, failed);
   tellOfFlood(work, report(outcomesOf(handled, failed), work.monotonicNow()));
-}
-
-/** Nodes share partitions: who reads for one key leaves the others' records alone, bad ones included. */
-function ownRecords({ assignment, counts }: Work, records: readonly LogRecord[]): readonly LogRecord[] {
-  if (assignment.kind === 'shared') return records;
-  const own = records.filter(({ key }) => key === assignment.key);
-  counts.passedOver(records.length - own.length);
-  return own;
 }
 
 /** `null` when the partition was lost or the process stops meanwhile: then nothing is to follow. */

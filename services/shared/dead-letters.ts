@@ -17,6 +17,8 @@ export interface FailedMessage {
   readonly message: string;
   /** What a handler threw. */
   readonly error?: FleetGcError;
+  /** Counts against this key's limit instead of its own, which somebody made up. */
+  readonly limitedAs?: string;
 }
 
 export interface DeadLetters {
@@ -55,7 +57,7 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
     write: async (failed) => {
       const placed = failed.map((message) => ({
         message,
-        place: limit.take(message.record.key ?? '', now()),
+        place: limit.take(message.limitedAs ?? message.record.key ?? '', now()),
       }));
       try {
         await publishAll(
