@@ -82,18 +82,23 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
   });
   const disks = watchDisks(deps);
   const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
+  const publish = inventoryPublishing({
+    events,
+    runtime,
+    backoff: backoffReader(deps.state, logger),
+    historyUnreadable: history.unreadable,
+    outbox: outboxes.inventory,
+    metrics,
+    logger,
+  });
   const inventories = createInventories({
     look: createLook({ ...deps, pods, history }),
     readings: disks.readings,
-    publish: inventoryPublishing({
-      events,
-      runtime,
-      backoff: backoffReader(deps.state, logger),
-      historyUnreadable: history.unreadable,
-      outbox: outboxes.inventory,
-      metrics,
-      logger,
-    }),
+    publish: (found, work) => {
+      // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
+      history.save('due');
+      return publish(found, work);
+    },
     onLook: ({ status }) => metrics.looks.add({ status }),
     onExpired: () => metrics.orders.add({ outcome: 'expired' }),
     clock,

@@ -1,7 +1,6 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { ImageHistoryFile } from '../../schemas/image-history.ts';
 import { type KeepRules, keepMatcher } from '../../schemas/image-pattern.ts';
-import type { Instant } from '../../schemas/time.ts';
 import type { ListedImage } from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import type { LocalRules } from './local-file.ts';
@@ -71,7 +70,10 @@ function keptByNode(image: ListedImage, local: LocalRules): Refusal | undefined 
 
 const keptBy = (image: ListedImage, keep: KeepRules): string | undefined => keepMatcher(keep)(image);
 
-/** An image that went and came back is another one, and one that was used meanwhile is not unused. */
+/**
+ * An image that went and came back is another one, and one that was used meanwhile is not unused. What the agent has not
+ * kept of this image in this boot nobody can tell: such an image stays until it has.
+ */
 function sinceInventory(
   image: ListedImage,
   { takenAt }: ImageRemoval,
@@ -80,21 +82,16 @@ function sinceInventory(
   if (history.kind === 'unreadable')
     return later(`the agent's image history cannot be read: ${history.message}`);
   const { file } = history;
-  if (file === null || file.at.bootId !== takenAt.bootId) return undefined;
+  if (file === null) return later('the agent has kept no image history so far');
+  if (file.at.bootId !== takenAt.bootId) return later("the agent's image history is of another boot");
   const record = file.images.find(([key]) => key === keyOf(image));
-  if (!record) return unknownTo(file, takenAt);
+  if (!record) return later('the image is not in what the agent kept: it came later, or went and came back');
   const [, firstDetectedMs, lastUsedMs] = record;
   if (firstDetectedMs > takenAt.sinceBootMs) return later('the image was first detected after the inventory');
   return lastUsedMs !== null && lastUsedMs > takenAt.sinceBootMs
     ? { reason: 'in-use', message: 'the image was in use after the inventory was taken' }
     : undefined;
 }
-
-/** A history from before the inventory cannot know an image that was new in it. */
-const unknownTo = ({ at }: ImageHistoryFile, takenAt: Instant): Refusal | undefined =>
-  at.sinceBootMs < takenAt.sinceBootMs
-    ? undefined
-    : later('the image was not there when the agent looked after the inventory: it is another one');
 
 const keyOf = ({ id, runtimeHandler }: ListedImage): string =>
   runtimeHandler === '' ? id : `${id},${runtimeHandler}`;

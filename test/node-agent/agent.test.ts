@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DiskStats } from '../../schemas/disk-stats.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../services/node-agent/agent.ts';
 import { connectReader } from '../../services/shared/cri/client.ts';
@@ -133,6 +134,21 @@ describe('an agent on a simulated node', () => {
         .toSorted(),
     ).toEqual(['container', 'pod']);
     expect(running.agent.problem()).toBeNull();
+  });
+
+  test('has kept the records of an inventory before anybody can decide on it', async () => {
+    const { time, node, state, start } = await setUp();
+    await node.kubelet.startPod(POD);
+    const kept = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+    const keptAtPublish: string[][] = [];
+    const publish = async ([output]: readonly Output[]): Promise<void> => {
+      if (output?.event.type !== 'fleetgc.node.inventory') return;
+      keptAtPublish.push((kept.read()?.images ?? []).map(([id]) => id).toSorted());
+    };
+    start({ publisher: { publish } });
+    await time.passUntil('the first inventory', MINUTE, () => keptAtPublish.length > 0);
+    expect(keptAtPublish[0]).toEqual([...node.runtime.images.values()].map(({ id }) => id).toSorted());
+    expect(keptAtPublish[0]).not.toEqual([]);
   });
 
   test('answers an order, repeats its reclaim, and the next step of it without a pause', async () => {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { PauseRecord } from '../../schemas/policy.ts';
 import type { CommandResult, ObjectOutcome } from '../../schemas/result.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
@@ -21,6 +22,7 @@ import { createPublisher } from '../../services/shared/publisher.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../fixtures/listing.ts';
+import { instant } from '../fixtures/time.ts';
 import { logLines } from '../support/log-lines.ts';
 import { countedIds, NOW_MS, onLog } from '../support/log-record.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
@@ -197,12 +199,25 @@ export async function until<T>(what: string, probe: () => T | undefined): Promis
 }
 
 /** Puts images of `sizeBytes` on the node that nobody uses; returns their ids. */
-export function addImages({ runtime }: ExecutorNode, names: readonly string[], sizeBytes = 10n): string[] {
+export function addImages(
+  { runtime, state }: ExecutorNode,
+  names: readonly string[],
+  sizeBytes = 10n,
+): string[] {
   return names.map((name) => {
     const image = runtimeImage(name, { sizeBytes });
     runtime.images.set(image.id, image);
+    knowImage(state, image.id);
     return image.id;
   });
+}
+
+/** As an agent does that has seen the image for long and never in use. */
+export function knowImage({ files }: MemoryState, id: string): void {
+  const kept = ImageHistoryFile.safeParse(JSON.parse(files.get(IMAGE_HISTORY_FILE) ?? 'null')).data;
+  const known = kept?.images ?? [];
+  const file: ImageHistoryFile = { version: 1, at: instant(), images: [...known, [id, 0, null]] };
+  files.set(IMAGE_HISTORY_FILE, JSON.stringify(file));
 }
 
 /** Puts an exited container of the pod `pod-1` with its log and its flat symlink on the node. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeKey } from '../../schemas/identity.ts';
+import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { nodeSubscription, runNodeExecutor } from '../../services/node-executor/main.ts';
 import { sleep } from '../../services/node-executor/sleep.ts';
@@ -11,6 +12,7 @@ import { createPublisher } from '../../services/shared/publisher.ts';
 import { openStateDirectory } from '../../services/shared/state-directory.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { runtimeImage } from '../fixtures/listing.ts';
+import { instant } from '../fixtures/time.ts';
 import { bodyOf, decisionLog } from '../support/decision-log.ts';
 import { outgoing } from '../support/log-record.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -59,13 +61,16 @@ async function runExecutor() {
     stopping.abort();
     await running;
   });
-  return { deps, records, runtime, clock, identity };
+  return { deps, records, runtime, clock, identity, state };
 }
 
 test('an executor takes commands from the log, carries them out and reports', async () => {
-  const { deps, records, runtime, identity } = await runExecutor();
+  const { deps, records, runtime, identity, state } = await runExecutor();
   const image = runtimeImage('a');
   runtime.images.set(image.id, image);
+  state
+    .open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile)
+    .write({ version: 1, at: instant(), images: [[image.id, 0, null]] });
   const command = imageRemoval([image.id], { ...identity });
   await deps.log.publish([outgoing(nodeOutput('commands', command))]);
   const results = (await records('results', 2)).map(bodyOf);

@@ -54,7 +54,7 @@ const wanting = (reference: string) => ({ uid: 'wanting', images: [reference], f
 
 function look(given: Omit<Given, 'name'>, command: Command) {
   const listing = completeListing(given.listing);
-  const { history = null, historyAt = later(0) } = given;
+  const { history = [[APP, 0, null]], historyAt = later(0) } = given;
   const facts: RuntimeFacts = {
     listing,
     usage: imageUsage(listing, given.wanted === 'not told yet' ? null : (given.wanted ?? []).map(wanting)),
@@ -94,9 +94,8 @@ describe('an image', () => {
       history: [[APP, 0, TAKEN.sinceBootMs]],
     },
     {
-      name: 'that a history of another boot does not know',
-      history: [],
-      historyAt: instant({ bootId: 'another' }),
+      name: 'known to a history that was kept before the inventory',
+      historyAt: instant({ sinceBootMs: TAKEN.sinceBootMs - MINUTE }),
     },
     { name: 'on the last millisecond of its command', now: later(60 * SECOND - 1) },
     {
@@ -228,6 +227,18 @@ describe('an image', () => {
     {
       name: 'of another handler than the history knows',
       history: [[`${APP},kata`, 0, null]],
+      reason: 'first-detected-later',
+    },
+    { name: 'while the agent has kept no history', history: null, reason: 'first-detected-later' },
+    {
+      name: 'while the history is of another boot',
+      historyAt: instant({ bootId: 'another' }),
+      reason: 'first-detected-later',
+    },
+    {
+      name: 'that a history from before the inventory does not know',
+      history: [],
+      historyAt: instant({ sinceBootMs: TAKEN.sinceBootMs - MINUTE }),
       reason: 'first-detected-later',
     },
     {

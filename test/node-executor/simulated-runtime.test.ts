@@ -18,6 +18,7 @@ import { countedIds } from '../support/log-record.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { knowImage } from './executor-node.ts';
 import { memoryState } from './memory-state.ts';
 
 const GB = 1_000_000_000n;
@@ -37,6 +38,7 @@ async function managedNode() {
   });
   const runtime = connectRemover(node.endpoint, { readMs: 500, removeImageMs: 500, removeMs: 500 });
   onTestFinished(() => runtime[Symbol.dispose]());
+  const state = memoryState();
   const published: FleetEvent[] = [];
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
@@ -46,7 +48,7 @@ async function managedNode() {
       runtime,
       filesystems: node.filesystems,
       clock,
-      state: memoryState(),
+      state,
       pause: () => null,
       wantedByPods: () => [...node.kubelet.pods.values()],
     },
@@ -72,6 +74,7 @@ async function managedNode() {
   const resultOf = (id: string) =>
     published.find((event) => event.type === 'fleetgc.node.command-result' && event.commandId === id);
   const carryOut = async (command: Command): Promise<Readonly<Record<string, ObjectOutcome>>> => {
+    for (const { kind, id } of command.items) if (kind === 'image') knowImage(state, id);
     await executor.commands(input('commands', { ...command, takenAt: clock.now() }));
     await waitUntil(`the end of ${command.id}`, 10_000, () => resultOf(command.id) ?? null);
     return outcomesOf(published, command.id);
