@@ -41,7 +41,7 @@ export function imageUsage(listing: CompleteListing, wantedByPods: WantedByPods)
   return {
     users,
     containersWithoutImage: listing.containers.filter(isWithoutImage).map(({ id }) => id),
-    sandboxImageKnown: isSandboxImageKnown(listing),
+    sandboxImageKnown: isSandboxImageKnown(listing, index),
     podImagesKnown: wantedByPods !== null,
   };
 }
@@ -90,8 +90,24 @@ const isWithoutImage = (container: ListedContainer): boolean =>
 
 const isUsable = (reference: string): boolean => parseReference(reference) !== undefined;
 
-/** Pinning is how runtimes since CRI 1.24 say which images their sandboxes need. */
-function isSandboxImageKnown({ images, sandboxes, configuredSandboxImage }: CompleteListing): boolean {
-  if (images.some(({ pinned }) => pinned)) return true;
+/**
+ * Whether every image that sandboxes need is among those in use or pinned (M9): the one for new sandboxes, which the
+ * runtime tells or has pinned, and those of existing ones. Other images are pinned too, so a pin alone does not say it.
+ */
+function isSandboxImageKnown(listing: CompleteListing, index: ImageIndex): boolean {
+  const { sandboxes, configuredSandboxImage } = listing;
+  if (isSandboxImagePinned(listing, index)) return true;
   return isUsable(configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(image));
 }
+
+/** By its name, or since a sandbox runs on it. */
+function isSandboxImagePinned({ images, sandboxes }: CompleteListing, index: ImageIndex): boolean {
+  const ofSandboxes = new Set(sandboxes.flatMap(({ image }) => [...lookUp(index, [image])]));
+  return images.some(
+    ({ id, pinned, repoTags, repoDigests }) =>
+      pinned && (ofSandboxes.has(id) || [...repoTags, ...repoDigests].some(isNameOfPause)),
+  );
+}
+
+/** `registry.k8s.io/pause:3.10`, `rancher/mirrored-pause@sha256:…`: the last part of the repository says it. */
+const isNameOfPause = (name: string): boolean => /(^|[/._-])pause([._-][^/:@]*)?([:@]|$)/.test(name);

@@ -189,10 +189,48 @@ describe('sandboxes need their image [M9]', () => {
   test.each<{ name: string; listing: Partial<CompleteListing>; known: boolean }>([
     { name: 'the runtime tells it', listing: { configuredSandboxImage: FULL_NAME }, known: true },
     { name: 'the runtime tells nothing', listing: { configuredSandboxImage: '' }, known: false },
+    ...[
+      { repoTags: ['registry.k8s.io/pause:3.10'], known: true },
+      { repoTags: ['rancher/mirrored-pause:3.6'], known: true },
+      { repoTags: ['registry.example:5000/pause'], known: true },
+      { repoTags: [], repoDigests: [`registry.example/eks/pause@${digestOf('pause')}`], known: true },
+      { repoTags: ['registry.example/pause/app:1'], known: false },
+      { repoTags: ['registry.example/team/unpause:1'], known: false },
+      { repoTags: ['registry.example/team/app:pause'], known: false },
+      { repoTags: [], repoDigests: [], known: false },
+    ].map(({ known, ...names }) => ({
+      name: `the runtime tells nothing but pins ${names.repoTags[0] ?? names.repoDigests?.[0] ?? 'an image without name'}`,
+      listing: {
+        configuredSandboxImage: '',
+        images: [runtimeImage('pinned', { repoDigests: [], ...names, pinned: true })],
+      },
+      known,
+    })),
     {
-      name: 'the runtime tells nothing but pins',
-      listing: { configuredSandboxImage: '', images: [runtimeImage('pause', { pinned: true })] },
+      name: 'the runtime tells nothing and does not pin the image that is named so',
+      listing: {
+        configuredSandboxImage: '',
+        images: [runtimeImage('pause', { repoTags: ['registry.k8s.io/pause:3.10'] })],
+      },
+      known: false,
+    },
+    {
+      name: 'the runtime tells nothing but pins what a sandbox runs on',
+      listing: {
+        configuredSandboxImage: '',
+        images: [runtimeImage('infra', { pinned: true })],
+        sandboxes: [listedSandbox('s', { image: digestOf('infra') })],
+      },
       known: true,
+    },
+    {
+      name: 'the runtime tells nothing and a sandbox runs on an image that is not pinned',
+      listing: {
+        configuredSandboxImage: '',
+        images: [runtimeImage('infra'), runtimeImage('app', { pinned: true })],
+        sandboxes: [listedSandbox('s', { image: digestOf('infra') })],
+      },
+      known: false,
     },
     {
       name: 'a sandbox runs on we do not know what',
