@@ -1,7 +1,7 @@
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
-import { flatSymlink, type LogDirectories, unsafeLogPath } from './log-path.ts';
+import { flatSymlink, foreignLogPath, type LogDirectories, unsafeLogPath } from './log-path.ts';
 
 /** What goes with a container: found and judged first, removed after. */
 export type LogFiles =
@@ -10,7 +10,8 @@ export type LogFiles =
 
 /**
  * Finds everything that begins with the container's log path, rotated files included (G20), and then its flat symlink
- * (G22). Files that belong to another listed container with a longer log path are not among them.
+ * (G22). Files that belong to another listed container as well, with the same or a longer log path, are not among them:
+ * they go with the last of these containers.
  */
 export async function findLogFiles(
   container: ListedContainer,
@@ -21,17 +22,18 @@ export async function findLogFiles(
   const symlink = flatSymlink(container, directories);
   const problem =
     unsafeLogPath(logPath, directories) ??
+    foreignLogPath(container, directories) ??
     sharedLogPath(container, others) ??
     (symlink === null ? "the names in the container's labels hold a slash" : undefined) ??
     (await leadsElsewhere(logPath, directories.podLogsDir));
   if (problem !== undefined) return { safe: false, problem };
-  const longer = others
-    .map((other) => other.logPath)
-    .filter((path) => path !== logPath && path.startsWith(logPath));
+  const ofOthers = others
+    .filter(({ id, logPath: other }) => id !== container.id && other.startsWith(logPath))
+    .map((other) => other.logPath);
   const files = (await namesIn(dirname(logPath)))
     .filter((name) => name.startsWith(basename(logPath)))
     .map((name) => join(dirname(logPath), name))
-    .filter((path) => !longer.some((other) => path.startsWith(other)));
+    .filter((path) => !ofOthers.some((other) => path.startsWith(other)));
   return { safe: true, paths: symlink !== null && (await isSymlink(symlink)) ? [...files, symlink] : files };
 }
 

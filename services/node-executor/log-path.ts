@@ -34,6 +34,25 @@ export function unsafeLogPath(
     : `the log path ${logPath} is not inside a pod's directory of ${podLogsDir}`;
 }
 
+/**
+ * Why a log path that is safe in itself is not this container's: it lies in the directory of another pod. The kubelet
+ * calls a pod's directory by its namespace, name and UID, and long ago by the UID alone (I2).
+ */
+export function foreignLogPath(
+  { logPath, labels }: Pick<ListedContainer, 'logPath' | 'labels'>,
+  { podLogsDir }: Pick<LogDirectories, 'podLogsDir'>,
+): string | undefined {
+  const [namespace, name, uid] = ['namespace', 'name', 'uid'].map(
+    (key) => labels[`io.kubernetes.pod.${key}`],
+  );
+  if (!namespace || !name || !uid)
+    return `the container of the log path ${logPath} does not say of which pod it is`;
+  const own = `${namespace}_${name}_${uid}`;
+  const [directory] = logPath.slice(podLogsDir.length + 1).split('/');
+  if (directory === own || directory === uid) return undefined;
+  return `the log path ${logPath} is not in the directory ${own} of its pod`;
+}
+
 /** The flat symlink of a container (G22), or `null` where its names could lead out of the directory. */
 export function flatSymlink(
   { id, name, labels }: Pick<ListedContainer, 'id' | 'name' | 'labels'>,

@@ -35,7 +35,7 @@ describe('a container', () => {
 
   test('[G20] without a log file goes', async () => {
     const node = executorNode();
-    addContainer(node, 'dead', { logPath: join(node.podLogsDir, 'default_web_pod-2', 'app', '0.log') });
+    addContainer(node, 'dead', { logPath: join(node.podLogsDir, 'default_web_pod-1', 'gone', '0.log') });
     await node.start().carryOut(containerRemoval(['dead']));
     expect(node.outcomes()).toMatchObject({ dead: { outcome: 'removed' } });
   });
@@ -150,6 +150,18 @@ describe('a container', () => {
       expect(node.outcomes()).toMatchObject({ dead: { outcome: 'refused', reason: 'unsafe-log-path' } });
     },
   );
+
+  test("[G20] whose log path leads into another pod's directory stays, and so do that pod's logs", async () => {
+    const node = executorNode();
+    const foreign = join(node.podLogsDir, 'default_db_pod-2', 'app', '0.log');
+    mkdirSync(dirname(foreign), { recursive: true });
+    writeFileSync(foreign, 'a line of the other pod');
+    addContainer(node, 'dead', { logPath: foreign });
+    await node.start().carryOut(containerRemoval(['dead']));
+    expect(node.runtime.calls).toEqual([]);
+    expect(existsSync(foreign)).toBe(true);
+    expect(node.outcomes()).toMatchObject({ dead: { outcome: 'refused', reason: 'unsafe-log-path' } });
+  });
 
   test('[M31] that is removed by somebody else at the same moment is a success', async () => {
     const node = executorNode();

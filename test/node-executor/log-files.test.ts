@@ -2,7 +2,12 @@ import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from '
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
-import { flatSymlink, type LogDirectories, unsafeLogPath } from '../../services/node-executor/log-path.ts';
+import {
+  flatSymlink,
+  foreignLogPath,
+  type LogDirectories,
+  unsafeLogPath,
+} from '../../services/node-executor/log-path.ts';
 import { listedContainer } from '../fixtures/listing.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { POD_LABELS } from './executor-node.ts';
@@ -39,6 +44,33 @@ describe('a log path', () => {
     ['/var/log/pods/uid/0\0.log', 'with a zero byte'],
   ])('[G20] "%s" (%s) is not', (path) => {
     expect(unsafeLogPath(path, { podLogsDir: ROOT })).toEqual(expect.any(String));
+  });
+});
+
+describe("a log path in its own pod's directory", () => {
+  const isOwn = (directory: string, labels = {}) =>
+    foreignLogPath(
+      { logPath: `${ROOT}/${directory}/app/0.log`, labels: { ...POD_LABELS, ...labels } },
+      { podLogsDir: ROOT },
+    ) === undefined;
+
+  test.each([
+    { directory: 'default_web_pod-1', own: true },
+    { directory: 'pod-1', own: true },
+    { directory: 'default_web_pod-2', own: false },
+    { directory: 'default_other_pod-1', own: false },
+    { directory: 'other_web_pod-1', own: false },
+    { directory: 'default_web_pod-12', own: false },
+    { directory: 'default_web_pod-1_x', own: false },
+    { directory: 'pod-2', own: false },
+    { directory: 'default_web', own: false },
+  ])('[G20, I2] $directory of web in default with UID pod-1: $own', ({ directory, own }) => {
+    expect(isOwn(directory)).toBe(own);
+  });
+
+  test('[G20] is none where a label is missing', () => {
+    expect(isOwn('default_undefined_pod-1', { 'io.kubernetes.pod.name': undefined })).toBe(false);
+    expect(isOwn('undefined', { 'io.kubernetes.pod.uid': undefined })).toBe(false);
   });
 });
 
@@ -108,7 +140,7 @@ describe('log files', () => {
 
   test('[G20] in a directory that is gone are no error', async () => {
     const { find, directories } = setUp();
-    expect(await find([], { logPath: join(directories.podLogsDir, 'gone', 'app', '0.log') })).toEqual({
+    expect(await find([], { logPath: join(directories.podLogsDir, 'pod-1', 'gone', '0.log') })).toEqual({
       safe: true,
       paths: [],
     });
@@ -126,10 +158,17 @@ describe('log files', () => {
     expect(await find([listedContainer('other', { state: 'running', logPath })])).toMatchObject({
       safe: false,
     });
-    expect(await find([listedContainer('other', { state: 'exited', logPath })])).toMatchObject({
-      safe: true,
-    });
   });
+
+  test.each(['created', 'exited', 'unknown'] as const)(
+    'that a container in state %s calls its own as well stay, and go with the last of them',
+    async (state) => {
+      const { find, logPath } = setUp();
+      for (const path of [logPath, `${logPath}.20260101-1`]) writeFileSync(path, '');
+      expect(await find([listedContainer('other', { state, logPath })])).toEqual({ safe: true, paths: [] });
+      expect(await find()).toEqual({ safe: true, paths: [logPath, `${logPath}.20260101-1`] });
+    },
+  );
 
   test('[G20] behind a symlinked directory are not safe, wherever it leads', async () => {
     const { find, base, directories } = setUp();
@@ -141,9 +180,16 @@ describe('log files', () => {
       join(directories.podLogsDir, 'default_web_pod-1'),
       join(directories.podLogsDir, 'default_sly_pod-3'),
     );
-    for (const pod of ['default_evil_pod-2', 'default_sly_pod-3']) {
-      const logPath = join(directories.podLogsDir, pod, 'app', '0.log');
-      expect(await find([], { logPath })).toMatchObject({ safe: false });
+    for (const [name, uid] of [
+      ['evil', 'pod-2'],
+      ['sly', 'pod-3'],
+    ]) {
+      const logPath = join(directories.podLogsDir, `default_${name}_${uid}`, 'app', '0.log');
+      const labels = { ...POD_LABELS, 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.uid': uid };
+      expect(await find([], { logPath, labels })).toEqual({
+        safe: false,
+        problem: expect.stringContaining('over a symlink'),
+      });
     }
   });
 
@@ -168,7 +214,7 @@ describe('log files', () => {
   test('below a root that is not there are not safe', async () => {
     const { container, base } = setUp();
     const directories = { podLogsDir: join(base, 'missing'), containerLogsDir: join(base, 'containers') };
-    const logPath = join(directories.podLogsDir, 'pod', 'app', '0.log');
+    const logPath = join(directories.podLogsDir, 'default_web_pod-1', 'app', '0.log');
     expect(await findLogFiles({ ...container, logPath }, [], directories)).toMatchObject({ safe: false });
   });
 
