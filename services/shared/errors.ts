@@ -15,6 +15,7 @@ const CODES = {
   LOG_CORRUPT: { retry: false, exitCode: 1 },
   LOG_RECORD_TOO_LARGE: { retry: false, exitCode: 1 },
   TOPICS_MISSING: { retry: true, exitCode: 1 },
+  TOPICS_RECREATED: { retry: true, exitCode: 1 },
   TOPICS_DIFFER: { retry: false, exitCode: 1 },
   GROUP_LOST: { retry: true, exitCode: 1 },
   FLOODED: { retry: true, exitCode: 1 },

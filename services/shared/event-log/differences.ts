@@ -25,6 +25,13 @@ export function partitionDifference(topic: TopicName, found: number): TopicDiffe
   };
 }
 
+/** The topic that is there now, if one is, is not the one that was being read. */
+export const recreatedTopic = (topic: TopicName): FleetGcError =>
+  new FleetGcError(
+    'TOPICS_RECREATED',
+    `Topic ${topic} was deleted, recreated or cut off while it was read. Reading begins again with what it holds now.`,
+  );
+
 /** A missing topic may come; another number of partitions is never mended by waiting. */
 export const refusal = (difference: TopicDifference): FleetGcError =>
   new FleetGcError(difference.kind === 'missing' ? 'TOPICS_MISSING' : 'TOPICS_DIFFER', difference.message);

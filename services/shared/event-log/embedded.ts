@@ -37,7 +37,7 @@ const differences = (statements: Statements): TopicDifference[] =>
 
 async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
   const database = await openDatabase(options.path, options.maxBytes);
-  const changes = watchChanges(database);
+  const changes = watchChanges(database, options.path);
   return { database, changes, ends: watchEnds(database, changes), context };
 }
 
@@ -77,13 +77,18 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
     },
     read: (request, signal) =>
       readRecords(core, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
-    createTopics: () => core.database.write(createMissing),
+    createTopics: async () => {
+      const created = await core.database.write(createMissing);
+      core.changes.notify();
+      return created;
+    },
     checkTopics: () => core.database.read(differences),
     health: () => ({ connected: core.database.problem() === null, problem: core.database.problem() }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...members].map((member) => member.stop()));
       closing.abort();
       await cleaning;
+      core.changes.close();
       core.database.close();
     },
   };

@@ -118,7 +118,8 @@ export interface EventLog extends AsyncDisposable {
   subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
   /**
    * Reads without a group and without committing. In order per partition. Ends after `caught-up` when `to` is `end`, and
-   * without it when `signal` aborts or the log is closed. `forever` outlasts outages.
+   * without it when `signal` aborts or the log is closed. `forever` outlasts outages, but throws `TOPICS_RECREATED` when
+   * the topic is deleted, recreated or cut off: what comes after that does not follow what came before.
    */
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;
   /** Creates missing topics; never changes an existing one. Returns the names it created. */

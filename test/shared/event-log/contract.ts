@@ -34,6 +34,8 @@ export interface LogUnderTest extends AsyncDisposable {
   readonly options: EventLogOptions;
   /** Adds partitions to a topic behind our back. */
   addPartitions(topic: TopicName, total: number): Promise<void>;
+  /** Deletes a topic with all it holds, behind our back. */
+  deleteTopic(topic: TopicName): Promise<void>;
   /** Longer than a member may be silent before its group is given to another. */
   readonly sessionMs: number;
 }
@@ -555,6 +557,58 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
       expect(log.health()).toEqual({ connected: true, problem: null });
     });
 
+    describe('a topic that is deleted and made anew', () => {
+      const topic = 'gc.policies';
+      const texts = (count: number) => Array.from({ length: count }, (_unused, index) => `${index}`);
+
+      async function recreate(held: number): Promise<void> {
+        await subject.deleteTopic(topic);
+        const fresh = await open();
+        await fresh.createTopics();
+        for (const value of texts(held))
+          await fresh.publish([outgoing({ topic, key: 'new', value: Buffer.from(value) })]);
+      }
+
+      test.for([
+        { name: 'empty', held: 0 },
+        { name: 'no longer than before', held: 3 },
+        { name: 'longer than before', held: 5 },
+      ])('$name: a reading for ever ends, so that nothing of it is missed', async ({ held }, context) => {
+        await recreate(0);
+        await publishTexts('old', texts(3), topic);
+        const stop = new AbortController();
+        context.onTestFinished(() => stop.abort());
+        const seen: string[] = [];
+        const reading = followTopic(log, topic, seen, stop.signal);
+        const ended = expect(within('the end of the reading', reading, PATIENCE_MS)).rejects.toMatchObject({
+          code: 'TOPICS_RECREATED',
+          retry: true,
+          message: expect.stringContaining(topic),
+        });
+        await until('what there was', () => seen.length === 4, PATIENCE_MS);
+        await recreate(held);
+        await ended;
+        expect(seen).toEqual([...texts(3), 'caught up']);
+      });
+
+      test('members go on with what it holds then', async (context) => {
+        await recreate(0);
+        await publishTexts('old', texts(3), topic);
+        const seen = collector('new');
+        const spec = subscriptionOf({ topics: [topic], start: 'earliest' });
+        const member = await serve(context, log, spec, seen.handle);
+        await until(
+          'the old records to be done',
+          () => member.state().lag.get(`${topic}/0`) === 0,
+          PATIENCE_MS,
+        );
+        await recreate(2);
+        await until('the new records', () => seen.records.length === 2, PATIENCE_MS);
+        expect(seen.texts()).toEqual(texts(2));
+        await until('no problem', () => member.state().problem === null, PATIENCE_MS);
+      });
+    });
+
     /** Last: it leaves the topic as no start accepts it. */
     test('partitions added behind our back change nothing for who runs, are reported, and refused at a start', async (context) => {
       const topic = 'gc.dead-letters';
@@ -615,6 +669,16 @@ async function followKey(log: EventLog, key: string, seen: string[], signal: Abo
     if (event.kind === 'caught-up') seen.push('caught up');
     else if (event.record.key === key) seen.push(text(event.record));
   }
+}
+
+async function followTopic(
+  log: EventLog,
+  topic: TopicName,
+  seen: string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal))
+    seen.push(event.kind === 'caught-up' ? 'caught up' : text(event.record));
 }
 
 /** A subscription that ends with its test. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -174,4 +174,30 @@ describe('a file that is not readable', () => {
     path = '/dev/null/events.sqlite';
     await expect(open()).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
   });
+});
+
+describe('a file that was moved away while it was open', () => {
+  const follow = async (log: EventLog): Promise<void> => {
+    for await (const event of log.read({ topic: 'gc.policies', from: 'earliest', to: 'forever' }))
+      expect(event).toEqual({ kind: 'caught-up' });
+  };
+  const moved = { code: 'LOG_UNREACHABLE', message: expect.stringMatching(/restart this process/) };
+
+  test.each([{ after: 'and made anew' }, { after: 'and not made anew' }])(
+    '$after: whoever reads, writes or follows is told',
+    async ({ after }) => {
+      const log = await open();
+      const following = expect(follow(log)).rejects.toMatchObject(moved);
+      const member = await log.subscribe(subscriptionOf(), async () => undefined);
+      await until('a member', () => member.state().joined);
+      for (const suffix of ['', '-wal', '-shm']) renameSync(path + suffix, `${path}.old${suffix}`);
+      if (after === 'and made anew') await open();
+
+      await following;
+      await expect(log.publish([outgoing()])).rejects.toMatchObject(moved);
+      await expect(readAll(log, 'any')).rejects.toMatchObject(moved);
+      await until('the member to say so', () => /restart this process/.test(member.state().problem ?? ''));
+      expect(log.health()).toMatchObject({ connected: false, problem: expect.stringContaining(path) });
+    },
+  );
 });

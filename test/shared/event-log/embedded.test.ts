@@ -17,6 +17,14 @@ eventLogContract('embedded', async () => {
       for (let number = 32; number < total; number += 1) add.run(topic, number);
       db.close();
     },
+    deleteTopic: async (topic) => {
+      const db = new DatabaseSync(path, { timeout: 1000 });
+      db.prepare('DELETE FROM records WHERE partition_id IN (SELECT id FROM partitions WHERE topic = ?)').run(
+        topic,
+      );
+      db.prepare('DELETE FROM partitions WHERE topic = ?').run(topic);
+      db.close();
+    },
     [Symbol.asyncDispose]: async () => rmSync(directory, { recursive: true }),
   };
 });

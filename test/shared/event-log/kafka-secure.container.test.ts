@@ -2,6 +2,7 @@ import { EventLogOptions } from '../../../services/shared/event-log/open.ts';
 import { startSecureBroker } from '../../support/kafka.ts';
 import { addPartitions } from './add-partitions.ts';
 import { eventLogContract } from './contract.ts';
+import { deleteTopic } from './delete-topic.ts';
 
 eventLogContract('Kafka over TLS, with SCRAM', async () => {
   const broker = await startSecureBroker();
@@ -21,6 +22,7 @@ eventLogContract('Kafka over TLS, with SCRAM', async () => {
     }),
     sessionMs: 10_000,
     addPartitions: addPartitions({ address, caFile: tls.authority, user: users.scram }),
+    deleteTopic: deleteTopic({ address, caFile: tls.authority, user: users.scram }),
     [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
   };
 });

@@ -2,6 +2,7 @@ import { EventLogOptions } from '../../../services/shared/event-log/open.ts';
 import { startBroker } from '../../support/kafka.ts';
 import { addPartitions } from './add-partitions.ts';
 import { eventLogContract } from './contract.ts';
+import { deleteTopic } from './delete-topic.ts';
 
 eventLogContract('Kafka', async () => {
   const broker = await startBroker();
@@ -14,6 +15,7 @@ eventLogContract('Kafka', async () => {
     }),
     sessionMs: 10_000,
     addPartitions: addPartitions(broker),
+    deleteTopic: deleteTopic(broker),
     [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
   };
 });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetGcError } from '../../errors.ts';
 import { trackProblems } from '../problems.ts';
 import { busyError, isBusy, toLogError } from './errors.ts';
-import { openFile } from './file.ts';
+import { openFile, sameFileCheck } from './file.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** How long a call waits for another process's lock, in all; between tries the event loop is free. */
@@ -99,6 +99,7 @@ function createTurns(path: string): (job: Job) => void {
 /** Opens the file, creating it when missing. Throws `LOG_BUSY`, `LOG_CORRUPT`, `LOG_FULL` or `LOG_UNREACHABLE`. */
 export async function openDatabase(path: string, maxBytes: number): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
+  const requireSame = sameFileCheck(path);
   const statements = prepareStatements(db);
   const version = db.prepare('PRAGMA data_version');
   const takeTurn = createTurns(path);
@@ -116,6 +117,7 @@ export async function openDatabase(path: string, maxBytes: number): Promise<Data
     new Promise<T>((resolve, reject) => {
       const attempt = (): void => {
         try {
+          requireSame();
           const result = transact(db, BEGIN[kind], () => work(statements));
           problems.set(kind, null);
           resolve(result);
@@ -130,7 +132,10 @@ export async function openDatabase(path: string, maxBytes: number): Promise<Data
   return {
     write: (work) => inTransaction('write', work),
     read: (work) => inTransaction('read', work),
-    dataVersion: () => Number(version.get()?.data_version),
+    dataVersion: () => {
+      requireSame();
+      return Number(version.get()?.data_version);
+    },
     problem: problems.latest,
     close: () => {
       if (db.isOpen) db.close();

@@ -38,6 +38,12 @@ export const corruptError = (path: string, what: string, cause?: unknown): Fleet
     { cause },
   );
 
+export const replacedError = (path: string): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `The event log ${path} was moved, removed or replaced while this process had it open. Put the file back, or restart this process to go on with the one that is there now.`,
+  );
+
 const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const unreachable = (path: string, text: string, cause: unknown): FleetGcError =>

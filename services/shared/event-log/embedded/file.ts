@@ -1,17 +1,17 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { corruptError } from './errors.ts';
+import { corruptError, replacedError } from './errors.ts';
 
 /** Marks the file as ours ("FGCL"), and the form of its tables. */
 const APPLICATION_ID = 0x4647434c;
 const FORMAT = 1;
 const PAGE_BYTES = 4096;
 
-/** `records.id` grows with every append, over all partitions: the smallest is the oldest. */
+/** `partitions.id` is never given twice: a topic that is made anew is another. `records.id` grows with every append, over all partitions: the smallest is the oldest. */
 const TABLES = `
   CREATE TABLE partitions (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     topic TEXT NOT NULL,
     partition INTEGER NOT NULL,
     next_offset INTEGER NOT NULL DEFAULT 0,
@@ -84,4 +84,20 @@ export function openFile(path: string, maxBytes: number): DatabaseSync {
     db.close();
     throw error;
   }
+}
+
+const identityOf = (path: string): string | null => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}/${found.ino}`;
+};
+
+/**
+ * To be called before each use of an open file. An open file that was moved or removed can still be read and written,
+ * but nobody else would ever see it. Throws `LOG_UNREACHABLE`.
+ */
+export function sameFileCheck(path: string): () => void {
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) !== opened) throw replacedError(path);
+  };
 }

@@ -18,9 +18,10 @@ export interface Position {
 export const positionName = ({ topic, partition }: Pick<Position, 'topic' | 'partition'>): string =>
   `${topic}/${partition}`;
 
+/** A place beyond the end was committed for a partition that is no more; what holds its number now is new to the group. */
 function firstOffset(statements: Statements, end: PartitionEnd, subscription: Subscription): number {
   const committed = statements.committed(subscription.group, end.id);
-  if (committed !== null) return committed;
+  if (committed !== null) return committed <= end.nextOffset ? committed : 0;
   return subscription.start === 'latest' ? end.nextOffset : 0;
 }
 

@@ -3,6 +3,7 @@ import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
 import { declaredPartitions } from './append.ts';
+import { endFor } from './ends.ts';
 import type { EmbeddedCore } from './membership.ts';
 import type { PartitionEnd, Statements } from './statements.ts';
 
@@ -51,7 +52,7 @@ async function* readToEnds(core: EmbeddedCore, cursors: readonly Cursor[], signa
 
 async function advanceEnds(core: EmbeddedCore, cursors: readonly Cursor[]): Promise<void> {
   const ends = await core.ends.current();
-  for (const cursor of cursors) cursor.end = ends.get(cursor.id) ?? cursor.end;
+  for (const cursor of cursors) cursor.end = endFor(ends, cursor);
 }
 
 const asEvent = (record: LogRecord): ReadEvent => ({ kind: 'record', record });

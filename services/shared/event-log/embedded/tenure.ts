@@ -3,6 +3,7 @@ import { pause } from '../back-off.ts';
 import { partitionDifference } from '../differences.ts';
 import { type SliceSource, serveSlices } from '../slices.ts';
 import { settleWork } from '../stopping.ts';
+import { endFor } from './ends.ts';
 import { LEASE_RENEW_MS, renewLease } from './lease.ts';
 import type { Tenure } from './membership.ts';
 import type { Position } from './positions.ts';
@@ -58,7 +59,7 @@ function startServing(tenure: Tenure, position: Position, source: SliceSource, r
 async function serveGrown(tenure: Tenure, sources: ReadonlyMap<Position, SliceSource>, running: Running) {
   const ends = await tenure.core.ends.current();
   for (const [position, source] of sources) {
-    position.end = ends.get(position.id) ?? position.end;
+    position.end = endFor(ends, position);
     if (!running.has(position) && position.next < position.end) {
       startServing(tenure, position, source, running);
     }

@@ -20,6 +20,8 @@ export interface Cursor {
   trust: 'full' | 'alone' | 'resting';
   readonly hasRoom: () => boolean;
   readonly deliver: (records: readonly LogRecord[]) => void;
+  /** The partition ends before `next`, so it is not the one that was read. Reading goes on with its oldest record. */
+  readonly onRewound: () => void;
   /** What of this partition cannot be decoded; null when it was read. */
   readonly report: (error: unknown) => void;
 }

@@ -57,7 +57,9 @@ async function restart(cluster: FetchConnections, cursor: Cursor): Promise<void>
     { topic, partitions: [{ partition }], fromBeginning: true },
   ]);
   const offset = found?.partitions[0]?.offset;
-  if (offset !== undefined) cursor.next = BigInt(offset);
+  if (offset === undefined) return;
+  if (BigInt(offset) < cursor.next) cursor.onRewound();
+  cursor.next = BigInt(offset);
 }
 
 function outOfRange(error: unknown, cursors: readonly Cursor[]): Cursor | undefined {

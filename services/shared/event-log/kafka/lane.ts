@@ -85,6 +85,7 @@ export function openLane(options: LaneOptions): Lane {
       queuedBytes += weigh(records);
       start();
     },
+    onRewound: () => undefined,
     report: options.onUndecodable,
   };
   return {

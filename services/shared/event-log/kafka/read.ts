@@ -1,5 +1,6 @@
 import type { FleetGcError } from '../../errors.ts';
 import { pause } from '../back-off.ts';
+import { recreatedTopic } from '../differences.ts';
 import { recordBytes } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
@@ -48,6 +49,11 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
       buffered.records.push(...wanted);
       buffered.bytes += wanted.reduce((sum, record) => sum + recordBytes(record), 0);
     },
+    onRewound: () => {
+      buffered.failure = recreatedTopic(at.topic);
+      buffered.answers += 1;
+      buffered.wake();
+    },
     report: (error) => {
       if (error !== null) buffered.failure = undecodable(at, error);
       buffered.answers += 1;
@@ -57,12 +63,19 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
   return cursor;
 }
 
-/** Notes failures. A reading for ever outlasts every outage; one that is to end gives up some time. */
-function createReport(buffered: Buffered, to: ReadRequest['to'], { explain, reached }: KafkaCore) {
+/**
+ * Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time.
+ */
+function createReport(
+  buffered: Buffered,
+  { topic, to }: Pick<ReadRequest, 'topic' | 'to'>,
+  { explain, reached }: KafkaCore,
+) {
   let failures = 0;
   const note = (error: unknown): void => {
     failures += 1;
     const failure = explain(error);
+    if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
     const isLast = !failure.retry || (to === 'end' && failures >= PATIENCE);
     if (isLast) buffered.failure = failure;
   };
@@ -119,7 +132,7 @@ async function* follow(
     context: core.context,
     cursors: () => cursors,
     longWaitMs: LONG_WAIT_MS,
-    report: createReport(buffered, request.to, core),
+    report: createReport(buffered, request, core),
     signal,
   });
   const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);

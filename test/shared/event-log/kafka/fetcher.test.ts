@@ -73,6 +73,7 @@ function cursorAt(
     next,
     end: next,
     trust: 'full',
+    onRewound: () => undefined,
     report: () => undefined,
     hasRoom: () => true,
     deliver: (records) => got.push(...records),
@@ -184,6 +185,33 @@ test('an offset that retention took away: reading goes on with the oldest kept',
   await until('the next request', () => asked.length === 2);
   expect(asked[1]?.partitions[0]?.fetchOffset).toBe('40');
 });
+
+test.each([
+  { oldest: 'before', next: 41n, rewound: 1 },
+  { oldest: 'after', next: 39n, rewound: 0 },
+])(
+  'when the oldest is $oldest what was asked for, the partition was rewound: $rewound',
+  async ({ next, rewound }) => {
+    const { cluster, asked } = brokers((_, number) => {
+      if (number > 1) return undefined;
+      throw Object.assign(new Error('out of range'), {
+        name: 'KafkaJSOffsetOutOfRange',
+        topic: TOPIC,
+        partition: 0,
+      });
+    });
+    let told = 0;
+    start(cluster, [
+      cursorAt(0, next, {
+        onRewound: () => {
+          told += 1;
+        },
+      }),
+    ]);
+    await until('the next request', () => asked.length === 2);
+    expect(told).toBe(rewound);
+  },
+);
 
 test('a new leader is asked after the old one failed, and the failure is told while it lasts', async () => {
   const failure = Object.assign(new Error('not the leader'), { name: 'KafkaJSProtocolError' });
