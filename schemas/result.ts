@@ -69,6 +69,13 @@ const header = {
   journal: z.enum(['disk', 'memory']),
 };
 
+/** What was done to an object that stayed all the same: it stopped, or has no log files any more. */
+export const AlreadyDone = z.enum(['stopped', 'logs-removed']);
+export type AlreadyDone = z.infer<typeof AlreadyDone>;
+
+/** Left out where nothing was done to the object. */
+const alreadyDone = z.exactOptional(z.array(AlreadyDone).min(1));
+
 /** `not-found` is success (M31); `not-needed` and `not-done` are objects the executor did not come to. */
 export const ObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({
@@ -77,12 +84,13 @@ export const ObjectOutcome = z.discriminatedUnion('outcome', [
     durationMs: z.int().nonnegative(),
   }),
   z.object({ outcome: z.literal('not-found') }),
-  z.object({ outcome: z.literal('refused'), reason: ObjectRefusal, message: z.string() }),
+  z.object({ outcome: z.literal('refused'), reason: ObjectRefusal, message: z.string(), alreadyDone }),
   z.object({
     outcome: z.literal('failed'),
     reason: RemovalFailure,
     message: z.string(),
     backoffUntilMs: z.int().nonnegative(),
+    alreadyDone,
   }),
   z.object({ outcome: z.literal('not-needed'), message: z.string() }),
   z.object({ outcome: z.literal('not-done'), message: z.string() }),

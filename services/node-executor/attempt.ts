@@ -1,4 +1,4 @@
-import type { RemovalFailure } from '../../schemas/result.ts';
+import type { AlreadyDone, RemovalFailure } from '../../schemas/result.ts';
 import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
 import type { Refusal } from './results.ts';
 
@@ -8,8 +8,12 @@ export type Attempt =
   /** Somebody else was first, which is success (M31). */
   | { readonly outcome: 'not-found' }
   /** The last check before the removal said no. */
-  | ({ readonly outcome: 'refused' } & Refusal)
-  | { readonly outcome: 'failed'; readonly reason: RemovalFailure; readonly message: string };
+  | ({ readonly outcome: 'refused' } & Refusal & HalfDone)
+  | ({ readonly outcome: 'failed'; readonly reason: RemovalFailure; readonly message: string } & HalfDone);
+
+interface HalfDone {
+  readonly alreadyDone?: AlreadyDone[];
+}
 
 export const REMOVED: Attempt = { outcome: 'removed' };
 export const NOT_FOUND: Attempt = { outcome: 'not-found' };
@@ -21,6 +25,12 @@ export const failed = (reason: RemovalFailure, error: unknown): Attempt => ({
 });
 
 export const refused = (refusal: Refusal): Attempt => ({ outcome: 'refused', ...refusal });
+
+/** Tells of an object that stays what was done to it before. */
+export const after = (step: AlreadyDone, attempt: Attempt): Attempt =>
+  attempt.outcome === 'refused' || attempt.outcome === 'failed'
+    ? { ...attempt, alreadyDone: [step, ...(attempt.alreadyDone ?? [])] }
+    : attempt;
 
 export const isNotFound = (error: unknown): boolean => codeOf(error) === 'RUNTIME_NOT_FOUND';
 

@@ -93,9 +93,11 @@ async function tryItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal
   return after;
 }
 
-/** A removal that failed can have happened all the same, or halfway. */
+/** A removal that failed can have happened all the same, or halfway; one that was refused can have begun. */
 const mayHaveActed = (attempt: Attempt | undefined): boolean =>
-  attempt?.outcome === 'removed' || attempt?.outcome === 'failed';
+  attempt?.outcome === 'removed' ||
+  attempt?.outcome === 'failed' ||
+  (attempt?.outcome === 'refused' && attempt.alreadyDone !== undefined);
 
 /** Sizes of containers are not known, so only the end of their command waits for the space they free. */
 function measureAfter(

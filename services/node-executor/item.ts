@@ -45,7 +45,7 @@ export async function removeItem(
   if (!('look' in last)) return last.verdict;
   return removeObject(last.verdict.object, last.look.facts, tools.remover, async () => {
     const again = await judge();
-    return 'look' in again ? undefined : again.verdict;
+    return 'look' in again ? again.look.facts : again.verdict;
   });
 }
 

@@ -1,9 +1,10 @@
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
 import { toFleetGcError } from '../shared/errors.ts';
-import { type Attempt, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
+import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
 import { findLogFiles, removeLogFiles } from './log-files.ts';
 import type { LogDirectories } from './log-path.ts';
+import type { LookAgain } from './second-look.ts';
 
 /** The kubelet's least grace period (G15). */
 const MIN_STOP_SECONDS = 2;
@@ -14,32 +15,68 @@ export interface ContainerRemover {
   readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
   readonly directories: LogDirectories;
+  /** Asked after a stop, which can take minutes. */
+  readonly lookAgain: LookAgain;
 }
 
 /**
  * Removes one container in the kubelet's order: stop when its state is unknown (G15), log files, flat symlink, and then
- * the container (G19, K10). Any failure ends it and the container stays. Its status is asked at the start and just
- * before the end, since the runtime would kill what has been started meanwhile (K4, K6).
+ * the container (G19, K10). Any failure ends it and the container stays. All that can be judged is judged before the
+ * stop, and again after it. The status is also asked just before the logs and just before the container, since the
+ * runtime would kill what has been started meanwhile (K4, K6).
  */
 export async function removeContainer(
   container: ListedContainer,
   listed: readonly ListedContainer[],
-  { runtime, directories }: ContainerRemover,
+  remover: ContainerRemover,
 ): Promise<Attempt> {
-  const { id } = container;
-  const status = await ask(runtime, id, unavailable);
+  const found = await judge(container, listed, remover);
+  if ('outcome' in found) return found;
+  if (found.status.state !== 'unknown') return removeJudged(found, remover.runtime);
+  const notStopped = await stop(remover.runtime, found.status);
+  if (notStopped) return notStopped;
+  const again = await remover.lookAgain();
+  const stopped = 'outcome' in again ? again : await judge(container, again.listing.containers, remover);
+  return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover.runtime));
+}
+
+interface Judged {
+  readonly status: RuntimeContainerStatus;
+  readonly logPaths: readonly string[];
+}
+
+/** What would go with the container, or why it stays. */
+async function judge(
+  container: ListedContainer,
+  listed: readonly ListedContainer[],
+  { runtime, directories }: ContainerRemover,
+): Promise<Judged | Attempt> {
+  const status = await ask(runtime, container.id, unavailable);
   if ('outcome' in status) return status;
   try {
     const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, directories);
-    if (!logs.safe) return refused({ reason: 'unsafe-log-path', message: logs.problem });
-    const stopped = status.state === 'unknown' ? await stop(runtime, status) : undefined;
-    if (stopped) return stopped;
-    await removeLogFiles(logs.paths);
+    return logs.safe
+      ? { status, logPaths: logs.paths }
+      : refused({ reason: 'unsafe-log-path', message: logs.problem });
+  } catch (error) {
+    return failed('log-removal-failed', error);
+  }
+}
+
+async function removeJudged(
+  { status: { id }, logPaths }: Judged,
+  runtime: ContainerRemover['runtime'],
+): Promise<Attempt> {
+  const first = await ask(runtime, id, unavailable);
+  if ('outcome' in first) return first;
+  try {
+    await removeLogFiles(logPaths);
   } catch (error) {
     return failed('log-removal-failed', error);
   }
   const last = await ask(runtime, id, (error) => failed('runtime-error', error));
-  return 'outcome' in last ? last : attempt(() => runtime.removeContainer(id));
+  const attempted = 'outcome' in last ? last : await attempt(() => runtime.removeContainer(id));
+  return logPaths.length > 0 ? after('logs-removed', attempted) : attempted;
 }
 
 /** The status, or why the container is left alone. */

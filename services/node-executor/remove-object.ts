@@ -4,7 +4,7 @@ import type { LogDirectories } from './log-path.ts';
 import { removeContainer } from './remove-container.ts';
 import { removeImage } from './remove-image.ts';
 import { removeSandbox } from './remove-sandbox.ts';
-import type { Removable, RuntimeFacts } from './second-look.ts';
+import type { LookAgain, Removable, RuntimeFacts } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
 
 export interface ObjectRemover {
@@ -18,13 +18,13 @@ export function removeObject(
   object: Removable,
   { listing }: RuntimeFacts,
   remover: ObjectRemover,
-  lookAgain: () => Promise<Attempt | undefined>,
+  lookAgain: LookAgain,
 ): Promise<Attempt> {
   switch (object.kind) {
     case 'image':
       return removeImage(object.image, remover);
     case 'container':
-      return removeContainer(object.container, listing.containers, remover);
+      return removeContainer(object.container, listing.containers, { ...remover, lookAgain });
     case 'sandbox':
       return removeSandbox(object.sandbox, { runtime: remover.runtime, lookAgain });
   }

@@ -7,6 +7,7 @@ import type {
   ListedSandbox,
 } from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
+import type { Attempt } from './attempt.ts';
 import { backingOff } from './backoff.ts';
 import { commandRefusal, overtaken, type Restrictions } from './command-checks.ts';
 import { imageRefusal, type KnownHistory } from './image-checks.ts';
@@ -22,6 +23,9 @@ export interface RuntimeFacts {
   readonly usage: ImageUsage;
   readonly history: KnownHistory;
 }
+
+/** A new look at an object that is half removed: what the runtime holds now, or why the rest is left undone. */
+export type LookAgain = () => Promise<RuntimeFacts | Attempt>;
 
 /** A listed object that may go. */
 export type Removable =

@@ -117,18 +117,65 @@ describe('a container', () => {
     expect(node.outcomes()).toMatchObject({ new: { outcome: 'refused', reason: 'running' } });
   });
 
-  test('[K4, K6] that was started while its logs went stays', async () => {
+  /** The listing asks for the status once, the judging of the logs once more. */
+  function startedAtStatus(nth: number) {
     const node = executorNode();
-    addContainer(node, 'new', { state: 'created', createdAtNs: BigInt(NOW - 600_000) * 1_000_000n });
+    const logPath = addContainer(node, 'new', {
+      state: 'created',
+      createdAtNs: BigInt(NOW - 600_000) * 1_000_000n,
+    });
     let statuses = 0;
     node.runtime.after = (call) => {
-      if (call !== 'containerStatus new' || ++statuses < 2) return;
+      if (call !== 'containerStatus new' || ++statuses < nth) return;
       const created = node.runtime.containers.get('new');
       if (created) node.runtime.containers.set('new', { ...created, state: 'running' });
     };
+    return { node, logPath };
+  }
+
+  test('[K4, K6] that was started while its logs were looked for stays, with its logs', async () => {
+    const { node, logPath } = startedAtStatus(2);
     await node.start().carryOut(containerRemoval(['new']));
     expect(node.runtime.calls).toEqual([]);
-    expect(node.outcomes()).toMatchObject({ new: { reason: 'running' } });
+    expect(existsSync(logPath)).toBe(true);
+    expect(node.outcomes()).toEqual({
+      new: { outcome: 'refused', reason: 'running', message: expect.any(String) },
+    });
+    expect(JSON.parse(node.state.files.get('journal') ?? '').lastActions.container).toBeNull();
+  });
+
+  test('[K4, K6] that was started while its logs went stays, and its result says that they went', async () => {
+    const { node, logPath } = startedAtStatus(3);
+    await node.start().carryOut(containerRemoval(['new']));
+    expect(node.runtime.calls).toEqual([]);
+    expect(existsSync(logPath)).toBe(false);
+    expect(node.outcomes()).toMatchObject({
+      new: { outcome: 'refused', reason: 'running', alreadyDone: ['logs-removed'] },
+    });
+    const { lastActions } = JSON.parse(node.state.files.get('journal') ?? '');
+    expect(lastActions.container).toMatchObject({ commandId: 'command-1' });
+  });
+
+  test('[G19] that the runtime does not remove after its logs went: the result says so', async () => {
+    const node = executorNode();
+    addContainer(node, 'dead');
+    node.runtime.before = failing('removeContainer');
+    await node.start().carryOut(containerRemoval(['dead']));
+    expect(node.outcomes()).toMatchObject({ dead: { outcome: 'failed', alreadyDone: ['logs-removed'] } });
+  });
+
+  test('[G15, K3] that may not go any more once it is stopped stays, with its logs', async () => {
+    const node = executorNode();
+    const logPath = addContainer(node, 'dead', { state: 'unknown' });
+    node.runtime.after = (call) => {
+      if (call.startsWith('stopContainer')) writeFileSync(node.localFile, 'hold: true');
+    };
+    await node.start().carryOut(containerRemoval(['dead']));
+    expect(node.runtime.gone).toEqual([]);
+    expect(existsSync(logPath)).toBe(true);
+    expect(node.outcomes()).toMatchObject({
+      dead: { outcome: 'refused', reason: 'held', alreadyDone: ['stopped'] },
+    });
   });
 
   test('[G19] whose logs cannot be removed stays', async () => {
@@ -212,7 +259,9 @@ describe('a sandbox', () => {
     };
     await node.start().carryOut(containerRemoval(['sandbox-1']));
     expect(node.runtime.calls).toEqual(['stopSandbox sandbox-1']);
-    expect(node.outcomes()).toMatchObject({ 'sandbox-1': { reason: 'has-containers' } });
+    expect(node.outcomes()).toMatchObject({
+      'sandbox-1': { reason: 'has-containers', alreadyDone: ['stopped'] },
+    });
   });
 
   test('[H1] emptied by the same command goes with it', async () => {
