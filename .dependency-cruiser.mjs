@@ -64,7 +64,13 @@ export default {
       name: 'only-event-log-imports-a-client-library',
       severity: 'error',
       from: { pathNot: '^(services/shared/event-log/|test/)' },
-      to: { path: '(node_modules/kafkajs/|^(node:)?sqlite$)' },
+      to: { path: 'node_modules/kafkajs/' },
+    },
+    {
+      name: 'only-the-embedded-log-and-the-state-lock-import-sqlite',
+      severity: 'error',
+      from: { pathNot: '^(services/shared/(event-log/embedded/|state-lock\\.ts$)|test/)' },
+      to: { path: '^(node:)?sqlite$' },
     },
     {
       name: 'tests-are-not-shipped',

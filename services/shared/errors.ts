@@ -28,6 +28,7 @@ const CODES = {
   RUNTIME_FAILED: { retry: true, exitCode: 1 },
   PODS_UNREADABLE: { retry: true, exitCode: 1 },
   STATE_UNREADABLE: { retry: false, exitCode: 1 },
+  STATE_IN_USE: { retry: true, exitCode: 1 },
   STATE_UNWRITABLE: { retry: true, exitCode: 1 },
   TIMEOUT: { retry: true, exitCode: 1 },
   INTERNAL: { retry: false, exitCode: 1 },

@@ -104,6 +104,26 @@ test('run says what it does, and that nothing goes without a policy', async () =
   expect(running.output.stderr).toBe('stopping\n');
 });
 
+test('a second run on one state directory ends with one clear sentence, and the first goes on', async () => {
+  const options = nodeOptions();
+  const logPath = ['--log-path', join(temporaryDirectory(), 'log.db')];
+  const first = spawnVerb('run', ...options, ...logPath);
+  await waitUntil('the introduction', BOUND_MS, () => first.output.stdout.includes('No --policy'));
+
+  const other = ['--log-path', join(temporaryDirectory(), 'other.db')];
+  const refused = await inProcess(['run', ...options, ...other]);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^fleetgc run: another process is the agent of the state directory .*\n$/);
+  for (const verb of ['node', 'node-agent', 'node-executor']) {
+    const { exitCode, stderr } = await inProcess([verb, ...options, '--log', 'embedded', ...other]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining('another process is'),
+    });
+  }
+  expect(await first.terminate()).toBe(0);
+});
+
 test('run with a bad policy starts nothing', async () => {
   const policy = join(temporaryDirectory(), 'policy.yaml');
   writeFileSync(policy, 'name: a\nmode: enforced\n');

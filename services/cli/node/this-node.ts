@@ -7,6 +7,7 @@ import { configError } from '../../shared/config.ts';
 import { createStatfsReader } from '../../shared/filesystem-statfs.ts';
 import { readMachineId } from '../../shared/machine-id.ts';
 import { openStateDirectory } from '../../shared/state-directory.ts';
+import { lockState, type StateRole } from '../../shared/state-lock.ts';
 import { systemSources } from '../../shared/system-sources.ts';
 import { readTextFile } from '../../shared/text-file.ts';
 import { openKubeletPods } from './kubelet-pods.ts';
@@ -19,14 +20,23 @@ type ThisNodeOptions = NodeOptions & KubeletOptions & { readonly log: 'kafka' | 
 const LOCAL_CLUSTER = 'local';
 const KUBELET_DIRECTORY = '/var/lib/kubelet';
 
-/** The machine that this process runs on. Throws `CONFIG_INVALID`, `STATE_UNWRITABLE` or `STATE_UNREADABLE`. */
-export function openThisNode(options: ThisNodeOptions): ManagedNode & Disposable {
+/**
+ * The machine that this process runs on, for which it takes these roles. Throws `CONFIG_INVALID`, `STATE_IN_USE`,
+ * `STATE_UNWRITABLE` or `STATE_UNREADABLE`.
+ */
+export function openThisNode(
+  options: ThisNodeOptions,
+  roles: readonly StateRole[],
+): ManagedNode & Disposable {
+  using resources = new DisposableStack();
   const node = nodeNameOf(options);
   const cluster = clusterOf(options);
   const nodeLabels = { ...labelsFromFile(options), ...options.nodeLabels };
   const state = openStateDirectory(options.stateDirectory, readMachineId(options.machineIdFile));
+  resources.use(lockState(options.stateDirectory, roles));
   const nodefs = existsSync(KUBELET_DIRECTORY) ? KUBELET_DIRECTORY : '/';
-  const pods = openKubeletPods(options);
+  const pods = resources.use(openKubeletPods(options));
+  const opened = resources.move();
   return {
     identity: { cluster, node, nodeInstance: state.nodeInstance },
     nodeLabels,
@@ -37,7 +47,7 @@ export function openThisNode(options: ThisNodeOptions): ManagedNode & Disposable
       createStatfsReader({ hostRoot: '/', nodefs, imageFilesystems, nowMs: systemSources.monotonicNow }),
     pods,
     podSources: options.podSources,
-    [Symbol.dispose]: () => pods[Symbol.dispose](),
+    [Symbol.dispose]: () => opened.dispose(),
   };
 }
 

@@ -20,7 +20,7 @@ export const node = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
-    using thisNode = openThisNode(options);
+    using thisNode = openThisNode(options, ['agent', 'executor']);
     await using process = await openProcess('node', options, context);
     const removing = {
       policies: pausedUnlessEnforced(process.followPolicies(null)),
@@ -34,7 +34,7 @@ export const nodeAgent = defineVerb({
   ...about('node-agent'),
   options: z.object({ ...nodeOptions, ...kubeletOptions, ...httpOptions(9642), ...logOptions('kafka') }),
   run: async (options, context) => {
-    using thisNode = openThisNode(options);
+    using thisNode = openThisNode(options, ['agent']);
     await using process = await openProcess('node-agent', options, context);
     await runAgentOnly({ process, node: thisNode, signal: context.signal });
   },
@@ -51,7 +51,7 @@ export const nodeExecutor = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
-    using thisNode = openThisNode(options);
+    using thisNode = openThisNode(options, ['executor']);
     await using process = await openProcess('node-executor', options, context);
     const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
     await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);

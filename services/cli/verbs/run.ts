@@ -35,7 +35,7 @@ export const run = defineVerb({
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
     const written = policiesOf(policyFiles, logger);
-    using node = openThisNode({ ...options, log: 'embedded' });
+    using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
     await using process = await openProcessOn({
       service: 'run',
       eventLog: { kind: 'embedded', path: options.logPath, maxBytes: Number(options.logMaxSize) },
