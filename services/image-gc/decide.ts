@@ -36,7 +36,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   const notBelieved = [...turn.notBelieved, ...imageDoubts(inventory)];
   const { reclaim } = turn;
   return turn.kind === 'keep'
-    ? { ...keepCandidates(inventory, surveyed, turn), notBelieved, reclaim }
+    ? { ...keepCandidates(surveyed, turn), notBelieved, reclaim }
     : { ...removeCandidates(inventory, policy, surveyed, turn), notBelieved, reclaim };
 }
 
@@ -51,13 +51,13 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageCon
 
 type Answer = Omit<ImageConclusion, 'notBelieved' | 'reclaim'>;
 
-function keepCandidates(inventory: CompleteInventory, surveyed: Survey, turn: KeepTurn): Answer {
+function keepCandidates(surveyed: Survey, turn: KeepTurn): Answer {
   const { outcome, reason, rule, lack } = turn;
   const answer = {
     ...NO_REMOVAL,
     outcome,
     reason,
-    verdicts: ofImages(verdicts(inventory, surveyed, stays(rule))),
+    verdicts: ofImages(verdicts(surveyed, stays(rule))),
   };
   if (lack === null) return answer;
   const held = heldBy(surveyed, { images: surveyed.candidates, reason: 'not-believed' }, lack.usedBytes);
@@ -75,7 +75,7 @@ function removeCandidates(
     items: plan.removals.map(({ image }) => toItem(image)),
     holders: heldBy(surveyed, { images: plan.waiting, reason: 'waiting' }, lack.usedBytes),
     estimatedBytes: reportedBytes(plan.estimatedBytes),
-    verdicts: ofImages(verdicts(inventory, surveyed, asPlanned(plan))),
+    verdicts: ofImages(verdicts(surveyed, asPlanned(plan))),
   };
   if (plan.removals.length > 0)
     return { ...planned, unrelievedAt: null, ...commandOutcome(inventory, policy, sentence(plan, missing)) };

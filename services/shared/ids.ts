@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
-export const sha256Hex = (bytes: string | Uint8Array): string =>
-  createHash('sha256').update(bytes).digest('hex');
+export const sha256Hex = (bytes: string | Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /** RFC 8785: equal values give equal bytes. Values that JSON cannot carry are a fault of the caller. */
 export function canonicalJson(value: unknown): string {

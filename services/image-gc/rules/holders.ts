@@ -11,16 +11,12 @@ export interface Staying {
 
 /** What holds the used space, by reason: protected images, those that stay, and what is not images at all (M8). */
 export function heldBy(surveyed: Survey, staying: Staying, usedBytes: bigint): Holder[] {
-  const sizes = Map.groupBy(
-    [
-      ...surveyed.protected.values().map(({ holder, sizeBytes }) => ({ reason: holder, sizeBytes })),
-      ...staying.images.map(({ image }) => ({ reason: staying.reason, sizeBytes: image.sizeBytes })),
-    ],
-    ({ reason }) => reason,
-  );
+  const held = new Map<Holder['reason'], Share>();
+  for (const { image, protection } of surveyed.protected) add(held, protection.holder, image.sizeBytes);
+  for (const { image } of staying.images) add(held, staying.reason, image.sizeBytes);
   const ofImages = Holder.shape.reason.options.flatMap((reason) => {
-    const held = sizes.get(reason);
-    return held ? [{ reason, objects: held.length, bytes: reportedBytes(sumBytes(held)) }] : [];
+    const share = held.get(reason);
+    return share ? [{ reason, objects: share.objects, bytes: reportedBytes(share.bytes) }] : [];
   });
   const otherBytes = usedBytes - surveyed.listedBytes;
   return otherBytes > 0n
@@ -28,5 +24,14 @@ export function heldBy(surveyed: Survey, staying: Staying, usedBytes: bigint): H
     : ofImages;
 }
 
-const sumBytes = (images: readonly { readonly sizeBytes: number }[]): bigint =>
-  images.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes), 0n);
+interface Share {
+  objects: number;
+  bytes: bigint;
+}
+
+function add(held: Map<Holder['reason'], Share>, reason: Holder['reason'], sizeBytes: number): void {
+  const share = held.get(reason) ?? { objects: 0, bytes: 0n };
+  share.objects += 1;
+  share.bytes += BigInt(sizeBytes);
+  held.set(reason, share);
+}

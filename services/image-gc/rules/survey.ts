@@ -6,26 +6,27 @@ import { type Protection, protections } from './protection.ts';
 
 /** The images of one inventory, each either protected or a candidate (D7). */
 export interface Survey {
-  /** By position in the inventory. */
-  readonly protected: ReadonlyMap<number, ProtectedImage>;
+  /** In the order of the inventory. */
+  readonly protected: readonly ProtectedImage[];
   /** In the order in which they would go (D8). */
   readonly candidates: readonly Candidate[];
   readonly listedBytes: bigint;
 }
 
-export interface ProtectedImage extends Protection {
-  readonly sizeBytes: number;
+/** An image that may not go, with its position in the inventory. */
+export interface ProtectedImage extends Candidate {
+  readonly protection: Protection;
 }
 
 export function survey(inventory: CompleteInventory, policy: Policy): Survey {
   const protectionOf = protections(inventory, policy);
-  const protectedImages = new Map<number, ProtectedImage>();
+  const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
   let listedBytes = 0n;
   for (const [position, image] of inventory.images.entries()) {
     const protection = protectionOf(image);
     listedBytes += BigInt(image.sizeBytes);
-    if (protection) protectedImages.set(position, { ...protection, sizeBytes: image.sizeBytes });
+    if (protection) protectedImages.push({ position, image, protection });
     else candidates.push({ position, image });
   }
   return {

@@ -1,22 +1,16 @@
 import type { Verdict } from '../../../schemas/decision.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
 import type { Candidate, Plan } from './plan.ts';
-import type { Survey } from './survey.ts';
+import type { ProtectedImage, Survey } from './survey.ts';
 
 /** What becomes of a candidate; the second argument is its place in the order of removal (D8), counted from 1. */
 type Answer = (candidate: Candidate, place: number) => Verdict;
 
 /** One verdict for every image, in the order of the inventory: protected ones stay, the others get `answer`. */
-export function verdicts({ images }: CompleteInventory, surveyed: Survey, answer: Answer): Verdict[] {
-  const ofCandidates = new Map(
-    surveyed.candidates.map((candidate, index) => [candidate.position, answer(candidate, index + 1)]),
-  );
-  return images.flatMap((_, position) => {
-    const verdict = ofCandidates.get(position) ?? keptVerdict(position, surveyed.protected.get(position));
-    return verdict ? [verdict] : [];
-  });
-}
+export const verdicts = (surveyed: Survey, answer: Answer): Verdict[] =>
+  [
+    ...surveyed.protected.map(keptVerdict),
+    ...surveyed.candidates.map((candidate, index) => answer(candidate, index + 1)),
+  ].sort((a, b) => a.position - b.position);
 
 /** Nothing goes by this inventory. */
 export const stays =
@@ -31,5 +25,9 @@ export const asPlanned =
       ? { position, action: 'remove', rule: 'D11', facts: { place, lastUsedMs: image.lastUsedMs } }
       : { position, action: 'keep', rule: endedBy, facts: { place, removed: removals.length } };
 
-const keptVerdict = (position: number, kept: Kept | undefined): Verdict | undefined =>
-  kept && { position, action: 'keep', rule: kept.rule, facts: kept.facts };
+const keptVerdict = ({ position, protection: { rule, facts } }: ProtectedImage): Verdict => ({
+  position,
+  action: 'keep',
+  rule,
+  facts,
+});
