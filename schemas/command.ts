@@ -82,7 +82,13 @@ export const ContainerRemoval = z.strictObject({
   minimumCreatedContainerAgeMs: z.int().nonnegative(),
   items: z
     .array(
-      z.strictObject({ kind: z.enum(['container', 'sandbox']), id: z.string().min(1), rule: z.string() }),
+      z.strictObject({
+        kind: z.enum(['container', 'sandbox']),
+        id: z.string().min(1),
+        rule: z.string(),
+        /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
+        podGone: z.boolean(),
+      }),
     )
     .min(1)
     .max(MAX_COMMAND_ITEMS),

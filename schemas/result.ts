@@ -36,6 +36,8 @@ export const ObjectRefusal = z.enum([
   'unsafe-log-path',
   'sandbox-image-unknown',
   'pod-images-unknown',
+  'pod-is-back',
+  'pods-unknown',
   'container-image-unknown',
   'backing-off',
   'rate-limited',

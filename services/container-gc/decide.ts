@@ -7,6 +7,7 @@ import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { doubts } from './rules/doubts.ts';
 import { type ContainerPlan, planPass } from './rules/plan.ts';
+import { removablePods } from './rules/pods.ts';
 
 export const DECIDER = { name: 'container-gc', version: '1' } as const;
 
@@ -27,10 +28,16 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
   if (inventory.status !== 'complete') return notComplete(inventory);
   const waits = inventory.reclaim?.step === 'images';
   const plan = planPass({ inventory, policy, evictNonDeletedPods: false, waits });
-  const items = [
-    ...plan.containers.map(({ item, rule }): ContainerItem => ({ kind: 'container', id: item.id, rule })),
-    ...plan.sandboxes.map(({ item, rule }): ContainerItem => ({ kind: 'sandbox', id: item.id, rule })),
-  ];
+  const gone = removablePods(inventory, false);
+  const itemOf =
+    (kind: ContainerItem['kind']) =>
+    ({ item: { id, podUid }, rule }: PlannedObject): ContainerItem => ({
+      kind,
+      id,
+      rule,
+      podGone: gone.has(podUid),
+    });
+  const items = [...plan.containers.map(itemOf('container')), ...plan.sandboxes.map(itemOf('sandbox'))];
   return {
     ...(items.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
     items,
@@ -40,6 +47,8 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
     reclaim: inventory.reclaim,
   };
 }
+
+type PlannedObject = ContainerPlan['containers' | 'sandboxes'][number];
 
 type Answer = Pick<ContainerConclusion, 'outcome' | 'reason' | 'goesOnToImages'>;
 

@@ -22,6 +22,7 @@ import { type Journal, openJournal } from './journal.ts';
 import { readLocalRules } from './local-file.ts';
 import type { LogDirectories } from './log-path.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
+import type { PodsNow } from './pod-return.ts';
 import { publishResults } from './publish-results.ts';
 import { refuseRejected } from './rejected.ts';
 import { openRemovedImages } from './removed-images.ts';
@@ -44,6 +45,8 @@ export interface ExecutorNode {
   readonly pause: () => PauseRecord | null;
   /** Pods that the kubelet told of, where the process knows; else none. */
   readonly wantedByPods: () => readonly WantedPod[] | null;
+  /** Asks which pods there are at this moment; `null` where no source of pods is configured. */
+  readonly podsNow: PodsNow | null;
 }
 
 export interface ExecutorDeps {
@@ -109,7 +112,7 @@ function workerParts(
   { node, options, sleep }: ExecutorDeps,
   recorder: CarryOutParts['recorder'],
 ): CarryOutParts {
-  const { runtime, clock, filesystems, wantedByPods, state } = node;
+  const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
   const { journal, backoff } = recorder;
   const directories = {
     podLogsDir: resolve(options.podLogsDir),
@@ -123,7 +126,7 @@ function workerParts(
   };
   const look = freshLook({ runtime, clock, sleep, wantedByPods, history });
   const remover = { runtime, directories, sleep };
-  return { recorder, tools: { clock, look, restrictions, remover }, filesystems, sleep };
+  return { recorder, tools: { clock, look, podsNow, restrictions, remover }, filesystems, sleep };
 }
 
 function pauseState({ pause }: Pick<ExecutorNode, 'pause'>): PauseState {

@@ -5,6 +5,7 @@ import { type Attempt, NOT_FOUND, refused } from './attempt.ts';
 import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
+import { type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
 import { type CommandItem, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
 import { unlessAborted } from './sleep.ts';
@@ -15,6 +16,7 @@ const LOOKS_BEFORE_REMOVAL = 3;
 export interface ItemTools {
   readonly clock: NodeClock;
   readonly look: () => Promise<Look>;
+  readonly podsNow: PodsNow | null;
   /** Read anew before each removal. */
   readonly restrictions: () => Promise<Restrictions>;
   readonly remover: ObjectRemover;
@@ -81,8 +83,10 @@ async function judged(command: Command, item: CommandItem, tools: ItemTools): Pr
   if (!look.ok) return { verdict: refused({ reason: 'runtime-unavailable', message: look.message }) };
   const verdict = secondLook(command, item, look.facts, { restrictions, now: tools.clock.now() });
   switch (verdict.action) {
-    case 'remove':
-      return { verdict, look };
+    case 'remove': {
+      const refusal = await podReturnRefusal(command, item, verdict.object, tools.podsNow);
+      return refusal ? { verdict: refused(refusal) } : { verdict, look };
+    }
     case 'none':
       return { verdict: NOT_FOUND };
     case 'refuse':

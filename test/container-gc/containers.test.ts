@@ -447,6 +447,28 @@ describe('right after a container died', () => {
     expect(items.map(({ id, rule }) => `${id} ${rule}`)).toEqual(['2 G23', '3 G23', 'b1 G7']);
   });
 
+  test('[A8, K3] a command says of each object whether it goes because its pod is gone', () => {
+    const containers = [
+      dead('g', 'gone', 9),
+      dead('g-died', 'gone', 8),
+      dead('a1', 'a', 9),
+      dead('a2', 'a', 8),
+    ];
+    const pods = [gonePod('gone'), pod('a')];
+    const podGone = (overrides: Partial<CompleteInventory> = {}) =>
+      decided(containers, { pods, ...overrides }).items.map((item) => [item.id, item.rule, item.podGone]);
+    expect(podGone()).toEqual([
+      ['g', 'G6', true],
+      ['g-died', 'G6', true],
+      ['a1', 'G7', false],
+    ]);
+    expect(podGone(died('g-died'))).toEqual([
+      ['g-died', 'G23', true],
+      ['g', 'G23', true],
+      ['a1', 'G7', false],
+    ]);
+  });
+
   test('[G23] ids count only when a death is the trigger', () => {
     expect(removed(three, { ...died('1'), trigger: 'interval' }, NO_PASS)).toEqual([]);
   });

@@ -54,8 +54,8 @@ test('[M38] the record comes first, then the command, both naming each other', a
     minimumCreatedContainerAgeMs: 300_000,
     reclaim: null,
     items: [
-      { kind: 'container', id: 'c', rule: 'G6' },
-      { kind: 'sandbox', id: 's', rule: 'H2' },
+      { kind: 'container', id: 'c', rule: 'G6', podGone: true },
+      { kind: 'sandbox', id: 's', rule: 'H2', podGone: true },
     ],
   });
   expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 0 });

@@ -119,9 +119,9 @@ describe('a sandbox with containers', () => {
     const containers = [container('c1', { sandboxId: '1' }), container('c2', { sandboxId: '1' })];
     const { items } = decided([old('1', 1)], { ...gone, containers });
     expect(items).toEqual([
-      { kind: 'container', id: 'c1', rule: 'G6' },
-      { kind: 'container', id: 'c2', rule: 'G6' },
-      { kind: 'sandbox', id: '1', rule: 'H2' },
+      { kind: 'container', id: 'c1', rule: 'G6', podGone: true },
+      { kind: 'container', id: 'c2', rule: 'G6', podGone: true },
+      { kind: 'sandbox', id: '1', rule: 'H2', podGone: true },
     ]);
   });
 

@@ -13,6 +13,7 @@ import {
   type NodeExecutor,
 } from '../../services/node-executor/executor.ts';
 import type { WantedPod } from '../../services/node-executor/fresh-look.ts';
+import type { PodsNow } from '../../services/node-executor/pod-return.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../services/shared/event-schemas.ts';
 import { createLogger } from '../../services/shared/logger.ts';
@@ -51,6 +52,8 @@ export interface ExecutorNode {
   /** Every event, in the order in which the log acknowledged it. */
   readonly published: FleetEvent[];
   wantedByPods: readonly WantedPod[];
+  /** As it is at a start. */
+  podsNow: PodsNow | null;
   pause: () => PauseRecord | null;
   /** Called before the log takes a publish; throws to refuse it, or waits. */
   beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
@@ -89,6 +92,7 @@ export function executorNode(): ExecutorNode {
     logLines: lines.lines,
     published: [],
     wantedByPods: [],
+    podsNow: async () => [],
     pause: () => null,
     beforePublish: () => undefined,
     slept: [],
@@ -114,6 +118,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       state: mortalState(node.state, life),
       pause: () => node.pause(),
       wantedByPods: () => node.wantedByPods,
+      podsNow: node.podsNow,
     },
     options: node,
     publisher: mortal(publisherOf(node), life),

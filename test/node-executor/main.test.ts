@@ -47,6 +47,7 @@ async function runExecutor() {
         state,
         pause: () => null,
         wantedByPods: () => [],
+        podsNow: null,
       },
       options: { podLogsDir: directory, containerLogsDir: directory, localFile: `${directory}/none` },
       publisher,

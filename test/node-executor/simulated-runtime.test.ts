@@ -51,6 +51,7 @@ async function managedNode() {
       state,
       pause: () => null,
       wantedByPods: () => [...node.kubelet.pods.values()],
+      podsNow: async () => [...node.kubelet.pods.values()],
     },
     options: { ...node, localFile: `${node.podLogsDir}/no-local-file` },
     publisher: {
@@ -210,8 +211,8 @@ test('[G19, G20, G22, H6] dead containers go with their logs and symlinks, and t
   if (!container) throw new Error('the pod has a container');
   expect(existsSync(container.logFile)).toBe(true);
   const items = [
-    { kind: 'container' as const, id: container.id, rule: 'G6' },
-    { kind: 'sandbox' as const, id: sandboxId, rule: 'H2' },
+    { kind: 'container' as const, id: container.id, rule: 'G6', podGone: true },
+    { kind: 'sandbox' as const, id: sandboxId, rule: 'H2', podGone: true },
   ];
   const outcomes = await carryOut(containerRemoval([], { items }));
   expect(outcomes).toMatchObject({

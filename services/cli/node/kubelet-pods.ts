@@ -1,7 +1,8 @@
 import { haveDelivered, type KubeletSource } from '../../node-agent/pod-states.ts';
 import { kubeletPodSource } from '../../node-agent/pods.ts';
 import type { WantedPod } from '../../node-executor/fresh-look.ts';
-import type { PodSource } from '../../shared/pod-source.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import type { KubeletPod, PodSource } from '../../shared/pod-source.ts';
 import type { KubeletOptions } from './node-options.ts';
 
 /** Where the process learns of pods, and which of them it has heard of last. */
@@ -12,11 +13,17 @@ export interface KubeletPods {
    * For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. `null` until it told once.
    */
   readonly wanted: () => readonly WantedPod[] | null;
+  /**
+   * The pods of this moment, for the executor. Rejects with `PODS_UNREADABLE`, also while a source has not delivered.
+   * `null`: no kubelet is configured.
+   */
+  readonly now: (() => Promise<readonly KubeletPod[]>) | null;
 }
 
 export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposable {
   const { kubeletUrl } = options;
-  if (kubeletUrl === undefined) return { source: null, wanted: () => [], [Symbol.dispose]: () => {} };
+  if (kubeletUrl === undefined)
+    return { source: null, wanted: () => [], now: null, [Symbol.dispose]: () => {} };
   const kubelet = kubeletPodSource({
     url: kubeletUrl,
     caFile: options.kubeletCaFile ?? null,
@@ -32,16 +39,28 @@ export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposab
 export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
   let lastWhole: readonly WantedPod[] | null = null;
   let wanted: readonly WantedPod[] | null = null;
-  return {
-    source: {
-      list: async () => {
-        const listing = await list();
-        if (haveDelivered(listing, sources)) lastWhole = listing.pods;
-        if (lastWhole !== null)
-          wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
-        return listing;
-      },
+  const source: PodSource = {
+    list: async () => {
+      const listing = await list();
+      if (haveDelivered(listing, sources)) lastWhole = listing.pods;
+      if (lastWhole !== null)
+        wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
+      return listing;
     },
+  };
+  return {
+    source,
     wanted: () => wanted,
+    now: async () => {
+      const listing = await source.list();
+      if (haveDelivered(listing, sources)) return listing.pods;
+      throw notDelivered(sources);
+    },
   };
 }
+
+const notDelivered = (sources: readonly KubeletSource[]): FleetGcError =>
+  new FleetGcError(
+    'PODS_UNREADABLE',
+    `the kubelet does not know a pod from each of its sources (${sources.join(', ')}) yet, so nobody can say that one is gone`,
+  );

@@ -80,6 +80,7 @@ export function executorDeps(
       state,
       pause: () => policies.pauseFor({ ...identity, nodeLabels }),
       wantedByPods: pods.wanted,
+      podsNow: pods.now,
     },
     options,
     publisher,

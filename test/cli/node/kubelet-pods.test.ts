@@ -69,4 +69,18 @@ test('without the URL of a kubelet there is no source', () => {
 
   expect(pods.source).toBeNull();
   expect(pods.wanted()).toEqual([]);
+  expect(pods.now).toBeNull();
+});
+
+test('[A7] the pods of this moment are told by an answer in which every source has delivered, and by no other', async () => {
+  const answers = [
+    listing(pod('web', 'api')),
+    listing(pod('static', 'file')),
+    new Error('connection refused'),
+  ];
+  const pods = rememberPods(answering(...answers), ['api']);
+
+  expect((await pods.now?.())?.map(({ uid }) => uid)).toEqual(['web']);
+  await expect(pods.now?.()).rejects.toMatchObject({ code: 'PODS_UNREADABLE' });
+  await expect(pods.now?.()).rejects.toThrow('connection refused');
 });

@@ -90,7 +90,7 @@ async function start(
         clock: node.clock,
         state,
         filesystems: () => node.filesystems,
-        pods: { source: null, wanted: () => [] },
+        pods: { source: null, wanted: () => [], now: null },
         podSources: ['api'],
       },
       executor: {

@@ -84,6 +84,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       state,
       pause: () => policies.pauseFor({ ...NODE, nodeLabels: {} }),
       wantedByPods: pods.wanted,
+      podsNow: pods.now,
     },
     options: { ...node, localFile: parts.localFile },
     publisher,
