@@ -11,6 +11,7 @@ import type { Metrics } from './metrics.ts';
 import { sortRecords } from './own-records.ts';
 import type { Publisher } from './publisher.ts';
 import { mergeStages } from './stage-merge.ts';
+import { createBreath, createQueue } from './turns.ts';
 
 export interface ConsumerSettings
   extends Pick<Subscription, 'group' | 'start' | 'assignment' | 'maxSliceRecords'> {
@@ -40,6 +41,9 @@ export interface Consumer extends ActiveSubscription {
 interface Work extends ConsumerSettings {
   readonly guard: FloodGuard;
   readonly counts: ConsumerMetrics;
+  /** Runs the handlers of one slice. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly breathe: () => Promise<void>;
 }
 
 /**
@@ -52,7 +56,13 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
     .map(({ name }) => name)
     .filter((name) => handlers[topicIdOf(name)] !== undefined);
   const guard = createFloodGuard();
-  const work: Work = { ...settings, guard, counts: consumerMetrics(settings.metrics, settings.name) };
+  const work: Work = {
+    ...settings,
+    guard,
+    counts: consumerMetrics(settings.metrics, settings.name),
+    inTurn: assignment.kind === 'shared' ? createQueue() : (handle) => handle(),
+    breathe: createBreath(settings.monotonicNow),
+  };
   const subscription = await log.subscribe(
     { group, topics, start, assignment, ...(maxSliceRecords !== undefined && { maxSliceRecords }) },
     (records, signal) => processSlice(work, records, signal),
@@ -88,7 +98,7 @@ async function processOwn(work: Work, records: readonly LogRecord[], signal: Abo
   const [first] = records;
   if (first === undefined) return;
   const report = work.guard.admit(`${first.topic}/${first.partition}`, work.monotonicNow());
-  const handled = await handleAll(work, records, signal);
+  const handled = await work.inTurn(() => handleAll(work, records, signal));
   if (handled === null) return;
   const unsent = await act(handled, work.publisher);
   const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
@@ -97,7 +107,13 @@ async function processOwn(work: Work, records: readonly LogRecord[], signal: Abo
   tellOfFlood(work, report(outcomesOf(handled, failed), work.monotonicNow()));
 }
 
-/** `null` when the partition was lost or the process stops meanwhile: then nothing is to follow. */
+/**
+ * Deciding is computing. If slices took turns record by record, the first would be published after the last was decided,
+ * and if nothing came between them, no heartbeat would go out: on a busy machine with a backlog the group would be lost
+ * before anything was committed, again and again.
+ *
+ * `null` when the partition was lost or the process stops meanwhile: then nothing is to follow.
+ */
 async function handleAll(
   work: Work,
   records: readonly LogRecord[],
@@ -107,6 +123,7 @@ async function handleAll(
   for (const record of records) {
     if (signal.aborted) return null;
     handled.push(await handleInTime(work, record));
+    await work.breathe();
   }
   return signal.aborted ? null : handled;
 }

@@ -196,6 +196,71 @@ describe('a slice', () => {
     expect(log.published).toEqual([]);
   });
 
+  describe('slices of several partitions', () => {
+    /** Each message takes 10 ms. */
+    async function slow(onHandled: (id: string) => void = () => undefined) {
+      const order: string[] = [];
+      const started = await consumer({}, (input) => {
+        started.clock.nowMs += 10;
+        order.push(input.event.id);
+        onHandled(input.event.id);
+        return decide(input);
+      });
+      started.log.beforePublish = () => void order.push('published');
+      const deliver = (signals: readonly AbortSignal[]) =>
+        Promise.all(
+          signals.map((signal, partition) =>
+            started.log.deliver(
+              [1, 2, 3].map((number) => message(`${partition}-${number}`, {}, { partition })),
+              signal,
+            ),
+          ),
+        );
+      return { order, deliver };
+    }
+    const signal = new AbortController().signal;
+
+    test('are decided one after another: the first is published before the last is decided', async () => {
+      const { order, deliver } = await slow();
+      await deliver([signal, signal, signal]);
+      expect(order.filter((what) => what !== 'published')).toEqual(
+        [0, 1, 2].flatMap((partition) => [1, 2, 3].map((number) => `${partition}-${number}`)),
+      );
+      expect(order.indexOf('published')).toBeLessThan(order.indexOf('2-1'));
+    });
+
+    test('let heartbeats out in between, however much there is to decide', async () => {
+      const beats: string[] = [];
+      let beatsBeforeLast: readonly string[] = [];
+      const { deliver } = await slow((id) => {
+        if (id === '1-3') beatsBeforeLast = [...beats];
+        else setImmediate(() => beats.push(id));
+      });
+      await deliver([signal, signal]);
+      expect(beatsBeforeLast).toEqual(['0-1', '0-2', '0-3', '1-1', '1-2']);
+    });
+
+    test('one that is lost while it waits is not decided', async () => {
+      const lost = new AbortController();
+      const { order, deliver } = await slow(() => lost.abort());
+      await deliver([signal, lost.signal]);
+      expect(order.filter((what) => what.startsWith('1-'))).toEqual([]);
+    });
+
+    test('one that fails holds up no other', async () => {
+      const { log, published } = await consumer({}, (input) => {
+        if (input.event.id === 'bad') throw unreachable();
+        return decide(input);
+      });
+      const failing = expect(log.deliver([message('bad')])).rejects.toMatchObject({
+        code: 'LOG_UNREACHABLE',
+      });
+      await log.deliver([message('good', {}, { partition: 1 })]);
+      await failing;
+      expect(published()).toEqual([['decision-of-good'], ['observe-of-good']]);
+    });
+  });
+
   describe('read for one key', () => {
     const key = `${NODE.cluster}/${NODE.node}`;
     const forOneKey = () => consumer({ assignment: { kind: 'key', key, lookBackMs: 0 } });

@@ -4,7 +4,7 @@ import type { EventLogContext } from './context.ts';
 import type { LogRecord, SliceHandler } from './port.ts';
 import type { Problems } from './problems.ts';
 
-const BACK_OFF = { firstMs: 100, mostMs: 30_000 };
+const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 
 /** One partition as a member serves it. */
 export interface SliceSource {
