@@ -19,6 +19,7 @@ import type { PauseState } from './command-checks.ts';
 import { freshLook, type WantedPod } from './fresh-look.ts';
 import { receiveCommands } from './handler.ts';
 import { type Journal, openJournal } from './journal.ts';
+import { createLateRemovals, type LateRemovals } from './late-removals.ts';
 import { readLocalRules } from './local-file.ts';
 import type { LogDirectories } from './log-path.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
@@ -84,16 +85,16 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   const metrics = createExecutorMetrics(deps.metrics);
   addJournalMetrics(deps.metrics, journal);
   const receiver = { identity, journal, clock, logger, metrics };
-  const worker = workerParts(deps, {
-    ...receiver,
-    backoff: openBackoff(node.state, logger),
-    removedImages: openRemovedImages(node.state, logger),
-  });
+  const backoff = openBackoff(node.state, logger);
+  const removedImages = openRemovedImages(node.state, logger);
+  const lateRemovals = createLateRemovals({ ...node, journal, backoff, removedImages, sleep, logger });
+  const worker = workerParts(deps, { ...receiver, backoff, removedImages, lateRemovals }, lateRemovals.seen);
   return {
     commands: receiveCommands(receiver),
     onRejection: refuseRejected(receiver),
     run: async (signal) => {
       const stop = new AbortController();
+      void lateRemovals.watch(stop.signal);
       const publishing = publishResults({ journal, publisher, sleep, random, logger }, stop.signal);
       try {
         await policiesReadable(node, sleep, signal);
@@ -111,6 +112,7 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
 function workerParts(
   { node, options, sleep }: ExecutorDeps,
   recorder: CarryOutParts['recorder'],
+  onImages: LateRemovals['seen'],
 ): CarryOutParts {
   const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
   const { journal, backoff } = recorder;
@@ -124,7 +126,7 @@ function workerParts(
     const { lastActions, removalRate } = journal.state();
     return { pause: pauseState(node), local, backoff: backoff.entries(), lastActions, removalRate };
   };
-  const look = freshLook({ runtime, clock, sleep, wantedByPods, history });
+  const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
   const remover = { runtime, directories, sleep };
   return { recorder, tools: { clock, look, podsNow, restrictions, remover }, filesystems, sleep };
 }

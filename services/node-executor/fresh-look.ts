@@ -2,7 +2,7 @@ import type { ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import { createListingMemory, readListing } from '../shared/cri/listing.ts';
-import type { RuntimeReader } from '../shared/cri/port.ts';
+import type { RuntimeImage, RuntimeReader } from '../shared/cri/port.ts';
 import { imageUsage } from '../shared/cri/usage.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { ReadOnlyFile } from '../shared/fixed-file.ts';
@@ -33,6 +33,8 @@ export interface LookSources {
   /** Pods that the kubelet told of; `null` while the configured one has told this process nothing yet. */
   readonly wantedByPods: () => readonly WantedPod[] | null;
   readonly history: ReadOnlyFile<ImageHistoryFile>;
+  /** Told what every complete look lists. */
+  readonly onImages: (images: readonly RuntimeImage[]) => void;
 }
 
 /** Returns a function that reads the runtime as it is now. It never rejects. */
@@ -54,7 +56,7 @@ export function freshLook(sources: LookSources): () => Promise<Look> {
 const asProblem = (error: unknown): Look => ({ ok: false, message: toFleetGcError(error).message });
 
 async function lookOnce(
-  { runtime, clock, wantedByPods, history }: LookSources,
+  { runtime, clock, wantedByPods, history, onImages }: LookSources,
   memory: ReturnType<typeof createListingMemory>,
 ): Promise<Look> {
   let confirmedAt = clock.now();
@@ -70,6 +72,7 @@ async function lookOnce(
   if (listing.status === 'incomplete') {
     return { ok: false, message: listing.problems.map(({ message }) => message).join('; ') };
   }
+  onImages(listing.images);
   const usage = imageUsage(listing, wantedByPods());
   return { ok: true, facts: { listing, usage, history: readHistory(history) }, confirmedAt };
 }

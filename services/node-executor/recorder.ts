@@ -16,6 +16,7 @@ import {
   type Unpublished,
   withUnpublished,
 } from './journal-state.ts';
+import type { LateRemovals } from './late-removals.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { withRemoval } from './removal-rate.ts';
 import type { RemovedImages } from './removed-images.ts';
@@ -36,6 +37,7 @@ export interface Recorder {
   readonly journal: Journal;
   readonly backoff: BackoffTable;
   readonly removedImages: RemovedImages;
+  readonly lateRemovals: Pick<LateRemovals, 'expect'>;
   readonly clock: NodeClock;
   readonly logger: Logger;
   readonly metrics: ExecutorMetrics;
@@ -58,7 +60,7 @@ export interface ItemEnd {
 /** One write: the object is done, its result is to be published, and the kind of object was acted on. */
 export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
   const { index, item, outcome, actedAt } = end;
-  if (item.kind === 'image' && hasGone(outcome)) recorder.removedImages.note(item.id, recorder.clock.now());
+  if (item.kind === 'image') tellHistory(recorder, item.id, outcome);
   const result = objectResult(reporter(recorder), command, { index, item }, outcome);
   recorder.journal.update((state) =>
     withAction(
@@ -75,7 +77,18 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
   recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
 }
 
-const hasGone = ({ outcome }: ObjectOutcome): boolean => outcome === 'removed' || outcome === 'not-found';
+/** What went, or may go yet, is another image when it comes back. */
+function tellHistory(
+  { removedImages, lateRemovals, clock }: Recorder,
+  imageId: string,
+  outcome: ObjectOutcome,
+): void {
+  if (outcome.outcome === 'removed' || outcome.outcome === 'not-found') {
+    removedImages.note(imageId, clock.now());
+  } else if (outcome.outcome === 'failed' && outcome.reason === 'deadline-exceeded') {
+    lateRemovals.expect(imageId);
+  }
+}
 
 const actionOf = ({ id, reclaim }: Command, at: Instant): LastAction => ({
   at,
