@@ -8,8 +8,8 @@ export const MAX_REMOVED_IMAGES = 200;
 export const REMOVED_IMAGES_BYTES = 400 * MAX_REMOVED_IMAGES;
 
 /**
- * Images that the executor removed, at once or late, oldest first, at milliseconds since that boot. One that is pulled again before the
- * agent looks is another image, whose record begins anew (C4, D12).
+ * Images that the executor removed, at once or late, oldest first, at milliseconds since that boot. One that is pulled
+ * again before the agent looks is another image, whose record begins anew (C4, D12).
  */
 export const RemovedImagesFile = z.object({
   version: z.literal(1),
