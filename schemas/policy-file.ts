@@ -1,8 +1,35 @@
 import { z } from 'zod';
+import { evictionSettings, toThresholds } from './eviction-settings.ts';
 import { ClusterName } from './identity.ts';
 import { KeepRules } from './image-pattern.ts';
 import type { Policy } from './policy.ts';
-import { DurationMs } from './quantity.ts';
+import {
+  addProblems,
+  bothOrNone,
+  type CrossCheck,
+  gracePeriods,
+  inodeThresholdsInOrder,
+  maximumAboveMinimumAge,
+  minimumAgeMs,
+  ON_ANY_MAP,
+  onlyInKubeletProfile,
+  onlyWhatAKubeletHas,
+  sizesInOrder,
+  thresholdsInOrder,
+} from './policy-checks.ts';
+import {
+  duration,
+  limit,
+  list,
+  MAX_INT32,
+  missingOr,
+  notNegative,
+  percent,
+  section,
+  size,
+  text,
+  truth,
+} from './written-values.ts';
 
 /** What an omitted field means: the defaults of KubeletConfiguration and the kubelet's flags, where they have it. */
 export const POLICY_DEFAULTS = {
@@ -11,6 +38,9 @@ export const POLICY_DEFAULTS = {
   imageGCHighThresholdPercent: 85,
   imageGCLowThresholdPercent: 80,
   imageMinimumGCAge: '2m',
+  imageMaximumGCAge: '0s',
+  mergeDefaultEvictionSettings: false,
+  forcedGC: true,
   minimumContainerTTLDuration: '0s',
   minimumCreatedContainerAge: '5m',
   maximumDeadContainersPerContainer: 1,
@@ -18,26 +48,14 @@ export const POLICY_DEFAULTS = {
   commandLifetime: '60s',
 } as const;
 
-/** What a zero `imageMinimumGCAge` becomes (B3). */
-const DEFAULT_IMAGE_MINIMUM_AGE_MS = 120_000;
+const DEFAULT_CREATED_CONTAINER_AGE_MS = 300_000;
 const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
-const MAX_INT32 = 2 ** 31 - 1;
 
-const missingOr =
-  (missing: string, wrong: string) =>
-  ({ input }: { readonly input?: unknown }): string =>
-    input === undefined ? missing : wrong;
-
-const text = (error: string) => z.string({ error }).min(1, { error });
-const list = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'must be a list, as in [a, b]' });
 const labels = z.record(
   z.string().min(1),
   z.string({ error: 'must be text; put it in quotes, as in "true" or "1"' }),
   { error: 'must be a map of names and values' },
 );
-/** An empty section is a mistake more often than a wish, so it is refused rather than read as its default. */
-const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject(shape, { error: 'must be a map of settings; leave the key out if there is none' });
 const pattern = (error: string) =>
   text(error).refine((glob) => !glob.startsWith('!'), {
     error: 'must not start with an exclamation mark: a list has no exceptions',
@@ -51,31 +69,45 @@ const Selector = section({
     .min(1, { error: EMPTY_CONDITION })
     .optional()
     .describe('Glob patterns over node names; one that matches is enough.'),
+  pools: list(text('must be the name of a pool, as text'))
+    .min(1, { error: EMPTY_CONDITION })
+    .optional()
+    .describe('Pools: values of the node label fleetgc.io/pool. One that is equal is enough.'),
   nodeLabels: labels
     .refine((conditions) => Object.keys(conditions).length > 0, { error: EMPTY_CONDITION })
     .optional()
     .describe('Labels that a node must have, all of them.'),
 });
+const namespace = z
+  .string({ error: 'must be the name of a namespace' })
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
+    error:
+      'must be the whole name of a namespace: lower-case letters, digits and dashes; patterns have no meaning here',
+  });
 const Keep = section({
   images: list(pattern('must be a pattern over image names'))
     .default([])
     .describe('Glob patterns over whole image names; * stops at a slash, ** does not.'),
   digests: list(KeepRules.shape.digests.element).default([]).describe('Digests, or image ids.'),
   labels: labels.default({}).describe('Labels of images; one that is equal is enough.'),
+  namespaces: list(namespace)
+    .default([])
+    .describe(
+      'Namespaces of Kubernetes whose containers, sandboxes and logs stay, and so the images they use.',
+    ),
+  unpullable: truth
+    .optional()
+    .describe(
+      'Whether images stay that cannot be pulled again: without a repo digest or a registry name, or of localhost/. Default: true, in profile kubelet false.',
+    ),
+  lastVersions: z
+    .int({ error: 'must be a whole number; 0 is off' })
+    .min(0, { error: 'must be at least 0' })
+    .max(MAX_INT32, { error: 'is too large' })
+    .default(0)
+    .describe('How many of the newest images of each repository stay; 0 is off.'),
 });
 
-/** B5, B6 */
-const percent = z
-  .int({ error: 'must be a whole number from 0 to 100, without a percent sign' })
-  .min(0, { error: 'must be at least 0' })
-  .max(100, { error: 'must be at most 100' });
-const limit = z
-  .int({ error: 'must be a whole number; a negative one means no limit' })
-  .min(-MAX_INT32 - 1, { error: 'is too small' })
-  .max(MAX_INT32, { error: `must be at most ${MAX_INT32}; a negative number means no limit` });
-const DURATION_ERROR = 'must be a duration with a unit, such as 90s, 1m30s or 24h';
-const duration = z.string({ error: DURATION_ERROR }).pipe(DurationMs);
-const notNegative = duration.refine((ms) => ms >= 0, { error: 'must not be negative' });
 const Fields = z.strictObject(
   {
     name: z
@@ -101,13 +133,9 @@ const Fields = z.strictObject(
       })
       .describe('dry-run decides and records, and removes nothing. There is no default.'),
     profile: z
-      .enum(['fleetgc'], {
-        error: ({ input }) =>
-          input === 'kubelet'
-            ? 'kubelet is not available in this release; leave the key out, or write fleetgc'
-            : 'must be fleetgc',
-      })
-      .default(POLICY_DEFAULTS.profile),
+      .enum(['fleetgc', 'kubelet'], { error: 'must be fleetgc or kubelet' })
+      .default(POLICY_DEFAULTS.profile)
+      .describe('kubelet decides as the kubelet does; fleetgc, the default, is more careful.'),
     imageGCHighThresholdPercent: percent
       .default(POLICY_DEFAULTS.imageGCHighThresholdPercent)
       .describe('Disk usage, in percent, at which the removal of images starts.'),
@@ -119,11 +147,33 @@ const Fields = z.strictObject(
       .describe(
         'An image first seen more recently than this stays. 0s means the default; negative means no minimum age.',
       ),
+    imageMaximumGCAge: notNegative
+      .prefault(POLICY_DEFAULTS.imageMaximumGCAge)
+      .describe('An image unused for longer than this goes, whatever the disk usage. 0s is off.'),
+    imageGCStartBelowAvailable: size
+      .optional()
+      .describe('Available bytes below which the removal of images starts, beside the percentages.'),
+    imageGCUntilAvailable: size
+      .optional()
+      .describe(
+        'Available bytes up to which images are removed once imageGCStartBelowAvailable was reached.',
+      ),
+    imageGCInodesHighThresholdPercent: percent
+      .optional()
+      .describe('Usage of inodes, in percent, at which the removal of images starts.'),
+    imageGCInodesLowThresholdPercent: percent
+      .optional()
+      .describe('Usage of inodes, in percent, down to which images are removed.'),
+    ...evictionSettings,
+    forcedGC: truth
+      .default(POLICY_DEFAULTS.forcedGC)
+      .describe('Whether a threshold of evictionHard or evictionSoft that is met removes anything.'),
     minimumContainerTTLDuration: notNegative
       .prefault(POLICY_DEFAULTS.minimumContainerTTLDuration)
       .describe('A container created more recently than this stays.'),
     minimumCreatedContainerAge: notNegative
-      .prefault(POLICY_DEFAULTS.minimumCreatedContainerAge)
+      .optional()
+      .meta({ default: POLICY_DEFAULTS.minimumCreatedContainerAge })
       .describe('A container that was created more recently than this and never started stays.'),
     maximumDeadContainersPerContainer: limit
       .default(POLICY_DEFAULTS.maximumDeadContainersPerContainer)
@@ -131,7 +181,11 @@ const Fields = z.strictObject(
     maximumDeadContainers: limit
       .default(POLICY_DEFAULTS.maximumDeadContainers)
       .describe('Dead containers kept on a node; negative means no limit.'),
-    keep: Keep.prefault({}).describe('Images that are never removed, whatever the disk usage.'),
+    maximumDeadContainerAge: duration
+      .refine((ms) => ms > 0, { error: 'must be above 0s; leave the key out for no maximum' })
+      .optional()
+      .describe('A dead container that ended longer ago than this goes, whatever the limits would keep.'),
+    keep: Keep.prefault({}).describe('What is never removed, whatever the disk usage.'),
     commandLifetime: duration
       .refine((ms) => ms >= COMMAND_LIFETIME_RANGE_MS.min && ms <= COMMAND_LIFETIME_RANGE_MS.max, {
         error: 'must be from 1s to 10m',
@@ -149,41 +203,70 @@ export const POLICY_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   keep: Object.keys(Keep.shape),
 };
 
-const Thresholds = z.object({ imageGCHighThresholdPercent: percent, imageGCLowThresholdPercent: percent });
+const CHECKS: readonly CrossCheck[] = [
+  thresholdsInOrder,
+  gracePeriods,
+  sizesInOrder,
+  inodeThresholdsInOrder,
+  bothOrNone,
+  onlyInKubeletProfile(maximumAboveMinimumAge),
+  onlyInKubeletProfile(onlyWhatAKubeletHas),
+];
 
 /**
  * One policy as people write it, in the names and units of KubeletConfiguration; parsed, it is a `Policy`. Every
- * problem is reported, not only the first (B12), so the comparison of the thresholds does not wait for other fields.
+ * problem is reported, not only the first (B12), so comparisons of settings do not wait for other settings.
  */
-export const PolicyFile = Fields.refine(
-  (fields) => fields.imageGCLowThresholdPercent < fields.imageGCHighThresholdPercent,
-  {
-    // B7
-    path: ['imageGCLowThresholdPercent'],
-    error: ({ input }) =>
-      `must be below imageGCHighThresholdPercent, which is ${Thresholds.parse(input).imageGCHighThresholdPercent}`,
-    when: ({ value }) => Thresholds.safeParse(value).success,
-  },
+export const PolicyFile = Fields.superRefine(
+  (fields, context) => addProblems(context, fields, CHECKS),
+  ON_ANY_MAP,
 ).transform(toPolicy);
 export type PolicyFile = z.input<typeof PolicyFile>;
 
-function toPolicy(fields: z.output<typeof Fields>): Policy {
-  const {
-    selector: { clusters = [], nodeNames = [], nodeLabels = {} },
-    keep: { images, ...keep },
-    imageMinimumGCAge,
-    minimumContainerTTLDuration,
-    minimumCreatedContainerAge,
-    commandLifetime,
-    ...same
-  } = fields;
+type Written = z.output<typeof Fields>;
+
+function toPolicy(fields: Written): Policy {
+  const { keep, profile, maximumDeadContainerAge } = fields;
+  const { clusters = [], nodeNames = [], pools = [], nodeLabels = {} } = fields.selector;
   return {
-    ...same,
-    selector: { clusters, nodeNames, nodeLabels },
-    imageMinimumGCAgeMs: imageMinimumGCAge === 0 ? DEFAULT_IMAGE_MINIMUM_AGE_MS : imageMinimumGCAge,
-    minimumContainerTTLMs: minimumContainerTTLDuration,
-    minimumCreatedContainerAgeMs: minimumCreatedContainerAge,
-    keep: { ...keep, patterns: images },
-    commandLifetimeMs: commandLifetime,
+    name: fields.name,
+    priority: fields.priority,
+    selector: { clusters, nodeNames, pools, nodeLabels },
+    mode: fields.mode,
+    profile,
+    imageGCHighThresholdPercent: fields.imageGCHighThresholdPercent,
+    imageGCLowThresholdPercent: fields.imageGCLowThresholdPercent,
+    imageGCAvailable: availableSizes(fields),
+    imageGCInodes: inodeThresholds(fields),
+    imageMinimumGCAgeMs: minimumAgeMs(fields.imageMinimumGCAge),
+    imageMaximumGCAgeMs: fields.imageMaximumGCAge,
+    evictionThresholds: toThresholds(fields),
+    forcedGC: fields.forcedGC,
+    minimumContainerTTLMs: fields.minimumContainerTTLDuration,
+    minimumCreatedContainerAgeMs: fields.minimumCreatedContainerAge ?? DEFAULT_CREATED_CONTAINER_AGE_MS,
+    maximumDeadContainersPerContainer: fields.maximumDeadContainersPerContainer,
+    maximumDeadContainers: fields.maximumDeadContainers,
+    maximumDeadContainerAgeMs: maximumDeadContainerAge ?? null,
+    keep: {
+      patterns: keep.images,
+      digests: keep.digests,
+      labels: keep.labels,
+      namespaces: keep.namespaces,
+      unpullable: keep.unpullable ?? profile === 'fleetgc',
+      lastVersions: keep.lastVersions,
+    },
+    commandLifetimeMs: fields.commandLifetime,
   };
+}
+
+function availableSizes(fields: Written): Policy['imageGCAvailable'] {
+  const { imageGCStartBelowAvailable: startBelowBytes, imageGCUntilAvailable: untilBytes } = fields;
+  return startBelowBytes === undefined || untilBytes === undefined ? null : { startBelowBytes, untilBytes };
+}
+
+function inodeThresholds(fields: Written): Policy['imageGCInodes'] {
+  const { imageGCInodesHighThresholdPercent: high, imageGCInodesLowThresholdPercent: low } = fields;
+  return high === undefined || low === undefined
+    ? null
+    : { highThresholdPercent: high, lowThresholdPercent: low };
 }

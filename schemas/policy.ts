@@ -1,15 +1,35 @@
 import picomatch from 'picomatch';
 import { z } from 'zod';
+import { EvictionThreshold } from './eviction.ts';
+import { Uint64 } from './filesystem.ts';
 import { KeepRules } from './image-pattern.ts';
+
+/** The label of a node that says to which pool it belongs. */
+export const POOL_LABEL = 'fleetgc.io/pool';
 
 /** Which nodes a policy is for. Every given condition must hold; an empty list or record matches every node. */
 export const NodeSelector = z.strictObject({
   clusters: z.array(z.string().min(1)),
   /** Globs over the node name. */
   nodeNames: z.array(z.string().min(1)),
+  /** Values of the node's label `fleetgc.io/pool`; one that is equal is enough. */
+  pools: z.array(z.string().min(1)),
   nodeLabels: z.record(z.string().min(1), z.string()),
 });
 export type NodeSelector = z.infer<typeof NodeSelector>;
+
+/** What stays, whatever the disk usage. Commands carry the rules about names alone. */
+export const PolicyKeep = KeepRules.extend({
+  /** Containers, sandboxes and logs of pods in these namespaces stay, and with them the images they use. */
+  namespaces: z.array(z.string().min(1)),
+  /** Images that cannot be pulled again: no repo digest, no registry name, or `localhost/` (M11). */
+  unpullable: z.boolean(),
+  /** The newest so many images of each repository; 0 is off. */
+  lastVersions: z.int().nonnegative(),
+});
+export type PolicyKeep = z.infer<typeof PolicyKeep>;
+
+const Percent = z.int().min(0).max(100);
 
 /**
  * A policy as it stands on the log: every default filled in and every quantity in its base unit, so that a later
@@ -23,10 +43,20 @@ export const Policy = z.strictObject({
   selector: NodeSelector,
   mode: z.enum(['dry-run', 'enforce']),
   profile: z.enum(['fleetgc', 'kubelet']),
-  imageGCHighThresholdPercent: z.int().min(0).max(100),
-  imageGCLowThresholdPercent: z.int().min(0).max(100),
+  imageGCHighThresholdPercent: Percent,
+  imageGCLowThresholdPercent: Percent,
+  /** Absolute thresholds beside those in percent (M39). `startBelowBytes` is below `untilBytes`. */
+  imageGCAvailable: z.strictObject({ startBelowBytes: Uint64, untilBytes: Uint64 }).nullable(),
+  /** The same two thresholds for inodes (M13). */
+  imageGCInodes: z.strictObject({ highThresholdPercent: Percent, lowThresholdPercent: Percent }).nullable(),
   /** Negative means no minimum age (B11). */
   imageMinimumGCAgeMs: z.int(),
+  /** 0 means that no image goes by age alone (B4). */
+  imageMaximumGCAgeMs: z.int().nonnegative(),
+  /** Hard ones first, each kind in the order of `EvictionSignal`. */
+  evictionThresholds: z.array(EvictionThreshold),
+  /** Whether a threshold of these that is met removes anything (M16). */
+  forcedGC: z.boolean(),
   minimumContainerTTLMs: z.int().nonnegative(),
   /** Own minimum age of containers that were created and never started (M32). */
   minimumCreatedContainerAgeMs: z.int().nonnegative(),
@@ -34,7 +64,9 @@ export const Policy = z.strictObject({
   maximumDeadContainersPerContainer: z.int(),
   /** Negative means no limit. */
   maximumDeadContainers: z.int(),
-  keep: KeepRules,
+  /** A dead container of this age goes, whatever the limits would keep (M27); `null` is off. */
+  maximumDeadContainerAgeMs: z.int().positive().nullable(),
+  keep: PolicyKeep,
   /** How long a command of this policy may be carried out after its inventory was taken. */
   commandLifetimeMs: z.int().min(1_000).max(600_000),
 });
@@ -47,9 +79,9 @@ const PAUSE_EVERYWHERE_KEY = '!pause';
  * The record key of a pause: one for each selector, so that a second pause does not end the first. Equal selectors have
  * equal keys, whatever the order of their parts.
  */
-export function pauseKey({ clusters, nodeNames, nodeLabels }: NodeSelector): string {
+export function pauseKey({ clusters, nodeNames, pools, nodeLabels }: NodeSelector): string {
   const labels = Object.entries(nodeLabels).toSorted(([a], [b]) => compareText(a, b));
-  const conditions = [distinctSorted(clusters), distinctSorted(nodeNames), labels];
+  const conditions = [distinctSorted(clusters), distinctSorted(nodeNames), distinctSorted(pools), labels];
   return conditions.every(({ length }) => length === 0)
     ? PAUSE_EVERYWHERE_KEY
     : `${PAUSE_EVERYWHERE_KEY} ${JSON.stringify(conditions)}`;
@@ -117,6 +149,7 @@ export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: S
   return (
     (selector.clusters.length === 0 || selector.clusters.includes(cluster)) &&
     (selector.nodeNames.length === 0 || picomatch.isMatch(node, selector.nodeNames)) &&
+    (selector.pools.length === 0 || selector.pools.some((pool) => pool === nodeLabels[POOL_LABEL])) &&
     Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
   );
 }

@@ -89,6 +89,17 @@ export function parsePercent(text: string): Fraction | undefined {
   return ratio.numerator <= ratio.denominator ? ratio : undefined;
 }
 
+const NUMBER_OF_PERCENT = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)%+$/;
+
+/**
+ * The number before the percent sign as the kubelet reads it in eviction settings, whatever its size: `10%`, `.5%`,
+ * `1e1%`. `undefined` when it is malformed.
+ */
+export function parsePercentNumber(text: string): number | undefined {
+  const [, number] = (text.length <= MAX_QUANTITY_LENGTH && NUMBER_OF_PERCENT.exec(text)) || [];
+  return number === undefined ? undefined : Number(number);
+}
+
 /** A duration in Go's form as milliseconds; may be negative. */
 export const DurationMs = parsedText(
   parseDurationMs,

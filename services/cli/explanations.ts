@@ -97,6 +97,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     examples: [
       'fleetgc pause --reason "registry is down"',
       'fleetgc pause --cluster prod --node-name "db-*"',
+      'fleetgc pause --pool gpu',
     ],
   },
   resume: {

@@ -14,12 +14,18 @@ export const pauseSelectorOptions = {
     placeholder: 'GLOB,…',
     description: 'Only nodes whose name matches one of these patterns.',
   }),
+  pool: withMeta(TextList.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NAME,…',
+    description: 'Only nodes of these pools, by their label fleetgc.io/pool.',
+  }),
 };
 
 type Given = { readonly [Key in keyof typeof pauseSelectorOptions]?: z.infer<typeof TextList> | undefined };
 
-export const toPauseSelector = ({ cluster = [], nodeName = [] }: Given): NodeSelector => ({
+export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Given): NodeSelector => ({
   clusters: cluster,
   nodeNames: nodeName,
+  pools: pool,
   nodeLabels: {},
 });

@@ -1,6 +1,7 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
+import type { KeepRules } from '../../schemas/image-pattern.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
-import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
 import { keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
@@ -53,9 +54,16 @@ const imageRemoval = (
   ...commandHeader(deciding, record),
   kind: 'image-removal',
   reclaim,
-  keep: record.policy.keep,
+  keep: keepRules(record.policy),
   holders: [...holders],
   items: [...items],
+});
+
+/** What the executor can tell by an image's names; the other rules have decided already. */
+const keepRules = ({ keep: { patterns, digests, labels } }: Policy): KeepRules => ({
+  patterns,
+  digests,
+  labels,
 });
 
 function pressureUnrelieved(

@@ -53,7 +53,11 @@ function readDocument(document: YamlDocument): DocumentReading {
   const { data, error } = PolicyFile.safeParse(document.value);
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : [])];
   if (!data || problems.length > 0) return { policies: [], problems, notes: [] };
-  return { policies: [{ policy: data, source: document.source }], problems, notes: notesOn(data, document) };
+  return {
+    policies: [{ policy: data, source: document.source }],
+    problems,
+    notes: notesOn(data, document).toSorted(byPlace),
+  };
 }
 
 const emptyFile = (file: string): Problem => ({

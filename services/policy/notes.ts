@@ -1,11 +1,13 @@
 import type { Policy } from '../../schemas/policy.ts';
 import { parseDurationMs } from '../../schemas/quantity.ts';
-import { type Problem, pathText } from './problem.ts';
-import type { YamlDocument } from './yaml-document.ts';
+import { evictionNotes } from './eviction-notes.ts';
+import type { Problem } from './problem.ts';
+import { problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** What is valid and yet may not do what its author thinks. */
 export const notesOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
   ...zeroMinimumAge(document),
+  ...evictionNotes(policy, document),
   ...policy.keep.patterns.flatMap((pattern, index) => patternWithoutRegistry(pattern, index, document)),
 ];
 
@@ -15,7 +17,11 @@ function zeroMinimumAge(document: YamlDocument): readonly Problem[] {
   const written = document.valueAt(path);
   if (typeof written !== 'string' || parseDurationMs(written) !== 0) return [];
   return [
-    noteAt(document, path, 'zero means the default, 2m, as it does to the kubelet; -1s means no minimum age'),
+    problemAt(
+      document,
+      path,
+      'zero means the default, 2m, as it does to the kubelet; -1s means no minimum age',
+    ),
   ];
 }
 
@@ -26,16 +32,10 @@ function patternWithoutRegistry(pattern: string, index: number, document: YamlDo
   if (pattern === '**' || first === 'localhost') return [];
   if (rest.length > 0 && /[.:]/.test(first)) return [];
   return [
-    noteAt(
+    problemAt(
       document,
       ['keep', 'images', index],
       `${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`,
     ),
   ];
 }
-
-const noteAt = (document: YamlDocument, path: readonly PropertyKey[], message: string): Problem => ({
-  ...document.placeOf(path),
-  path: pathText(path),
-  message,
-});

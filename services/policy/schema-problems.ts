@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { EVICTION_MAPS, WRITTEN_SIGNALS } from '../../schemas/eviction-settings.ts';
 import { POLICY_SETTINGS } from '../../schemas/policy-file.ts';
 import { nearestName } from '../shared/nearest-name.ts';
 import { type Problem, pathText } from './problem.ts';
@@ -6,15 +7,17 @@ import type { YamlDocument } from './yaml-document.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** What a kubelet knows and this release does not; a suggestion would lead to a setting that means something else. */
-const NOT_AVAILABLE: ReadonlySet<string> = new Set([
-  'imageMaximumGCAge',
-  'evictionHard',
-  'evictionSoft',
-  'evictionSoftGracePeriod',
-  'evictionMinimumReclaim',
-  'evictionPressureTransitionPeriod',
-]);
+/** What a kubelet knows and a policy does not; a suggestion would lead to a setting that means something else. */
+const SETTINGS_OF_A_KUBELET: Readonly<Record<string, string>> = {
+  evictionPressureTransitionPeriod: 'is about conditions that the kubelet reports; remove it',
+  evictionMaxPodGracePeriod: 'is about evicting pods, which FleetGC does not do; remove it',
+  podLogsDir: 'is said where the node is started, with --pod-logs-dir; remove it',
+};
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  ...POLICY_SETTINGS,
+  ...Object.fromEntries(EVICTION_MAPS.map((map) => [map, WRITTEN_SIGNALS])),
+};
 
 /** Every issue of a failed parse, as a sentence with its place in the document. */
 export const schemaProblems = (error: z.ZodError, document: YamlDocument): readonly Problem[] =>
@@ -32,16 +35,18 @@ function issueProblems(issue: Issue, document: YamlDocument): readonly Problem[]
 }
 
 function unknownSetting(section: string, key: string): string {
-  if (section === '' && NOT_AVAILABLE.has(key)) return 'is not available in this release; remove it';
+  const ofAKubelet = section === '' ? SETTINGS_OF_A_KUBELET[key] : undefined;
+  if (ofAKubelet !== undefined) return ofAKubelet;
   const suggestion = nearestIn(section, key) ?? inAnotherSection(key);
-  return suggestion === undefined
-    ? 'there is no such setting'
-    : `there is no such setting; did you mean ${suggestion}?`;
+  const noSuch = `there is no such ${isEvictionMap(section) ? 'signal' : 'setting'}`;
+  return suggestion === undefined ? noSuch : `${noSuch}; did you mean ${suggestion}?`;
 }
 
+const isEvictionMap = (section: string): boolean => EVICTION_MAPS.some((map) => map === section);
+
 function nearestIn(section: string, key: string): string | undefined {
-  const name = nearestName(key, POLICY_SETTINGS[section] ?? []);
-  return name === undefined || section === '' ? name : `${section}.${name}`;
+  const name = nearestName(key, NAMES[section] ?? []);
+  return name === undefined || section === '' || isEvictionMap(section) ? name : `${section}.${name}`;
 }
 
 function inAnotherSection(key: string): string | undefined {

@@ -1,6 +1,8 @@
 import { stringify } from 'yaml';
-import type { NodeSelector, Policy } from '../../schemas/policy.ts';
+import type { NodeSelector, Policy, PolicyKeep } from '../../schemas/policy.ts';
 import type { PolicyFile } from '../../schemas/policy-file.ts';
+import { durationText, quantityText } from './value-text.ts';
+import { writtenEviction } from './written-eviction.ts';
 
 /** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
 export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
@@ -9,45 +11,84 @@ export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
     priority: policy.priority,
     ...selectorSection(selector),
     mode: policy.mode,
-    profile: 'fleetgc',
+    profile: policy.profile,
     imageGCHighThresholdPercent: policy.imageGCHighThresholdPercent,
     imageGCLowThresholdPercent: policy.imageGCLowThresholdPercent,
+    ...availableSizes(policy),
+    ...inodeThresholds(policy),
     imageMinimumGCAge: durationText(policy.imageMinimumGCAgeMs),
+    imageMaximumGCAge: durationText(policy.imageMaximumGCAgeMs),
+    ...writtenEviction(policy.evictionThresholds),
+    forcedGC: policy.forcedGC,
     minimumContainerTTLDuration: durationText(policy.minimumContainerTTLMs),
-    minimumCreatedContainerAge: durationText(policy.minimumCreatedContainerAgeMs),
+    ...createdContainerAge(policy),
     maximumDeadContainersPerContainer: policy.maximumDeadContainersPerContainer,
     maximumDeadContainers: policy.maximumDeadContainers,
-    keep: { images: [...keep.patterns], digests: [...keep.digests], labels: keep.labels },
+    ...maximumContainerAge(policy),
+    keep: keepSection(keep),
     commandLifetime: durationText(policy.commandLifetimeMs),
   };
 }
 
 export const writtenYaml = (policy: Policy): string => stringify(writtenForm(policy), { lineWidth: 0 });
 
+type WrittenPart<Key extends keyof PolicyFile> = Partial<Pick<PolicyFile, Key>>;
+
+const availableSizes = ({
+  imageGCAvailable: sizes,
+}: Pick<Policy, 'imageGCAvailable'>): WrittenPart<'imageGCStartBelowAvailable' | 'imageGCUntilAvailable'> =>
+  sizes === null
+    ? {}
+    : {
+        imageGCStartBelowAvailable: quantityText(sizes.startBelowBytes),
+        imageGCUntilAvailable: quantityText(sizes.untilBytes),
+      };
+
+const inodeThresholds = ({
+  imageGCInodes: thresholds,
+}: Pick<Policy, 'imageGCInodes'>): WrittenPart<
+  'imageGCInodesHighThresholdPercent' | 'imageGCInodesLowThresholdPercent'
+> =>
+  thresholds === null
+    ? {}
+    : {
+        imageGCInodesHighThresholdPercent: thresholds.highThresholdPercent,
+        imageGCInodesLowThresholdPercent: thresholds.lowThresholdPercent,
+      };
+
+/** A kubelet does not have this setting, so in its profile it cannot be written. */
+const createdContainerAge = ({
+  profile,
+  minimumCreatedContainerAgeMs: ageMs,
+}: Pick<Policy, 'profile' | 'minimumCreatedContainerAgeMs'>): WrittenPart<'minimumCreatedContainerAge'> =>
+  profile === 'kubelet' ? {} : { minimumCreatedContainerAge: durationText(ageMs) };
+
+const maximumContainerAge = ({
+  maximumDeadContainerAgeMs: ageMs,
+}: Pick<Policy, 'maximumDeadContainerAgeMs'>): WrittenPart<'maximumDeadContainerAge'> =>
+  ageMs === null ? {} : { maximumDeadContainerAge: durationText(ageMs) };
+
+const keepSection = (keep: PolicyKeep): PolicyFile['keep'] => ({
+  images: [...keep.patterns],
+  digests: [...keep.digests],
+  labels: keep.labels,
+  namespaces: [...keep.namespaces],
+  unpullable: keep.unpullable,
+  lastVersions: keep.lastVersions,
+});
+
 /** A condition that selects every node is left out, since an empty one is refused. */
-function selectorSection({ clusters, nodeNames, nodeLabels }: NodeSelector): Pick<PolicyFile, 'selector'> {
+function selectorSection({
+  clusters,
+  nodeNames,
+  pools,
+  nodeLabels,
+}: NodeSelector): Pick<PolicyFile, 'selector'> {
   const selector = {
     ...(clusters.length > 0 && { clusters: [...clusters] }),
     ...(nodeNames.length > 0 && { nodeNames: [...nodeNames] }),
+    ...(pools.length > 0 && { pools: [...pools] }),
     ...(Object.keys(nodeLabels).length > 0 && { nodeLabels }),
   };
   return Object.keys(selector).length === 0 ? {} : { selector };
-}
-
-const UNITS = [
-  { unit: 'h', ms: 3_600_000 },
-  { unit: 'm', ms: 60_000 },
-  { unit: 's', ms: 1_000 },
-  { unit: 'ms', ms: 1 },
-] as const;
-
-/** In Go's form: 90,000 is `1m30s`. */
-export function durationText(durationMs: number): string {
-  let rest = Math.abs(durationMs);
-  const parts = UNITS.map(({ unit, ms }) => {
-    const count = Math.floor(rest / ms);
-    rest -= count * ms;
-    return count === 0 ? '' : `${count}${unit}`;
-  }).join('');
-  return parts === '' ? '0s' : `${durationMs < 0 ? '-' : ''}${parts}`;
 }

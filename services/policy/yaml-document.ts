@@ -8,7 +8,7 @@ import {
   visit,
   type YAMLError,
 } from 'yaml';
-import type { Place, Problem } from './problem.ts';
+import { type Place, type Problem, pathText } from './problem.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */
 export interface YamlDocument {
@@ -24,6 +24,13 @@ export interface YamlDocument {
   readonly placeOf: (path: readonly PropertyKey[]) => Place;
   readonly placeOfKey: (path: readonly PropertyKey[], key: string) => Place;
 }
+
+/** Something to tell about a value of the document. */
+export const problemAt = (
+  document: Pick<YamlDocument, 'placeOf'>,
+  path: readonly PropertyKey[],
+  message: string,
+): Problem => ({ ...document.placeOf(path), path: pathText(path), message });
 
 /** These leave the value of the document intact, so its fields are checked as well. */
 const HARMLESS_TO_FORM: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);

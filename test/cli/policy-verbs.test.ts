@@ -216,6 +216,15 @@ test('a pause of one cluster does not end the pause of another', async () => {
   expect(stdout).toMatch(/^paused: cluster b, node db-\*, since/m);
 });
 
+test('a pool is paused by itself, and resumed by the same option', async () => {
+  const { run } = await ownLog();
+
+  expect((await run('pause', '--pool', 'gpu,storage')).stdout).toBe('paused: pool gpu or storage\n');
+  expect((await run('resume')).exitCode).toBe(1);
+  expect((await run('resume', '--all', '--pool', 'gpu')).exitCode).toBe(2);
+  expect((await run('resume', '--pool', 'storage,gpu')).stdout).toBe('resumed: pool gpu or storage\n');
+});
+
 test('pausing twice is one pause, with the newer reason', async () => {
   const { run } = await ownLog();
   await run('pause', '--reason', 'first');

@@ -11,7 +11,7 @@ import {
   sandbox,
   tooLargeInventory,
 } from '../fixtures/inventory.ts';
-import { policy } from '../fixtures/policy.ts';
+import { keepList, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, MINUTE, NOW } from '../fixtures/time.ts';
 
@@ -162,19 +162,19 @@ describe('an image is kept', () => {
       name: '[M11] on the keep list by name',
       kept: {},
       rule: 'M11',
-      settings: { keep: { patterns: ['registry.example/*'], digests: [], labels: {} } },
+      settings: { keep: keepList({ patterns: ['registry.example/*'] }) },
     },
     {
       name: '[M11] on the keep list by digest',
       kept: {},
       rule: 'M11',
-      settings: { keep: { patterns: [], digests: [`sha256:${'a'.repeat(64)}`], labels: {} } },
+      settings: { keep: keepList({ digests: [`sha256:${'a'.repeat(64)}`] }) },
     },
     {
       name: '[M11] on the keep list by label',
       kept: { labels: { keep: 'yes' } },
       rule: 'M11',
-      settings: { keep: { patterns: [], digests: [], labels: { keep: 'yes' } } },
+      settings: { keep: keepList({ labels: { keep: 'yes' } }) },
     },
     { name: '[M11] without a digest to pull it again by', kept: { repoDigests: [] }, rule: 'M11' },
     { name: '[D9] last used at the time of the inventory', kept: { lastUsedMs: NOW }, rule: 'D9' },
@@ -227,7 +227,7 @@ describe('an image is kept', () => {
     {
       name: '[M11] of another name and label than the keep list',
       goes: { labels: { keep: 'no' } },
-      settings: { keep: { patterns: ['other.example/**'], digests: [], labels: { keep: 'yes' } } },
+      settings: { keep: keepList({ patterns: ['other.example/**'], labels: { keep: 'yes' } }) },
     },
   ])('not so: $name', ({ goes, settings = {} }) => {
     expect(removed([image('a', goes)], {}, settings)).toEqual(['a']);
@@ -473,7 +473,7 @@ describe('pressure that stays', () => {
     image('failing', { backoff: { failures: 1, untilMs: NOW + 1 }, sizeBytes: 64 }),
     image('future', { firstDetectedMs: NOW + 1, sizeBytes: 128 }),
   ];
-  const keep = { patterns: [], digests: [], labels: { keep: 'yes' } };
+  const keep = keepList({ labels: { keep: 'yes' } });
   const containers = [container('foreign', { pod: null })];
 
   test('[M8, D17] is told with everything that holds the space', () => {

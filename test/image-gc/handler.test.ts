@@ -7,7 +7,7 @@ import { PressureUnrelieved } from '../../schemas/result.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { input } from '../fixtures/input.ts';
 import { image, incompleteInventory, inventory, NODE } from '../fixtures/inventory.ts';
-import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { keepList, NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 
@@ -48,7 +48,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
 
 test('the command carries the keep rules and the lifetime of its policy', async () => {
   const keep = { patterns: ['other/**'], digests: [], labels: {} };
-  const { followUp } = await handled(full, policySet({ keep, commandLifetimeMs: 5_000 }));
+  const { followUp } = await handled(full, policySet({ keep: keepList(keep), commandLifetimeMs: 5_000 }));
   expect(ImageRemoval.parse(followUp?.event)).toMatchObject({ keep, lifetimeMs: 5_000 });
 });
 

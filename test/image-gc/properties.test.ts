@@ -6,7 +6,7 @@ import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/image-gc/decide.ts';
 import { arbitraryNode, arbitraryPolicy, shuffled } from '../fixtures/arbitrary-node.ts';
 import { image, incompleteInventory, inventory, tooLargeInventory } from '../fixtures/inventory.ts';
-import { policy } from '../fixtures/policy.ts';
+import { keepList, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { NOW } from '../fixtures/time.ts';
 
@@ -52,7 +52,7 @@ describe('one protection more', () => {
   test.each(Object.entries(PROTECTIONS))('%s keeps its image and lets no protected one go', (_, protect) => {
     const settings = policy({
       imageMinimumGCAgeMs: 1,
-      keep: { patterns: [], digests: [], labels: { keep: 'yes' } },
+      keep: keepList({ labels: { keep: 'yes' } }),
     });
     fc.assert(
       fc.property(arbitraryNode, fc.nat(15), (given, seed) => {

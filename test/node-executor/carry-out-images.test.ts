@@ -456,7 +456,7 @@ describe("the node's last word", () => {
   test('pause in the middle of a command stops it', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b']);
-    const selector = { clusters: [], nodeNames: [], nodeLabels: {} };
+    const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
     node.runtime.after = (call) => {
       if (call !== `removeImage ${a}`) return;
       node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: 'maintenance' });

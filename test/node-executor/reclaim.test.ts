@@ -144,7 +144,7 @@ describe('after a command of a reclaim', () => {
   test('[M8] on a node that was paused meanwhile: pressure is unrelieved', async () => {
     const { events } = await reclaimed((node) => {
       const ids = addImages(node, ['a', 'b']);
-      const selector = { clusters: [], nodeNames: [], nodeLabels: {} };
+      const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
       node.runtime.after = (call) => {
         if (call.startsWith('removeImage')) {
           node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' });
@@ -198,7 +198,7 @@ const paused = (): PauseRecord => ({
   type: 'fleetgc.pause',
   version: 1,
   id: 'p',
-  selector: { clusters: [], nodeNames: [], nodeLabels: {} },
+  selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} },
   reason: '',
 });
 

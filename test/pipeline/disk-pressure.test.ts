@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Registry } from '../../services/simulator/registry.ts';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
+import { keepList } from '../fixtures/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';
 import { usedPercent } from './support/images.ts';
@@ -30,7 +31,7 @@ async function use({ node, time }: Pipeline, image: string): Promise<void> {
 
 test('[D6, D8, D10, M5, M10, M11] images are pulled past the high threshold: usage falls below the low one, and only what may goes', async () => {
   const pipeline = await startPipeline({
-    policy: { keep: { patterns: ['docker.io/kept/*'], digests: [], labels: {} } },
+    policy: { keep: keepList({ patterns: ['docker.io/kept/*'] }) },
     node: { registry },
   });
   onTestFinished(() => pipeline[Symbol.asyncDispose]());

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
+import { keepList } from '../fixtures/policy.ts';
 import { SECOND } from '../fixtures/time.ts';
 import { expectEveryCommandAccounted, removedOnce } from './support/accounts.ts';
 import { guard } from './support/guards.ts';
@@ -14,7 +15,7 @@ async function check(happenings: readonly Happening[], deliveries: number): Prom
   await using pipeline = await startPipeline({
     policy: {
       imageMinimumGCAgeMs: MINIMUM_AGE_MS,
-      keep: { patterns: ['docker.io/kept/*'], digests: [], labels: {} },
+      keep: keepList({ patterns: ['docker.io/kept/*'] }),
     },
     node: {
       registry: (reference) => ({

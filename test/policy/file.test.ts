@@ -97,9 +97,21 @@ test.each<{ name: string; text: string; says: string[] }>([
     says: ['p.yaml:3:1: replicas: there is no such setting'],
   },
   {
-    name: 'a setting of the kubelet that would be taken for a similar one',
-    text: 'name: a\nmode: enforce\nimageMaximumGCAge: 72h\n',
-    says: ['p.yaml:3:1: imageMaximumGCAge: is not available in this release; remove it'],
+    name: 'settings of the kubelet that a policy has not',
+    text: 'name: a\nmode: enforce\nevictionPressureTransitionPeriod: 5m\npodLogsDir: /x\n',
+    says: [
+      'p.yaml:3:1: evictionPressureTransitionPeriod: is about conditions that the kubelet reports; remove it',
+      'p.yaml:4:1: podLogsDir: is said where the node is started, with --pod-logs-dir; remove it',
+    ],
+  },
+  {
+    name: '[B12, B15] wrong thresholds of every kind at once, each at its place',
+    text: 'name: a\nmode: enforce\nevictionHard:\n  nodefs.availabel: 10%\n  memory.available: 5\nevictionSoft: {nodefs.available: 15%}\n',
+    says: [
+      'p.yaml:4:3: evictionHard.nodefs.availabel: there is no such signal; did you mean nodefs.available?',
+      'p.yaml:5:21: evictionHard.memory.available: must be a percentage or a quantity above 0 as text, such as 10% or "1Gi"',
+      'p.yaml:6:34: evictionSoft.nodefs.available: needs a grace period: write it to evictionSoftGracePeriod',
+    ],
   },
   {
     name: 'a key that stands there twice, along with other problems',

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { EvictionSignal, type EvictionThreshold } from '../../schemas/eviction.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { readPolicyFiles } from '../../services/policy/file.ts';
-import { durationText, writtenYaml } from '../../services/policy/written-form.ts';
+import { durationText, quantityText } from '../../services/policy/value-text.ts';
+import { writtenYaml } from '../../services/policy/written-form.ts';
 import { policy } from '../fixtures/policy.ts';
 
 const name = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?$/);
@@ -19,18 +21,76 @@ const thresholds = fc
   .map((pair) => pair.toSorted((a, b) => a - b));
 const upTo = (max: number) => fc.integer({ min: 0, max });
 
+const uint = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
+const quantity = uint.map((value) => ({ quantity: String(value) }));
+const percentage = fc.double({ min: 1e-3, max: 100, noNaN: true }).map((percent) => ({ percent }));
+const anyThresholds: fc.Arbitrary<EvictionThreshold[]> = fc
+  .uniqueArray(
+    fc.record({
+      signal: fc.constantFrom(...EvictionSignal.options),
+      kind: fc.constantFrom('hard', 'soft'),
+      value: fc.oneof(quantity, percentage, fc.constantFrom({ percent: 0 }, { percent: 100 })),
+      gracePeriodMs: upTo(7_140_000),
+    }),
+    { selector: ({ signal, kind }) => `${kind} ${signal}` },
+  )
+  .chain((thresholds) =>
+    fc.dictionary(fc.constantFrom(...EvictionSignal.options), fc.oneof(quantity, percentage)).map((reclaim) =>
+      (['hard', 'soft'] as const).flatMap((kind) =>
+        EvictionSignal.options.flatMap((signal) =>
+          thresholds
+            .filter((threshold) => threshold.kind === kind && threshold.signal === signal)
+            .map((threshold) => ({
+              ...threshold,
+              gracePeriodMs: kind === 'hard' ? 0 : threshold.gracePeriodMs,
+              minimumReclaim: reclaim[signal] ?? null,
+            })),
+        ),
+      ),
+    ),
+  );
+const inOrder = fc.tuple(uint, uint).filter(([a, b]) => a < b);
+const ofProfile = fc.oneof(
+  fc.record({
+    profile: fc.constant('kubelet' as const),
+    imageGCAvailable: fc.constant(null),
+    imageGCInodes: fc.constant(null),
+    minimumCreatedContainerAgeMs: fc.constant(300_000),
+    maximumDeadContainerAgeMs: fc.constant(null),
+    imageMaximumGCAgeMs: fc.constant(0),
+  }),
+  fc.record({
+    profile: fc.constant('fleetgc' as const),
+    imageGCAvailable: fc.option(
+      inOrder.map(([start, until]) => ({ startBelowBytes: String(start), untilBytes: String(until) })),
+    ),
+    imageGCInodes: fc.option(
+      thresholds.map(([low = 0, high = 1]) => ({ highThresholdPercent: high, lowThresholdPercent: low })),
+    ),
+    minimumCreatedContainerAgeMs: upTo(1e12),
+    maximumDeadContainerAgeMs: fc.option(fc.integer({ min: 1, max: 1e12 })),
+    imageMaximumGCAgeMs: upTo(1e12),
+  }),
+);
+
 const anyPolicy: fc.Arbitrary<Policy> = fc
   .record({
     name,
     priority: fc.integer(),
     clusters: fc.array(clusterName, { maxLength: 3 }),
     nodeNames: fc.array(pattern, { maxLength: 3 }),
+    pools: fc.array(fc.string({ minLength: 1, maxLength: 9 }), { maxLength: 3 }),
     nodeLabels: labels,
+    ofProfile,
+    evictionThresholds: anyThresholds,
+    forcedGC: fc.boolean(),
+    namespaces: fc.array(fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,9}[a-z0-9])?$/), { maxLength: 2 }),
+    unpullable: fc.boolean(),
+    lastVersions: upTo(9),
     mode: fc.constantFrom('dry-run', 'enforce'),
     thresholds,
     imageMinimumGCAgeMs: fc.integer({ min: -1e12, max: 1e12 }).filter((ms) => ms !== 0),
     minimumContainerTTLMs: upTo(1e12),
-    minimumCreatedContainerAgeMs: upTo(1e12),
     maximumDeadContainersPerContainer: int32,
     maximumDeadContainers: int32,
     patterns: fc.array(pattern, { maxLength: 3 }),
@@ -42,7 +102,12 @@ const anyPolicy: fc.Arbitrary<Policy> = fc
     ({
       clusters,
       nodeNames,
+      pools,
       nodeLabels,
+      ofProfile: settings,
+      namespaces,
+      unpullable,
+      lastVersions,
       thresholds: [low = 0, high = 1],
       patterns,
       digests,
@@ -50,11 +115,11 @@ const anyPolicy: fc.Arbitrary<Policy> = fc
       ...same
     }) => ({
       ...same,
-      profile: 'fleetgc' as const,
-      selector: { clusters, nodeNames, nodeLabels },
+      ...settings,
+      selector: { clusters, nodeNames, pools, nodeLabels },
       imageGCHighThresholdPercent: high,
       imageGCLowThresholdPercent: low,
-      keep: { patterns, digests, labels: keepLabels },
+      keep: { patterns, digests, labels: keepLabels, namespaces, unpullable, lastVersions },
     }),
   );
 
@@ -81,4 +146,14 @@ test.each([
   { ms: -90_000, text: '-1m30s' },
 ])('$ms ms is written as $text', ({ ms, text }) => {
   expect(durationText(ms)).toBe(text);
+});
+
+test.each([
+  { digits: '0', text: '0' },
+  { digits: '1023', text: '1023' },
+  { digits: '1024', text: '1Ki' },
+  { digits: '53687091200', text: '50Gi' },
+  { digits: '9007199254740993', text: '9007199254740993' },
+])('$digits is written as $text', ({ digits, text }) => {
+  expect(quantityText(digits)).toBe(text);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EvictionSignal, EvictionThreshold } from '../../schemas/eviction.ts';
 import { Policy } from '../../schemas/policy.ts';
 import { POLICY_DEFAULTS, POLICY_SETTINGS, PolicyFile } from '../../schemas/policy-file.ts';
 
@@ -12,21 +13,41 @@ const accepted = (settings: object) => {
   return data;
 };
 
-test('the defaults are those of the kubelet', () => {
+const hard = (signal: EvictionSignal, percent: number): EvictionThreshold => ({
+  signal,
+  kind: 'hard',
+  value: { percent },
+  gracePeriodMs: 0,
+  minimumReclaim: null,
+});
+const DEFAULT_THRESHOLDS = [
+  hard('nodefs.available', 10),
+  hard('nodefs.inodesFree', 5),
+  hard('imagefs.available', 15),
+  hard('imagefs.inodesFree', 5),
+];
+
+test('[B14] the defaults are those of the kubelet', () => {
   expect(PolicyFile.parse(MINIMAL)).toEqual({
     name: 'web',
     mode: 'enforce',
     priority: 0,
     profile: 'fleetgc',
-    selector: { clusters: [], nodeNames: [], nodeLabels: {} },
+    selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} },
     imageGCHighThresholdPercent: 85,
     imageGCLowThresholdPercent: 80,
+    imageGCAvailable: null,
+    imageGCInodes: null,
     imageMinimumGCAgeMs: 120_000,
+    imageMaximumGCAgeMs: 0,
+    evictionThresholds: DEFAULT_THRESHOLDS,
+    forcedGC: true,
     minimumContainerTTLMs: 0,
     minimumCreatedContainerAgeMs: 300_000,
     maximumDeadContainersPerContainer: 1,
     maximumDeadContainers: -1,
-    keep: { patterns: [], digests: [], labels: {} },
+    maximumDeadContainerAgeMs: null,
+    keep: { patterns: [], digests: [], labels: {}, namespaces: [], unpullable: true, lastVersions: 0 },
     commandLifetimeMs: 60_000,
   });
 });
@@ -78,13 +99,17 @@ test.each<{ name: string; settings: object; policy: object }>([
   },
   {
     name: 'conditions on nodes',
-    settings: { selector: { clusters: ['prod'], nodeNames: ['web-*'], nodeLabels: { pool: 'web' } } },
-    policy: { selector: { clusters: ['prod'], nodeNames: ['web-*'], nodeLabels: { pool: 'web' } } },
+    settings: {
+      selector: { clusters: ['prod'], nodeNames: ['web-*'], pools: ['gpu'], nodeLabels: { pool: 'web' } },
+    },
+    policy: {
+      selector: { clusters: ['prod'], nodeNames: ['web-*'], pools: ['gpu'], nodeLabels: { pool: 'web' } },
+    },
   },
   {
     name: 'some conditions on nodes only',
     settings: { selector: { nodeLabels: { pool: '' } } },
-    policy: { selector: { clusters: [], nodeNames: [], nodeLabels: { pool: '' } } },
+    policy: { selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: { pool: '' } } },
   },
   {
     name: 'images to keep',
@@ -103,6 +128,61 @@ test.each<{ name: string; settings: object; policy: object }>([
       },
     },
   },
+  {
+    name: 'what else to keep',
+    settings: { keep: { namespaces: ['kube-system'], unpullable: false, lastVersions: 3 } },
+    policy: { keep: { namespaces: ['kube-system'], unpullable: false, lastVersions: 3 } },
+  },
+  {
+    name: 'the profile of the kubelet, which keeps by no list of its own',
+    settings: { profile: 'kubelet' },
+    policy: { profile: 'kubelet', keep: { unpullable: false } },
+  },
+  {
+    name: 'a keep list in the profile of the kubelet, when it is written',
+    settings: { profile: 'kubelet', keep: { unpullable: true, images: ['x/**'] } },
+    policy: { keep: { unpullable: true, patterns: ['x/**'] } },
+  },
+  {
+    name: '[B4] zero as the maximum age of images, which is off',
+    settings: { imageMaximumGCAge: '0s', profile: 'kubelet' },
+    policy: { imageMaximumGCAgeMs: 0 },
+  },
+  {
+    name: '[B10] in the profile of the kubelet a maximum age just above the minimum age',
+    settings: { profile: 'kubelet', imageMinimumGCAge: '10m', imageMaximumGCAge: '10m1ms' },
+    policy: { imageMaximumGCAgeMs: 600_001 },
+  },
+  {
+    name: '[M4] a maximum age below the minimum age, for they measure different things',
+    settings: { imageMinimumGCAge: '10m', imageMaximumGCAge: '1m' },
+    policy: { imageMaximumGCAgeMs: 60_000 },
+  },
+  {
+    name: '[M16] that eviction signals force nothing',
+    settings: { forcedGC: false },
+    policy: { forcedGC: false, evictionThresholds: DEFAULT_THRESHOLDS },
+  },
+  {
+    name: '[M39] absolute sizes',
+    settings: { imageGCStartBelowAvailable: '50Gi', imageGCUntilAvailable: '80Gi' },
+    policy: { imageGCAvailable: { startBelowBytes: '53687091200', untilBytes: '85899345920' } },
+  },
+  {
+    name: '[M39] sizes one byte apart, of any number of digits',
+    settings: { imageGCStartBelowAvailable: '9', imageGCUntilAvailable: '10' },
+    policy: { imageGCAvailable: { startBelowBytes: '9', untilBytes: '10' } },
+  },
+  {
+    name: '[M13] thresholds of inodes',
+    settings: { imageGCInodesHighThresholdPercent: 80, imageGCInodesLowThresholdPercent: 79 },
+    policy: { imageGCInodes: { highThresholdPercent: 80, lowThresholdPercent: 79 } },
+  },
+  {
+    name: '[M27] a maximum age of dead containers',
+    settings: { maximumDeadContainerAge: '720h' },
+    policy: { maximumDeadContainerAgeMs: 2_592_000_000 },
+  },
 ])('accepts $name', ({ settings, policy }) => {
   const parsed = accepted(settings);
 
@@ -110,6 +190,8 @@ test.each<{ name: string; settings: object; policy: object }>([
   expect(Policy.parse(parsed)).toEqual(parsed);
 });
 
+const BELOW_MINIMUM_AGE =
+  'imageMaximumGCAge must be longer than imageMinimumGCAge, as the kubelet demands; 0s switches it off';
 const THRESHOLD = 'must be a whole number from 0 to 100, without a percent sign';
 test.each<{ name: string; settings: object; says: string[] }>([
   {
@@ -128,11 +210,6 @@ test.each<{ name: string; settings: object; says: string[] }>([
     name: 'no mode, for which there is no default',
     settings: { mode: undefined },
     says: ['mode is missing: write dry-run (decide and record, remove nothing) or enforce'],
-  },
-  {
-    name: 'the profile that is not released',
-    settings: { profile: 'kubelet' },
-    says: ['profile kubelet is not available in this release; leave the key out, or write fleetgc'],
   },
   {
     name: '[B5] a high threshold of 101',
@@ -203,8 +280,8 @@ test.each<{ name: string; settings: object; says: string[] }>([
   },
   {
     name: 'emptied conditions, which would select every node',
-    settings: { selector: { clusters: [], nodeNames: [], nodeLabels: {} } },
-    says: ['clusters', 'nodeNames', 'nodeLabels'].map(
+    settings: { selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} } },
+    says: ['clusters', 'nodeNames', 'pools', 'nodeLabels'].map(
       (key) => `selector.${key} must not be empty; leave the key out for no such condition`,
     ),
   },
@@ -231,6 +308,86 @@ test.each<{ name: string; settings: object; says: string[] }>([
     settings: { keep: { digests: ['sha256:abc'] } },
     says: ['keep.digests.0 must be sha256: and 64 hexadecimal digits'],
   },
+  {
+    name: 'a profile that nobody knows',
+    settings: { profile: 'docker' },
+    says: ['profile must be fleetgc or kubelet'],
+  },
+  {
+    name: '[B9] a negative maximum age of images',
+    settings: { imageMaximumGCAge: '-1ms' },
+    says: ['imageMaximumGCAge must not be negative'],
+  },
+  {
+    name: '[B10] in the profile of the kubelet a maximum age that equals the minimum age',
+    settings: { profile: 'kubelet', imageMinimumGCAge: '10m', imageMaximumGCAge: '10m' },
+    says: [BELOW_MINIMUM_AGE],
+  },
+  {
+    name: '[B3, B10] in the profile of the kubelet a maximum age below what zero stands for',
+    settings: { profile: 'kubelet', imageMinimumGCAge: '0s', imageMaximumGCAge: '119s' },
+    says: [BELOW_MINIMUM_AGE],
+  },
+  {
+    name: '[M39] one size without the other',
+    settings: { imageGCStartBelowAvailable: '50Gi' },
+    says: ['imageGCStartBelowAvailable means nothing without imageGCUntilAvailable'],
+  },
+  {
+    name: '[M39] equal sizes',
+    settings: { imageGCStartBelowAvailable: '1Gi', imageGCUntilAvailable: '1024Mi' },
+    says: ['imageGCUntilAvailable must be above imageGCStartBelowAvailable'],
+  },
+  {
+    name: '[M39] a size of nothing and one that is a number',
+    settings: { imageGCStartBelowAvailable: '0', imageGCUntilAvailable: 80 },
+    says: ['imageGCStartBelowAvailable', 'imageGCUntilAvailable'].map(
+      (key) => `${key} must be a size above 0, such as 500Mi, 50Gi or 1.5T`,
+    ),
+  },
+  {
+    name: '[M13] thresholds of inodes that are equal, and one alone',
+    settings: { imageGCInodesHighThresholdPercent: 80, imageGCInodesLowThresholdPercent: 80 },
+    says: ['imageGCInodesLowThresholdPercent must be below imageGCInodesHighThresholdPercent, which is 80'],
+  },
+  {
+    name: '[M13] a threshold of inodes alone',
+    settings: { imageGCInodesLowThresholdPercent: 80 },
+    says: ['imageGCInodesLowThresholdPercent means nothing without imageGCInodesHighThresholdPercent'],
+  },
+  {
+    name: '[M27] a maximum age of dead containers of nothing',
+    settings: { maximumDeadContainerAge: '0s' },
+    says: ['maximumDeadContainerAge must be above 0s; leave the key out for no maximum'],
+  },
+  {
+    name: '[M13, M27, M32, M39] in the profile of the kubelet what a kubelet has not',
+    settings: {
+      profile: 'kubelet',
+      imageGCStartBelowAvailable: '1Gi',
+      imageGCUntilAvailable: '2Gi',
+      imageGCInodesHighThresholdPercent: 80,
+      imageGCInodesLowThresholdPercent: 70,
+      maximumDeadContainerAge: '1h',
+      minimumCreatedContainerAge: '1h',
+    },
+    says: [
+      'imageGCStartBelowAvailable',
+      'imageGCUntilAvailable',
+      'imageGCInodesHighThresholdPercent',
+      'imageGCInodesLowThresholdPercent',
+      'maximumDeadContainerAge',
+      'minimumCreatedContainerAge',
+    ].map((key) => `${key} is no part of profile: kubelet; leave it out, or write profile: fleetgc`),
+  },
+  {
+    name: 'a pattern where a namespace belongs, and fewer than no versions',
+    settings: { keep: { namespaces: ['team-*'], lastVersions: -1 } },
+    says: [
+      'keep.namespaces.0 must be the whole name of a namespace: lower-case letters, digits and dashes; patterns have no meaning here',
+      'keep.lastVersions must be at least 0',
+    ],
+  },
 ])('refuses $name', ({ settings, says }) => {
   expect(problems(settings)).toEqual(says);
 });
@@ -247,6 +404,13 @@ test('unknown keys are refused on every level', () => {
 
 test('the names of all settings are known, for suggestions', () => {
   expect(POLICY_SETTINGS['']).toContain('imageMinimumGCAge');
-  expect(POLICY_SETTINGS.selector).toEqual(['clusters', 'nodeNames', 'nodeLabels']);
-  expect(POLICY_SETTINGS.keep).toEqual(['images', 'digests', 'labels']);
+  expect(POLICY_SETTINGS.selector).toEqual(['clusters', 'nodeNames', 'pools', 'nodeLabels']);
+  expect(POLICY_SETTINGS.keep).toEqual([
+    'images',
+    'digests',
+    'labels',
+    'namespaces',
+    'unpullable',
+    'lastVersions',
+  ]);
 });

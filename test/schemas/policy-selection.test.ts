@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type NodeSelector, type Policy, pauseKey, selectPolicy, selects } from '../../schemas/policy.ts';
 import { EVERY_NODE, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 
-const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web' } };
+const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web', 'fleetgc.io/pool': 'gpu' } };
 
 const record = (name: string, overrides: Partial<Policy> = {}) => policyRecord({ name, ...overrides });
 const pause = (selector: NodeSelector) => pauseRecord({ selector });
@@ -38,6 +38,8 @@ describe('a selector', () => {
     { name: 'refuses a name that no pattern matches', selector: { nodeNames: ['db-*'] }, selected: false },
     { name: 'selects by label', selector: { nodeLabels: { pool: 'web' } }, selected: true },
     { name: 'refuses a missing label', selector: { nodeLabels: { gpu: 'yes' } }, selected: false },
+    { name: 'selects by pool', selector: { pools: ['cpu', 'gpu'] }, selected: true },
+    { name: 'refuses another pool', selector: { pools: ['cpu'] }, selected: false },
     {
       name: 'wants every condition',
       selector: { clusters: ['prod'], nodeLabels: { pool: 'db' } },
@@ -48,13 +50,28 @@ describe('a selector', () => {
   });
 });
 
+test('a node without the label of a pool belongs to none', () => {
+  expect(selects({ ...EVERY_NODE, pools: ['gpu'] }, { ...NODE, nodeLabels: {} })).toBe(false);
+});
+
 test('a pause has a key for each selector, whatever the order of its parts, so that none ends another', () => {
-  const one: NodeSelector = { clusters: ['a', 'b'], nodeNames: [], nodeLabels: { x: '1', y: '2' } };
-  const same: NodeSelector = { clusters: ['b', 'a', 'a'], nodeNames: [], nodeLabels: { y: '2', x: '1' } };
+  const one: NodeSelector = {
+    clusters: ['a', 'b'],
+    nodeNames: [],
+    pools: [],
+    nodeLabels: { x: '1', y: '2' },
+  };
+  const same: NodeSelector = {
+    clusters: ['b', 'a', 'a'],
+    nodeNames: [],
+    pools: [],
+    nodeLabels: { y: '2', x: '1' },
+  };
   const names: NodeSelector = { ...EVERY_NODE, nodeNames: ['a'] };
   const clusters: NodeSelector = { ...EVERY_NODE, clusters: ['a'] };
+  const pools: NodeSelector = { ...EVERY_NODE, pools: ['a'] };
 
   expect(pauseKey(EVERY_NODE)).toBe('!pause');
   expect(pauseKey(one)).toBe(pauseKey(same));
-  expect(new Set([EVERY_NODE, one, names, clusters].map(pauseKey)).size).toBe(4);
+  expect(new Set([EVERY_NODE, one, names, clusters, pools].map(pauseKey)).size).toBe(5);
 });

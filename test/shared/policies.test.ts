@@ -119,7 +119,7 @@ test('the last record of a name holds, and a record without value deletes it', a
 });
 
 test('a pause holds for the nodes it selects until it is deleted', async () => {
-  const pause = pauseRecord({ selector: { clusters: ['prod'], nodeNames: [], nodeLabels: {} } });
+  const pause = pauseRecord({ selector: { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} } });
   const { source, reading } = await startedWith(applied(appliedPolicy(), 0), paused(pause, 1));
   expect(source.pauseFor(NODE)).toEqual(pause);
   expect(source.pauseFor({ ...NODE, cluster: 'test' })).toBeNull();

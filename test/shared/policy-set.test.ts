@@ -5,7 +5,7 @@ import { pauseRecord } from '../fixtures/policy.ts';
 
 const a = appliedPolicy({ name: 'a' });
 const b = appliedPolicy({ name: 'b' });
-const here = pauseRecord({ selector: { clusters: ['prod'], nodeNames: [], nodeLabels: {} } });
+const here = pauseRecord({ selector: { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} } });
 const everywhere = pauseRecord();
 
 test('the order of arrival changes nothing', () => {

@@ -23,6 +23,6 @@ const standstill = ({ cluster, node }: SelectableNode, reason: string): PauseRec
   type: 'fleetgc.pause',
   version: 1,
   id: 'not-enforced',
-  selector: { clusters: [cluster], nodeNames: [node], nodeLabels: {} },
+  selector: { clusters: [cluster], nodeNames: [node], pools: [], nodeLabels: {} },
   reason,
 });

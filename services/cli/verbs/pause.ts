@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { longestCommandLifetimeMs } from '../../policy/pauses.ts';
 import { selectorText } from '../../policy/selector-text.ts';
 import { readStoredPolicies } from '../../policy/stored-policies.ts';
+import { durationText } from '../../policy/value-text.ts';
 import { writePause } from '../../policy/write-policies.ts';
-import { durationText } from '../../policy/written-form.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
@@ -22,8 +22,8 @@ export const pause = defineVerb({
     }),
     ...logOptions('kafka'),
   }),
-  run: async ({ cluster, nodeName, reason, ...options }, context) => {
-    const selector = toPauseSelector({ cluster, nodeName });
+  run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
+    const selector = toPauseSelector({ cluster, nodeName, pool });
     await using log = await openTaskLog({ options, context });
     await writePause({ log, publication: operatorPublication() }, selector, reason);
     context.print(`paused: ${selectorText(selector)}`);

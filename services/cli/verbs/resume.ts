@@ -21,12 +21,12 @@ export const resume = defineVerb({
     }),
     ...logOptions('kafka'),
   }),
-  run: async ({ cluster, nodeName, all, ...options }, context) => {
-    if (all && (cluster ?? nodeName) !== undefined)
-      throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster and --node-name out');
+  run: async ({ cluster, nodeName, pool, all, ...options }, context) => {
+    if (all && (cluster ?? nodeName ?? pool) !== undefined)
+      throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
     await using log = await openTaskLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
-    const selector = toPauseSelector({ cluster, nodeName });
+    const selector = toPauseSelector({ cluster, nodeName, pool });
     const pauses = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
     await deleteKeys({ log }, [...pauses.keys()]);
     for (const pause of pauses.values()) context.print(`resumed: ${selectorText(pause.selector)}`);

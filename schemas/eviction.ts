@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { Uint64 } from './filesystem.ts';
+
+/** Signals whose thresholds force garbage collection, in the kubelet's names. */
+export const EvictionSignal = z.enum([
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'containerfs.available',
+  'containerfs.inodesFree',
+]);
+export type EvictionSignal = z.infer<typeof EvictionSignal>;
+
+/** What disk statistics always tell of the past: two hours in buckets of a minute, the oldest of which may be going. */
+export const LONGEST_GRACE_PERIOD_MS = 7_140_000;
+
+const amount = (percent: z.ZodNumber) =>
+  z.union([z.strictObject({ percent }), z.strictObject({ quantity: Uint64 })]);
+
+/**
+ * A share of the capacity, or bytes or inodes as such. A percentage is kept as written; whoever uses it rounds its
+ * fraction to 32 bits, as the kubelet does (J9).
+ */
+export const ThresholdAmount = amount(z.number().min(0).max(100));
+/** The kubelet sets no upper bound to the percentage (B15). */
+export const ReclaimAmount = amount(z.number().positive());
+export type Amount = z.infer<typeof ThresholdAmount>;
+
+/** One threshold of `evictionHard` or `evictionSoft`, with all that belongs to its signal (B15). */
+export const EvictionThreshold = z.strictObject({
+  signal: EvictionSignal,
+  kind: z.enum(['hard', 'soft']),
+  value: ThresholdAmount,
+  /** 0 for hard thresholds. */
+  gracePeriodMs: z.int().min(0).max(LONGEST_GRACE_PERIOD_MS),
+  minimumReclaim: ReclaimAmount.nullable(),
+});
+export type EvictionThreshold = z.infer<typeof EvictionThreshold>;
