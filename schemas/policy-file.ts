@@ -108,15 +108,17 @@ const Keep = section({
     .describe('How many of the newest images of each repository stay; 0 is off.'),
 });
 
+/** What a policy may be called. */
+export const PolicyName = z
+  .string({ error: missingOr('is missing: give the policy a name of its own', 'must be text') })
+  .regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/, {
+    error:
+      'must be 1 to 63 lower-case letters, digits, dots or dashes, starting and ending with a letter or digit',
+  });
+
 const Fields = z.strictObject(
   {
-    name: z
-      .string({ error: missingOr('is missing: give the policy a name of its own', 'must be text') })
-      .regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/, {
-        error:
-          'must be 1 to 63 lower-case letters, digits, dots or dashes, starting and ending with a letter or digit',
-      })
-      .describe('Unique among all policies; applying a policy of the same name replaces it.'),
+    name: PolicyName.describe('Unique among all policies; applying a policy of the same name replaces it.'),
     priority: z
       .int({ error: 'must be a whole number' })
       .default(POLICY_DEFAULTS.priority)

@@ -73,6 +73,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
       'fleetgc policy validate policy.yaml --output json',
     ],
   },
+  'policy from-kubelet': {
+    text: 'Prints a policy that does what the kubelet would do, and says what it took over and what it ignored. The file is read and checked as a kubelet does it; wrong values are told all at once, and the exit code is 2. The flags of the kubelet that its file cannot say are options here.',
+    examples: [
+      'fleetgc policy from-kubelet /var/lib/kubelet/config.yaml > policy.yaml',
+      'fleetgc policy from-kubelet config.yaml --name workers --maximum-dead-containers 200',
+    ],
+  },
   'policy apply': {
     text: 'A policy replaces the one of the same name; other policies are left alone. Nothing is written when any of the files has a problem, or when nothing differs.',
     examples: [

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type PolicyFiles, readPolicyFiles, type WrittenPolicy } from '../policy/file.ts';
-import { problemText } from '../policy/problem.ts';
+import { type PolicyFiles, type PolicyText, readPolicyFiles, type WrittenPolicy } from '../policy/file.ts';
+import { type Problem, problemText } from '../policy/problem.ts';
 import { FleetGcError } from '../shared/errors.ts';
 import { withMeta } from '../shared/option-types.ts';
 import { readTextFile } from '../shared/text-file.ts';
@@ -26,20 +26,32 @@ export function loadPolicyFiles(paths: readonly string[]): PolicyFiles {
   return readPolicyFiles(files.map(({ file, read }) => ({ file, text: read.ok ? read.text : '' })));
 }
 
+/** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */
+export function readNamedFile(path: string): PolicyText {
+  const file = path === '-' ? 'stdin' : path;
+  const read = readTextFile(path);
+  if (!read.ok) throw new FleetGcError('USAGE', `${file} cannot be read: ${read.reason}`);
+  return { file, text: read.text };
+}
+
 /** The policies of the files. Notes are talked about; any problem throws `POLICY_INVALID` after all were told. */
 export function requireValid(
   files: PolicyFiles,
   logger: Logger,
   consequence: string,
 ): readonly WrittenPolicy[] {
-  if (files.valid) {
-    for (const note of files.notes) logger.warn(problemText(note));
-    return files.policies;
-  }
-  for (const problem of files.problems) logger.error(problemText(problem));
-  const { length } = files.problems;
-  throw new FleetGcError(
-    'POLICY_INVALID',
-    `${length === 1 ? '1 problem' : `${length} problems`}; ${consequence}`,
-  );
+  if (!files.valid) throw toldProblems(files.problems, logger, consequence);
+  for (const note of files.notes) logger.warn(problemText(note));
+  return files.policies;
+}
+
+/** Tells every problem; the error is what to throw then. */
+export function toldProblems(
+  problems: readonly Problem[],
+  logger: Logger,
+  consequence: string,
+): FleetGcError {
+  for (const problem of problems) logger.error(problemText(problem));
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+  return new FleetGcError('POLICY_INVALID', `${count}; ${consequence}`);
 }

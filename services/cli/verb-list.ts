@@ -56,6 +56,7 @@ export const VERB_GROUPS = [
       task('topics create', 'Create the topics that are missing; existing ones are not changed'),
       task('topics check', 'Compare the topics with what this release needs'),
       task('policy validate', 'Check policy files; needs no event log'),
+      task('policy from-kubelet', 'Make a policy of a kubelet’s configuration file'),
       task('policy apply', 'Make the policies in files hold'),
       task('policy list', 'List the policies and pauses that hold'),
       task('policy show', 'Show one policy, with every default filled in'),

@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'topics create': async () => (await import('./verbs/topics-create.ts')).topicsCreate,
   'topics check': async () => (await import('./verbs/topics-check.ts')).topicsCheck,
   'policy validate': async () => (await import('./verbs/policy-validate.ts')).policyValidate,
+  'policy from-kubelet': async () => (await import('./verbs/policy-from-kubelet.ts')).policyFromKubeletVerb,
   'policy apply': async () => (await import('./verbs/policy-apply.ts')).policyApply,
   'policy list': async () => (await import('./verbs/policy-list.ts')).policyList,
   'policy show': async () => (await import('./verbs/policy-show.ts')).policyShow,

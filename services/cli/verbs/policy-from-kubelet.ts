@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { PolicyName } from '../../../schemas/policy-file.ts';
+import { parseDurationMs } from '../../../schemas/quantity.ts';
+import { MAX_INT32 } from '../../../schemas/written-values.ts';
+import { policyFromKubelet, policyYaml } from '../../policy/from-kubelet.ts';
+import { reportOf } from '../../policy/from-kubelet-report.ts';
+import { type KubeletFile, readKubeletFile } from '../../policy/kubelet-file.ts';
+import { withMeta } from '../../shared/option-types.ts';
+import { defineVerb, type VerbContext } from '../../shared/verb.ts';
+import { readNamedFile, toldProblems } from '../policy-files.ts';
+import { about } from '../verb-list.ts';
+
+const commandLineOnly = true;
+
+const Limit = z
+  .string()
+  .regex(/^-?[0-9]{1,10}$/, { error: 'must be a whole number; a negative one means no limit' })
+  .transform(Number)
+  .refine((limit) => limit >= -MAX_INT32 - 1 && limit <= MAX_INT32, { error: 'does not fit 32 bits' });
+
+const NotNegativeDuration = z.string().refine((text) => (parseDurationMs(text) ?? -1) >= 0, {
+  error: 'must be a duration of 0s or more, such as 90s or 1m30s',
+});
+
+export const policyFromKubeletVerb = defineVerb({
+  ...about('policy from-kubelet'),
+  options: z.object({
+    file: withMeta(z.string(), {
+      positional: true,
+      placeholder: 'FILE',
+      description: 'Configuration file of a kubelet, YAML or JSON; - reads standard input.',
+    }),
+    name: withMeta(PolicyName.prefault('kubelet'), {
+      commandLineOnly,
+      placeholder: 'NAME',
+      description: 'Name of the policy.',
+    }),
+    mode: withMeta(z.enum(['dry-run', 'enforce']).prefault('dry-run'), {
+      commandLineOnly,
+      description: 'Mode of the policy.',
+    }),
+    profile: withMeta(z.enum(['fleetgc', 'kubelet']).prefault('kubelet'), {
+      commandLineOnly,
+      description: 'Profile of the policy.',
+    }),
+    minimumContainerTtlDuration: withMeta(NotNegativeDuration.optional(), {
+      commandLineOnly,
+      placeholder: 'DURATION',
+      description: 'What the kubelet is started with, if it has this flag.',
+    }),
+    maximumDeadContainersPerContainer: withMeta(Limit.optional(), {
+      commandLineOnly,
+      placeholder: 'NUMBER',
+      description: 'What the kubelet is started with, if it has this flag.',
+    }),
+    maximumDeadContainers: withMeta(Limit.optional(), {
+      commandLineOnly,
+      placeholder: 'NUMBER',
+      description: 'What the kubelet is started with, if it has this flag.',
+    }),
+  }),
+  run: async ({ file, minimumContainerTtlDuration, ...choices }, context) => {
+    const configuration = requireConfiguration(file, context);
+    const policy = policyFromKubelet(configuration, {
+      ...choices,
+      minimumContainerTTLDuration: minimumContainerTtlDuration,
+    });
+    const { told, warnings } = reportOf(configuration, policy);
+    context.print(policyYaml(policy).trimEnd());
+    for (const line of told) context.logger.info(line);
+    for (const warning of warnings) context.logger.warn(warning);
+  },
+});
+
+function requireConfiguration(path: string, { logger }: VerbContext): KubeletFile {
+  const reading = readKubeletFile(readNamedFile(path));
+  if (reading.valid) return reading.configuration;
+  throw toldProblems(reading.problems, logger, 'no policy was made');
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { KubeletConfiguration, SharedSettings } from '../../schemas/kubelet-configuration.ts';
+import type { PolicyText } from './file.ts';
+import { byPlace, type Problem } from './problem.ts';
+import { schemaProblems } from './schema-problems.ts';
+import { parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
+
+/** A kubelet's configuration that its kubelet would accept. */
+export interface KubeletFile {
+  readonly settings: SharedSettings;
+  /** Names of all top-level fields, in the order of the file. */
+  readonly fields: readonly string[];
+  /** As written; `undefined` when it is not. */
+  readonly podLogsDir: string | undefined;
+}
+
+export type KubeletFileReading =
+  | { readonly valid: true; readonly configuration: KubeletFile }
+  | { readonly valid: false; readonly problems: readonly Problem[] };
+
+/** Reads a configuration file of a kubelet, YAML or JSON, and reports all problems at once (B12). */
+export function readKubeletFile({ file, text }: PolicyText): KubeletFileReading {
+  const [document, ...more] = parseYaml(file, text);
+  if (!document) return refused([{ file, line: 1, column: 1, path: '', message: 'this file is empty' }]);
+  const second = more.map((other) =>
+    problemAt(other, [], 'a kubelet reads one document; put the others elsewhere'),
+  );
+  if (!document.wellFormed) return refused([...document.problems, ...second]);
+  const { data, error } = KubeletConfiguration.safeParse(document.value);
+  const problems = [...document.problems, ...(error ? schemaProblems(error, document) : []), ...second];
+  if (!data || problems.length > 0) return refused(problems);
+  return { valid: true, configuration: kubeletFile(document, data.podLogsDir) };
+}
+
+const refused = (problems: readonly Problem[]): KubeletFileReading => ({
+  valid: false,
+  problems: problems.toSorted(byPlace),
+});
+
+const AnyMap = z.looseObject({});
+
+const kubeletFile = ({ value }: YamlDocument, podLogsDir: string | undefined): KubeletFile => ({
+  settings: SharedSettings.parse(value),
+  fields: Object.keys(AnyMap.parse(value)),
+  podLogsDir,
+});
