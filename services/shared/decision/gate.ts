@@ -20,8 +20,17 @@ export interface ClosedGate {
 
 export type Gate = ClosedGate | { readonly kind: 'open'; readonly record: PolicyRecord };
 
-/** What holds for a node before its facts are looked at: a policy, a pause, or nothing. */
-export function gateFor(policies: PolicySet, node: SelectableNode): Gate {
+type Profile = PolicyRecord['policy']['profile'];
+
+/**
+ * What holds for a node before its facts are looked at: a policy, a pause, or nothing. A decider says which `profiles`
+ * it has built; under any other it keeps everything (P8).
+ */
+export function gateFor(
+  policies: PolicySet,
+  node: SelectableNode,
+  profiles: readonly Profile[] = ['fleetgc'],
+): Gate {
   const selection = selectPolicy(policies, node);
   switch (selection.kind) {
     case 'paused':
@@ -29,13 +38,13 @@ export function gateFor(policies: PolicySet, node: SelectableNode): Gate {
     case 'none':
       return closed('P1', 'no-policy', OWN_RULES.P1);
     case 'policy':
-      return releasedProfile(selection.record);
+      return withProfile(selection.record, profiles);
   }
 }
 
-function releasedProfile(record: PolicyRecord): Gate {
+function withProfile(record: PolicyRecord, profiles: readonly Profile[]): Gate {
   const { name, profile } = record.policy;
-  if (profile === 'fleetgc') return { kind: 'open', record };
+  if (profiles.includes(profile)) return { kind: 'open', record };
   const reason = `${OWN_RULES.P8}; policy ${name} asks for ${profile}`;
   const notBelieved = [{ rule: 'P8', message: reason }];
   return { ...closed('P8', 'not-believed', reason), notBelieved, record };
