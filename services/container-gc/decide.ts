@@ -1,10 +1,12 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
+import { atNextAction, type Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
+import { missed } from '../shared/decision/reclaim-target.ts';
 import { doubts } from './rules/doubts.ts';
 import { type ContainerPlan, planPass } from './rules/plan.ts';
 import { removablePods } from './rules/pods.ts';
@@ -16,8 +18,10 @@ export type ContainerItem = ContainerRemoval['items'][number];
 export interface ContainerConclusion extends Conclusion {
   /** In the order in which they go. They become a command only if the outcome is `commanded`. */
   readonly items: readonly ContainerItem[];
-  /** Whether the reclaim goes on to its images without a command. */
-  readonly goesOnToImages: boolean;
+  /** The reclaim at its next action, where it goes on without a command. */
+  readonly goesOnAt: Reclaim | null;
+  /** What the target's filesystem has available, where a reclaim ends here above its target. */
+  readonly unrelievedAt: string | null;
 }
 
 /**
@@ -50,33 +54,42 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
 
 type PlannedObject = ContainerPlan['containers' | 'sandboxes'][number];
 
-type Answer = Pick<ContainerConclusion, 'outcome' | 'reason' | 'goesOnToImages'>;
+type Answer = Pick<ContainerConclusion, 'outcome' | 'reason' | 'goesOnAt' | 'unrelievedAt'>;
+
+const STAYS = { goesOnAt: null, unrelievedAt: null } as const;
 
 /** In dry-run no executor follows who would order the next step. */
 function removing(inventory: CompleteInventory, policy: Policy, plan: ContainerPlan): Answer {
   const sentence = `${plan.containers.length} container(s) and ${plan.sandboxes.length} sandbox(es) go`;
   const answer = commandOutcome(inventory, policy, sentence);
-  return { ...answer, goesOnToImages: answer.outcome === 'dry-run' && inventory.reclaim !== null };
+  const { reclaim } = inventory;
+  const goesOnAt = answer.outcome === 'dry-run' && reclaim !== null ? atNextAction(reclaim) : null;
+  return { ...STAYS, ...answer, goesOnAt };
 }
 
-function nothing({ reclaim }: CompleteInventory): Answer {
-  switch (reclaim?.step) {
-    case 'containers': {
-      const reason = 'no container or sandbox is to go: the reclaim goes on to its images';
-      return { outcome: 'ordered', reason, goesOnToImages: true };
-    }
-    case 'images':
-      return { outcome: 'nothing-to-do', reason: OWN_RULES.P7, goesOnToImages: false };
-    case undefined:
-      return {
-        outcome: 'nothing-to-do',
-        reason: 'no container or sandbox is to go',
-        goesOnToImages: false,
-      };
-  }
+function nothing({ reclaim, filesystems }: CompleteInventory): Answer {
+  const reason = 'no container or sandbox is to go';
+  if (reclaim === null) return { ...STAYS, outcome: 'nothing-to-do', reason };
+  if (reclaim.step === 'images') return { ...STAYS, outcome: 'nothing-to-do', reason: OWN_RULES.P7 };
+  const next = atNextAction(reclaim);
+  if (next !== null)
+    return {
+      ...STAYS,
+      outcome: 'ordered',
+      reason: `${reason}: the reclaim goes on to its images`,
+      goesOnAt: next,
+    };
+  const unrelievedAt = missed(reclaim.target, filesystems);
+  return {
+    ...STAYS,
+    outcome: unrelievedAt === null ? 'nothing-to-do' : 'unrelieved',
+    reason: `${reason}: the reclaim ends with its containers`,
+    unrelievedAt,
+  };
 }
 
 const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ContainerConclusion => ({
+  ...STAYS,
   outcome: 'not-believed',
   reason: OWN_RULES.P3,
   notBelieved: statusDoubts(inventory),
@@ -84,5 +97,4 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): Containe
   estimatedBytes: 0,
   reclaim: inventory.reclaim,
   items: [],
-  goesOnToImages: false,
 });

@@ -3,13 +3,19 @@ import type { Inventory } from '../../schemas/inventory.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
-import { commandHeader, type Deciding, decisionRecord, observeOrder } from '../shared/decision-record.ts';
+import {
+  commandHeader,
+  type Deciding,
+  decisionRecord,
+  observeOrder,
+  pressureUnrelieved,
+} from '../shared/decision-record.ts';
 import { type Handler, type Input, nodeOutput, type Output, type Outputs } from '../shared/handler.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
 /**
  * An inventory in; a decision record out, and after it a command to remove containers and sandboxes, or the order to
- * go on to a reclaim's images.
+ * go on to a reclaim's next action, or the fact that a reclaim ended above its target.
  */
 export const containerGcHandler =
   (policies: () => PolicySet): Handler<Inventory> =>
@@ -22,7 +28,7 @@ function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
   if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
   const conclusion = decide(input.event, gate.record.policy);
   const followUp = followUpOf(deciding, gate.record, conclusion);
-  const outputIds = followUp ? [followUp.event.id] : [];
+  const outputIds = followUp && followUp.topic !== 'decisions' ? [followUp.event.id] : [];
   const recorded = [nodeOutput('decisions', decisionRecord(deciding, conclusion, outputIds))];
   return followUp ? [recorded, [followUp]] : [recorded];
 }
@@ -44,11 +50,15 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
 function followUpOf(
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
-  { outcome, items, goesOnToImages, reclaim }: ContainerConclusion,
-): Output<'commands'> | Output<'observe'> | null {
+  { outcome, items, goesOnAt, reclaim, unrelievedAt }: ContainerConclusion,
+): Output<'commands'> | Output<'observe'> | Output<'decisions'> | null {
   if (outcome === 'commanded') return nodeOutput('commands', containerRemoval(deciding, record, items));
-  if (!goesOnToImages || reclaim === null) return null;
-  return nodeOutput('observe', observeOrder(deciding, { ...reclaim, step: 'images', round: 1 }));
+  if (goesOnAt !== null) return nodeOutput('observe', observeOrder(deciding, goesOnAt));
+  if (reclaim === null || unrelievedAt === null) return null;
+  return nodeOutput(
+    'decisions',
+    pressureUnrelieved(deciding, { reclaim, availableNow: unrelievedAt, holders: [] }),
+  );
 }
 
 const containerRemoval = (

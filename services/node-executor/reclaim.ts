@@ -1,7 +1,7 @@
 import type { Command } from '../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
-import { MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
+import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
 import type { CommandRefusal, PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { deriveId } from '../shared/ids.ts';
@@ -25,18 +25,16 @@ export interface ReclaimState extends Measurement {
 }
 
 /**
- * What follows from a command that was carried out: nothing once the target is reached; the images after the
- * containers; the next round of images while rounds remove something; else the end of the reclaim above its target. That
- * is not said where objects were left undone: nobody knows then what could not be relieved.
+ * What follows from a command that was carried out: nothing once the target is reached (M21); the next round of
+ * images while rounds remove something; the next action; else the end of the reclaim above its target. That is not said
+ * where objects were left undone: nobody knows then what could not be relieved.
  */
 export function afterCommand(command: Command, state: ReclaimState): Unpublished['output'] | undefined {
   const { reclaim } = command;
   if (reclaim === null || state.targetReached === true) return undefined;
   if (state.isHolding) return unrelieved(command, reclaim, state);
-  if (reclaim.step === 'containers') return observe(command, atImages(reclaim), state.at);
-  if (count(state.items, 'removed') > 0 && reclaim.round < MAX_RECLAIM_ROUNDS) {
-    return observe(command, inNextRound(reclaim), state.at);
-  }
+  const next = following(reclaim, count(state.items, 'removed') > 0);
+  if (next !== null) return observe(command, next, state.at);
   return count(state.items, 'not-done') > 0 ? undefined : unrelieved(command, reclaim, state);
 }
 
@@ -57,8 +55,8 @@ export function afterRefusal(command: Command, refused: Refused): Unpublished['o
   if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
   if (reason === 'superseded') {
     if (isContinued) return undefined;
-    if (reclaim.step === 'containers') return observe(command, atImages(reclaim), at);
-    if (reclaim.round < MAX_RECLAIM_ROUNDS) return observe(command, inNextRound(reclaim), at);
+    const next = following(reclaim, true);
+    if (next !== null) return observe(command, next, at);
   }
   return unrelieved(command, reclaim, { ...refused, items: [] });
 }
@@ -83,8 +81,11 @@ export function isContinuedBy({ id, items, reclaim }: Command, lastActions: Last
   });
 }
 
-const atImages = (reclaim: Reclaim): Reclaim => ({ ...reclaim, step: 'images', round: 1 });
-const inNextRound = (reclaim: Reclaim): Reclaim => ({ ...reclaim, round: reclaim.round + 1 });
+/** Another round of images where one may still help, else the next of the reclaim's actions (J14). */
+const following = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null =>
+  reclaim.step === 'images' && mayHelp && reclaim.round < MAX_RECLAIM_ROUNDS
+    ? { ...reclaim, round: reclaim.round + 1 }
+    : atNextAction(reclaim);
 
 function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] {
   const event: Observe = {

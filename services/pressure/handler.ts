@@ -46,6 +46,7 @@ function outputs(deciding: Deciding, answered: Answer): Outputs {
 const firstStep = (deciding: Deciding, begin: Pick<Reclaim, 'cause' | 'target'>): Reclaim => ({
   id: deriveId('reclaim', decisionId(deciding)),
   ...begin,
+  actions: ['containers', 'images'],
   step: 'containers',
   round: 1,
 });

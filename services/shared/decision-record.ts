@@ -5,6 +5,7 @@ import type { Inventory } from '../../schemas/inventory.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { Conclusion } from './decision/conclusion.ts';
 import type { Input } from './handler.ts';
@@ -62,6 +63,7 @@ export function decisionRecord(
     outcome: conclusion.outcome,
     reason: conclusion.reason,
     notBelieved: [...conclusion.notBelieved],
+    notes: [...(conclusion.notes ?? [])],
     reclaim: conclusion.reclaim,
     estimatedBytes: conclusion.estimatedBytes,
     verdicts: conclusion.verdicts,
@@ -96,4 +98,17 @@ export const observeOrder = (deciding: Deciding, reclaim: Reclaim): Observe => (
   takenAt: deciding.input.event.takenAt,
   lifetimeMs: OBSERVE_LIFETIME_MS,
   reclaim,
+});
+
+/** The fact that a reclaim ended above its target, with what is available and what holds the rest (M8). */
+export const pressureUnrelieved = (
+  deciding: Deciding,
+  ending: Pick<PressureUnrelieved, 'reclaim' | 'availableNow' | 'holders'>,
+): PressureUnrelieved => ({
+  type: 'fleetgc.node.pressure-unrelieved',
+  version: 1,
+  id: deriveId('unrelieved', decisionId(deciding)),
+  ...identityOf(deciding.input.event),
+  takenAt: deciding.input.event.takenAt,
+  ...ending,
 });

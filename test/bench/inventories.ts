@@ -43,6 +43,7 @@ export function fullNode(node: string, { images, containers }: InventorySize): C
         eventId: digestOf(node),
       },
       target: { filesystem: 'imagefs', resource: 'availableBytes', atLeast: String(TARGET_BYTES) },
+      actions: ['containers', 'images'],
       step: 'images',
       round: 1,
     },

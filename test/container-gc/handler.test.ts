@@ -4,7 +4,9 @@ import { Decision } from '../../schemas/decision.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { Observe } from '../../schemas/observe.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
+import { PressureUnrelieved } from '../../schemas/result.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
 import { input } from '../fixtures/input.ts';
 import {
   container,
@@ -101,6 +103,45 @@ describe('in a reclaim', () => {
       reclaim: { ...atContainers.reclaim, step: 'images', round: 1 },
     });
     expect(record).toMatchObject({ outcome, outputIds: [order.id], reclaim: atContainers.reclaim });
+  });
+
+  describe('[J5] of containers alone', () => {
+    const onlyContainers = (atLeast: string) => ({
+      reclaim: reclaim({
+        actions: ['containers'],
+        step: 'containers',
+        target: { filesystem: 'nodefs', resource: 'availableBytes', atLeast },
+      }),
+    });
+
+    test('nothing to remove above the target: that pressure is unrelieved', async () => {
+      const { stages, record, followUp } = await handled(inventory(onlyContainers('101')));
+      expect(stages).toEqual([['decisions prod/web-1'], ['decisions prod/web-1']]);
+      expect(record).toMatchObject({ outcome: 'unrelieved', outputIds: [] });
+      expect(PressureUnrelieved.parse(followUp)).toMatchObject({
+        ...NODE,
+        reclaim: { actions: ['containers'] },
+        availableNow: '100',
+        holders: [],
+      });
+    });
+
+    test.each([
+      { name: 'with the target reached', given: inventory(onlyContainers('100')) },
+      {
+        name: 'on a disk that cannot be read',
+        given: inventory({ ...onlyContainers('101'), filesystems: filesystems({ availableBytes: null }) }),
+      },
+    ])('nothing to remove $name: nothing follows', async ({ given }) => {
+      const { stages, record } = await handled(given);
+      expect(stages).toHaveLength(1);
+      expect(record.outcome).toBe('nothing-to-do');
+    });
+
+    test('in dry-run nothing follows', async () => {
+      const { stages } = await handled(withDead(onlyContainers('101')), policySet({ mode: 'dry-run' }));
+      expect(stages).toHaveLength(1);
+    });
   });
 
   test('[P7] at its images containers wait, and the record says so', async () => {

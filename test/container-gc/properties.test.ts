@@ -164,7 +164,7 @@ describe('on any node, under any policy', () => {
   test('[P7] nothing goes while a reclaim is at its images', () => {
     fc.assert(
       fc.property(arbitraryNode, arbitraryPolicy, (given, settings) => {
-        expect(decide(given, settings)).toMatchObject({ items: [], goesOnToImages: false });
+        expect(decide(given, settings)).toMatchObject({ items: [], goesOnAt: null });
       }),
       MANY,
     );

@@ -90,6 +90,26 @@ describe('after a command of a reclaim', () => {
     expect(events[0]?.takenAt.sinceBootMs).toBeGreaterThan(journal.lastActions.container.at.sinceBootMs);
   });
 
+  test('[J5, M8] of containers alone: pressure is unrelieved, and no image is looked at', async () => {
+    const { events } = await reclaimed((node) => {
+      node.runtime.otherBytes = 100n;
+      addContainer(node, 'dead');
+      const alone = step({ actions: ['containers'], step: 'containers' });
+      return containerRemoval(['dead'], { reclaim: alone });
+    });
+    expect(events).toMatchObject([
+      { type: 'fleetgc.node.pressure-unrelieved', reclaim: { actions: ['containers'] }, holders: [] },
+    ]);
+  });
+
+  test('[J5] of images alone: rounds of images and nothing else', async () => {
+    const { events } = await reclaimed((node) => {
+      node.runtime.otherBytes = 100n;
+      return imageRemoval(addImages(node, ['a']), { reclaim: step({ actions: ['images'] }) });
+    });
+    expect(events).toMatchObject([{ reclaim: { actions: ['images'], step: 'images', round: 2 } }]);
+  });
+
   test('of containers that removed nothing: the images are looked at all the same', async () => {
     const { events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
