@@ -95,6 +95,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'What it prints is a policy file, and can be edited and applied.',
     examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
   },
+  'policy effective': {
+    text: 'Asks as the deciders do: pauses first, then priority, then name. Each value is written in the policy (the line is told), or a default. The other policies are named with what speaks against them. With --policy it looks at files instead of the event log, so a change can be tried before it is applied.',
+    examples: [
+      'fleetgc policy effective --cluster prod --node web-1 --label role=web,fleetgc.io/pool=gpu',
+      'fleetgc policy effective --node web-1 --policy policies.yaml -o json',
+    ],
+  },
   'policy delete': {
     text: 'Where the policy held, the next one that selects the node holds from then on. A node without any keeps everything.',
     examples: ['fleetgc policy delete web'],

@@ -60,6 +60,7 @@ export const VERB_GROUPS = [
       task('policy apply', 'Make the policies in files hold'),
       task('policy list', 'List the policies and pauses that hold'),
       task('policy show', 'Show one policy, with every default filled in'),
+      task('policy effective', 'Which policy holds for a node, and where each value comes from'),
       task('policy delete', 'Delete policies; a node without a policy keeps everything'),
       task('pause', 'Stop all removals, or those on some nodes'),
       task('resume', 'End a pause'),

@@ -20,6 +20,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'policy apply': async () => (await import('./verbs/policy-apply.ts')).policyApply,
   'policy list': async () => (await import('./verbs/policy-list.ts')).policyList,
   'policy show': async () => (await import('./verbs/policy-show.ts')).policyShow,
+  'policy effective': async () => (await import('./verbs/policy-effective.ts')).policyEffective,
   'policy delete': async () => (await import('./verbs/policy-delete.ts')).policyDelete,
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,

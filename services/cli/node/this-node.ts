@@ -10,14 +10,13 @@ import { openStateDirectory } from '../../shared/state-directory.ts';
 import { lockState, type StateRole } from '../../shared/state-lock.ts';
 import { systemSources } from '../../shared/system-sources.ts';
 import { readTextFile } from '../../shared/text-file.ts';
+import { LOCAL_CLUSTER } from '../local-cluster.ts';
 import { openKubeletPods } from './kubelet-pods.ts';
 import type { ManagedNode } from './managed-node.ts';
 import type { KubeletOptions, NodeOptions } from './node-options.ts';
 
 type ThisNodeOptions = NodeOptions & KubeletOptions & { readonly log: 'kafka' | 'embedded' };
 
-/** Where one machine is the whole fleet, its cluster needs no name. */
-const LOCAL_CLUSTER = 'local';
 const KUBELET_DIRECTORY = '/var/lib/kubelet';
 
 /**
@@ -45,6 +44,7 @@ export function openThisNode(
     state,
     filesystems: ({ imageFilesystems }) =>
       createStatfsReader({ hostRoot: '/', nodefs, imageFilesystems, nowMs: systemSources.monotonicNow }),
+    logs: { podLogsDir: options.podLogsDir, containerLogsDir: options.containerLogsDir },
     pods,
     podSources: options.podSources,
     [Symbol.dispose]: () => opened.dispose(),

@@ -1,0 +1,2 @@
+/** Where one machine is the whole fleet, its cluster needs no name. */
+export const LOCAL_CLUSTER = 'local';

@@ -1,0 +1,89 @@
+import type { Policy } from '../../schemas/policy.ts';
+import { tableLines } from '../shared/output.ts';
+import type { EffectivePolicy, NotHolding } from './effective.ts';
+import { selectorText } from './selector-text.ts';
+import type { Origin } from './setting-origins.ts';
+import { unmetText } from './unmet-conditions.ts';
+
+/** What holds for a node, for people: first the answer, then where every value comes from, then why others do not. */
+export const effectiveLines = (effective: EffectivePolicy): readonly string[] =>
+  [headLines(effective), settingLines(effective), otherLines(effective)]
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+
+function headLines({ node, pausedBy, record }: EffectivePolicy): readonly string[] {
+  const name = node.cluster === '' ? node.node : `${node.cluster}/${node.node}`;
+  const pauses = pausedBy.map(
+    ({ selector, reason }) =>
+      `${name} is paused with ${selectorText(selector)}${reason === '' ? '' : ` (${reason})`}: nothing is removed.`,
+  );
+  const holds =
+    record === null
+      ? `No policy selects ${name}: everything is kept.`
+      : `${policyText(record.policy)} ${pauses.length > 0 ? 'would hold' : 'holds'} for ${name}; hash ${record.hash}.`;
+  return [...pauses, holds];
+}
+
+const policyText = ({ name, mode, profile, priority }: Policy): string =>
+  `Policy ${name} (${mode}, profile ${profile}, priority ${priority})`;
+
+function settingLines({ settings, record }: EffectivePolicy): readonly string[] {
+  if (record === null) return [];
+  return tableLines(
+    ['SETTING', 'VALUE', 'ORIGIN'],
+    settings.map(({ setting, value, origin }) => [
+      setting,
+      valueText(value),
+      originText(origin, record.policy.profile),
+    ]),
+  );
+}
+
+function valueText(value: unknown): string {
+  if (value === null) return 'off';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function originText(origin: Origin, profile: Policy['profile']): string {
+  switch (origin.kind) {
+    case 'written':
+      return `written, line ${origin.line}`;
+    case 'kubelet-configuration':
+      return 'default of KubeletConfiguration';
+    case 'kubelet-flag':
+      return 'default of the kubelet’s flag';
+    case 'profile':
+      return `default of profile ${profile}`;
+    case 'when-applied':
+      return 'default of the release that applied it';
+    case 'unknown':
+      return 'unknown: the text that was applied cannot be read';
+  }
+}
+
+function otherLines({ otherPolicies, otherPauses }: EffectivePolicy): readonly string[] {
+  const rows = [
+    ...otherPauses.map(({ pause, unmet }) => [
+      `pause of ${selectorText(pause.selector)}`,
+      '',
+      `does not select: ${unmetText(unmet)}`,
+    ]),
+    ...otherPolicies.map(({ record: { policy }, reason }) => [
+      policy.name,
+      String(policy.priority),
+      reasonText(reason),
+    ]),
+  ];
+  return rows.length === 0 ? [] : tableLines(['OTHER', 'PRIORITY', 'WHY IT DOES NOT HOLD'], rows);
+}
+
+function reasonText(reason: NotHolding): string {
+  switch (reason.kind) {
+    case 'does-not-select':
+      return `does not select: ${unmetText(reason.unmet)}`;
+    case 'lower-priority':
+      return `lower priority than ${reason.than}`;
+    case 'later-by-name':
+      return `same priority as ${reason.than}, which comes first by name`;
+  }
+}
