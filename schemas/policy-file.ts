@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { evictionSettings, toThresholds } from './eviction-settings.ts';
-import { ClusterName } from './identity.ts';
-import { KeepRules } from './image-pattern.ts';
 import type { Policy } from './policy.ts';
 import {
   addProblems,
@@ -17,19 +15,8 @@ import {
   sizesInOrder,
   thresholdsInOrder,
 } from './policy-checks.ts';
-import {
-  duration,
-  limit,
-  list,
-  MAX_INT32,
-  missingOr,
-  notNegative,
-  percent,
-  section,
-  size,
-  text,
-  truth,
-} from './written-values.ts';
+import { Keep, Selector } from './policy-sections.ts';
+import { duration, limit, missingOr, notNegative, percent, size, truth } from './written-values.ts';
 
 /** What an omitted field means: the defaults of KubeletConfiguration and the kubelet's flags, where they have it. */
 export const POLICY_DEFAULTS = {
@@ -50,63 +37,6 @@ export const POLICY_DEFAULTS = {
 
 const DEFAULT_CREATED_CONTAINER_AGE_MS = 300_000;
 const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
-
-const labels = z.record(
-  z.string().min(1),
-  z.string({ error: 'must be text; put it in quotes, as in "true" or "1"' }),
-  { error: 'must be a map of names and values' },
-);
-const pattern = (error: string) =>
-  text(error).refine((glob) => !glob.startsWith('!'), {
-    error: 'must not start with an exclamation mark: a list has no exceptions',
-  });
-
-/** A condition that was emptied, by a template for instance, must not select every node. */
-const EMPTY_CONDITION = 'must not be empty; leave the key out for no such condition';
-const Selector = section({
-  clusters: list(ClusterName).min(1, { error: EMPTY_CONDITION }).optional().describe('Names of clusters.'),
-  nodeNames: list(pattern('must be a pattern over node names'))
-    .min(1, { error: EMPTY_CONDITION })
-    .optional()
-    .describe('Glob patterns over node names; one that matches is enough.'),
-  pools: list(text('must be the name of a pool, as text'))
-    .min(1, { error: EMPTY_CONDITION })
-    .optional()
-    .describe('Pools: values of the node label fleetgc.io/pool. One that is equal is enough.'),
-  nodeLabels: labels
-    .refine((conditions) => Object.keys(conditions).length > 0, { error: EMPTY_CONDITION })
-    .optional()
-    .describe('Labels that a node must have, all of them.'),
-});
-const namespace = z
-  .string({ error: 'must be the name of a namespace' })
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
-    error:
-      'must be the whole name of a namespace: lower-case letters, digits and dashes; patterns have no meaning here',
-  });
-const Keep = section({
-  images: list(pattern('must be a pattern over image names'))
-    .default([])
-    .describe('Glob patterns over whole image names; * stops at a slash, ** does not.'),
-  digests: list(KeepRules.shape.digests.element).default([]).describe('Digests, or image ids.'),
-  labels: labels.default({}).describe('Labels of images; one that is equal is enough.'),
-  namespaces: list(namespace)
-    .default([])
-    .describe(
-      'Namespaces of Kubernetes whose containers, sandboxes and logs stay, and so the images they use.',
-    ),
-  unpullable: truth
-    .optional()
-    .describe(
-      'Whether images stay that cannot be pulled again: without a repo digest or a registry name, or of localhost/. Default: true, in profile kubelet false.',
-    ),
-  lastVersions: z
-    .int({ error: 'must be a whole number; 0 is off' })
-    .min(0, { error: 'must be at least 0' })
-    .max(MAX_INT32, { error: 'is too large' })
-    .default(0)
-    .describe('How many of the newest images of each repository stay; 0 is off.'),
-});
 
 /** What a policy may be called. */
 export const PolicyName = z
@@ -228,14 +158,13 @@ export type PolicyFile = z.input<typeof PolicyFile>;
 type Written = z.output<typeof Fields>;
 
 function toPolicy(fields: Written): Policy {
-  const { keep, profile, maximumDeadContainerAge } = fields;
   const { clusters = [], nodeNames = [], pools = [], nodeLabels = {} } = fields.selector;
   return {
     name: fields.name,
     priority: fields.priority,
     selector: { clusters, nodeNames, pools, nodeLabels },
     mode: fields.mode,
-    profile,
+    profile: fields.profile,
     imageGCHighThresholdPercent: fields.imageGCHighThresholdPercent,
     imageGCLowThresholdPercent: fields.imageGCLowThresholdPercent,
     imageGCAvailable: availableSizes(fields),
@@ -248,18 +177,17 @@ function toPolicy(fields: Written): Policy {
     minimumCreatedContainerAgeMs: fields.minimumCreatedContainerAge ?? DEFAULT_CREATED_CONTAINER_AGE_MS,
     maximumDeadContainersPerContainer: fields.maximumDeadContainersPerContainer,
     maximumDeadContainers: fields.maximumDeadContainers,
-    maximumDeadContainerAgeMs: maximumDeadContainerAge ?? null,
-    keep: {
-      patterns: keep.images,
-      digests: keep.digests,
-      labels: keep.labels,
-      namespaces: keep.namespaces,
-      unpullable: keep.unpullable ?? profile === 'fleetgc',
-      lastVersions: keep.lastVersions,
-    },
+    maximumDeadContainerAgeMs: fields.maximumDeadContainerAge ?? null,
+    keep: keepRules(fields),
     commandLifetimeMs: fields.commandLifetime,
   };
 }
+
+const keepRules = ({ keep: { images, unpullable, ...same }, profile }: Written): Policy['keep'] => ({
+  ...same,
+  patterns: images,
+  unpullable: unpullable ?? profile === 'fleetgc',
+});
 
 function availableSizes(fields: Written): Policy['imageGCAvailable'] {
   const { imageGCStartBelowAvailable: startBelowBytes, imageGCUntilAvailable: untilBytes } = fields;
