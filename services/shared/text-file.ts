@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readStandardInput } from './standard-input.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -15,7 +16,7 @@ export type TextFile =
 /** Reads a UTF-8 file that an operator named. `-` is standard input. */
 export function readTextFile(path: string): TextFile {
   try {
-    return { ok: true, text: readFileSync(path === '-' ? 0 : path, 'utf8') };
+    return { ok: true, text: path === '-' ? readStandardInput() : readFileSync(path, 'utf8') };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return { ok: false, reason: REASONS[code] ?? code };

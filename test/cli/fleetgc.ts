@@ -21,7 +21,8 @@ interface Given {
   readonly stdin?: string;
 }
 
-const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
+/** The command itself. */
+export const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
 
 /** Runs the command as a user does, in a process of its own and with nothing in its environment but the path. */
 export function fleetgc(

@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { fleetgc, inProcess } from './fleetgc.ts';
+import { fleetgc, inProcess, PROGRAM } from './fleetgc.ts';
 
 const CONFIGURATION =
   'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nimageGCHighThresholdPercent: 75\nimageGCLowThresholdPercent: 70\ncgroupDriver: systemd\n';
@@ -91,4 +93,11 @@ test('a file that is not there', async () => {
     stdout: '',
     stderr: 'fleetgc policy from-kubelet: /no/such.yaml cannot be read: there is no such file\n',
   });
+});
+
+test('in a pipeline, where the next command waits for what it prints', async () => {
+  const pipeline = '"$0" policy from-kubelet "$1" | "$0" policy validate - -o json';
+  const { stdout } = await promisify(execFile)('sh', ['-c', pipeline, PROGRAM, file(CONFIGURATION)]);
+
+  expect(JSON.parse(stdout)).toMatchObject({ valid: true, policies: [{ policy: { profile: 'kubelet' } }] });
 });
