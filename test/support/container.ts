@@ -9,6 +9,12 @@ export class TestContainer extends GenericContainer {
     this.withLabels(testLabels());
   }
 
+  /** Devices that it may make and open, as in `docker run --device-cgroup-rule`. */
+  withDeviceRules(rules: readonly string[]): this {
+    this.hostConfig.DeviceCgroupRules = [...rules];
+    return this;
+  }
+
   protected override async beforeContainerCreated(): Promise<void> {
     for (const bindings of Object.values(this.hostConfig.PortBindings ?? {})) {
       for (const binding of bindings as { HostIp?: string }[]) binding.HostIp = '127.0.0.1';

@@ -7,7 +7,7 @@ import { connectReader } from '../../services/shared/cri/client.ts';
 import { type ContainerControl, controlOf, started } from './container.ts';
 import { type NodeOptions, nodeContainer, SOCKET_FOLDER } from './node-container.ts';
 import { archiveOf, createImage, type ImageOptions } from './oci-image.ts';
-import { ensureToolchain } from './toolchain/toolchain.ts';
+import { ensureToolchain, type Need } from './toolchain/toolchain.ts';
 import { waitUntil } from './wait-until.ts';
 
 const READY_MS = 30_000;
@@ -55,9 +55,7 @@ export interface ContainerdNode extends AsyncDisposable {
 /** Starts a node and waits until its runtime answers. It holds the pause image and nothing else. */
 export async function startContainerdNode(options: NodeOptions = {}): Promise<ContainerdNode> {
   const name = options.name ?? 'node-a';
-  await ensureToolchain(
-    options.runtime === 'containerd-1.6' ? ['containerd', 'containerd-1.6'] : ['containerd'],
-  );
+  await ensureToolchain(['containerd', ...moreNeeds(options)]);
   await using stack = new AsyncDisposableStack();
   const sockets = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
   stack.defer(() => rmSync(sockets, { recursive: true, force: true }));
@@ -71,6 +69,11 @@ export async function startContainerdNode(options: NodeOptions = {}): Promise<Co
   await node.importImage({ name: PAUSE_IMAGE });
   const owned = stack.move();
   return { ...node, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function moreNeeds({ runtime, forKubelet }: NodeOptions): Need[] {
+  if (forKubelet) return ['kubelet'];
+  return runtime === 'containerd-1.6' ? ['containerd-1.6'] : [];
 }
 
 interface Names {

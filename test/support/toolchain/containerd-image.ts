@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureDebianImage } from './base-images.ts';
 import { cacheDirectory } from './cache.ts';
-import { run } from './command.ts';
+import { buildGoPrograms, type Go } from './go.ts';
 import { buildUnlessCurrent, imageId } from './image.ts';
 import { withLock } from './lock.ts';
 import { step } from './progress.ts';
-import { CONTAINERD_VERSION, DEBIAN_IMAGE, MINIMUM_GO, type NodeRuntime, nodeImage } from './versions.ts';
+import { CONTAINERD_VERSION, DEBIAN_IMAGE, type NodeRuntime, nodeImage } from './versions.ts';
 
-const GO_MS = 900_000;
 const LOCK_MS = 1_800_000;
 const MODULE = 'github.com/containerd/containerd/v2';
 const PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr'];
@@ -34,37 +33,14 @@ export async function ensureContainerdImage(runtime: NodeRuntime): Promise<void>
 async function builtPrograms(): Promise<string> {
   const folder = join(cacheDirectory(`containerd-${CONTAINERD_VERSION}-${process.arch}`), 'bin');
   if (existsSync(folder)) return folder;
-  await requireGo();
   await step(`building containerd ${CONTAINERD_VERSION} from its Go module (some minutes, once)`, () =>
-    build(folder),
+    buildGoPrograms('containerd', folder, compile),
   );
   return folder;
 }
 
-async function build(folder: string): Promise<void> {
-  const work = mkdtempSync(join(cacheDirectory('build'), 'containerd-'));
-  const env = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', GOTOOLCHAIN: 'local' };
-  const options = { cwd: work, env, timeoutMs: GO_MS };
-  await run('go', ['mod', 'init', 'fleetgc.test/containerd'], options);
+async function compile(go: Go): Promise<void> {
   const tools = PROGRAMS.map((program) => `${MODULE}/cmd/${program}`);
-  await run('go', ['get', '-tool', ...tools.map((tool) => `${tool}@v${CONTAINERD_VERSION}`)], options);
-  await run(
-    'go',
-    ['build', '-trimpath', '-ldflags', '-s -w', '-o', `${join(work, 'bin')}/`, ...tools],
-    options,
-  );
-  renameSync(join(work, 'bin'), folder);
-}
-
-async function requireGo(): Promise<void> {
-  const { major, minor } = MINIMUM_GO;
-  const found = await run('go', ['env', 'GOVERSION'], { timeoutMs: 30_000 }).then(
-    ({ stdout }) => stdout.trim(),
-    () => 'none',
-  );
-  const [foundMajor = 0, foundMinor = 0] = found.replace('go', '').split('.').map(Number.parseFloat);
-  if (foundMajor > major || (foundMajor === major && foundMinor >= minor)) return;
-  throw new Error(
-    `the container suites build containerd ${CONTAINERD_VERSION} and need Go ${major}.${minor} or newer; found: ${found}. Install it from https://go.dev/dl/`,
-  );
+  await go('get', '-tool', ...tools.map((tool) => `${tool}@v${CONTAINERD_VERSION}`));
+  await go('build', '-trimpath', '-ldflags', '-s -w', '-o', 'bin/', ...tools);
 }

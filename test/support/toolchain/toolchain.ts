@@ -3,6 +3,7 @@ import { busyboxFile } from './busybox.ts';
 import { ensureCompose } from './compose.ts';
 import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
+import { ensureKubeletImage } from './kubelet-image.ts';
 import { ensureRegistryImage } from './registry-image.ts';
 import { ensureServiceImage } from './service-image.ts';
 
@@ -10,18 +11,20 @@ const PREPARE = {
   kafka: ensureKafkaImage,
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
+  kubelet: ensureKubeletImage,
   registry: ensureRegistryImage,
   service: ensureServiceImage,
   compose: ensureCompose,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, a registry to pull from, our own image, Compose. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, a registry to pull from, our own image, Compose. */
 export type Need = keyof typeof PREPARE;
 
 export const ALL_NEEDS: readonly Need[] = [
   'kafka',
   'containerd',
   'containerd-1.6',
+  'kubelet',
   'registry',
   'service',
   'compose',

@@ -1,8 +1,9 @@
 /** What the container suites run on. A new version here is built or pulled at the next run; the old one stays in the cache. */
 export const KAFKA_VERSION = '4.3.1';
 export const CONTAINERD_VERSION = '2.4.2';
+export const KUBELET_VERSION = '1.34.2';
 export const DEBIAN_RELEASE = 'bookworm';
-/** The oldest Go that builds containerd. */
+/** The oldest Go that builds containerd and the kubelet. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
@@ -17,3 +18,6 @@ export type NodeRuntime = 'containerd-2.4.2' | 'containerd-1.6';
 export function nodeImage(runtime: NodeRuntime): string {
   return `fleetgc/test-node:${runtime}`;
 }
+
+/** A node with containerd 2.4.2 and the kubelet. */
+export const KUBELET_NODE_IMAGE = `fleetgc/test-node:kubelet-${KUBELET_VERSION}`;

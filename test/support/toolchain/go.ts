@@ -1,0 +1,45 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheDirectory } from './cache.ts';
+import { type CommandResult, run } from './command.ts';
+import { MINIMUM_GO } from './versions.ts';
+
+const GO_MS = 1_200_000;
+
+/** Runs `go` in the folder of the module that is being built. Rejects after 20 min. */
+export type Go = (...args: readonly string[]) => Promise<CommandResult>;
+
+/**
+ * Builds programs from Go modules into `folder`: `compile` gets a module of its own to work in and puts them into its
+ * `bin`. The folder appears only when all is done, so that a build that was cut off is begun anew.
+ */
+export async function buildGoPrograms(
+  name: string,
+  folder: string,
+  compile: (go: Go) => Promise<unknown>,
+): Promise<void> {
+  await requireGo(name);
+  const work = mkdtempSync(join(cacheDirectory('build'), `${name}-`));
+  const env = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', GOTOOLCHAIN: 'local' };
+  const go: Go = (...args) => run('go', args, { cwd: work, env, timeoutMs: GO_MS });
+  try {
+    await go('mod', 'init', `fleetgc.test/${name}`);
+    await compile(go);
+    renameSync(join(work, 'bin'), folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function requireGo(name: string): Promise<void> {
+  const { major, minor } = MINIMUM_GO;
+  const found = await run('go', ['env', 'GOVERSION'], { timeoutMs: 30_000 }).then(
+    ({ stdout }) => stdout.trim(),
+    () => 'none',
+  );
+  const [foundMajor = 0, foundMinor = 0] = found.replace('go', '').split('.').map(Number);
+  if (foundMajor > major || (foundMajor === major && foundMinor >= minor)) return;
+  throw new Error(
+    `the container suites build ${name} and need Go ${major}.${minor} or newer; found: ${found}. Install it from https://go.dev/dl/`,
+  );
+}
