@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OBJECT_KINDS } from './command.ts';
 import { Backoff } from './inventory.ts';
 
 /** Name of the file in the node's state directory. Written by the executor alone, read by the agent. */
@@ -14,8 +15,6 @@ export const MAX_BACKOFF_MS = 3_600_000;
 /** Objects that failed to go, and until when the node does not try them again (M17, M33). */
 export const BackoffFile = z.object({
   version: z.literal(1),
-  objects: z.array(
-    z.object({ kind: z.enum(['image', 'container', 'sandbox']), id: z.string().min(1), ...Backoff.shape }),
-  ),
+  objects: z.array(z.object({ kind: z.enum(OBJECT_KINDS), id: z.string().min(1), ...Backoff.shape })),
 });
 export type BackoffFile = z.infer<typeof BackoffFile>;

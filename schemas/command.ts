@@ -95,15 +95,42 @@ export const ContainerRemoval = z.strictObject({
 });
 export type ContainerRemoval = z.infer<typeof ContainerRemoval>;
 
+/** Removal of entries of the two log directories (I). An item's `id` is the name of the entry. */
+export const LogRemoval = z.strictObject({
+  ...header,
+  kind: z.literal('log-removal'),
+  items: z
+    .array(
+      z.discriminatedUnion('kind', [
+        z.strictObject({
+          kind: z.literal('pod-log-directory'),
+          id: z.string().min(1),
+          rule: z.string(),
+          /** The executor asks whether this pod is still gone. */
+          podUid: z.string().min(1),
+        }),
+        z.strictObject({ kind: z.literal('log-symlink'), id: z.string().min(1), rule: z.string() }),
+      ]),
+    )
+    .min(1)
+    .max(MAX_COMMAND_ITEMS),
+});
+export type LogRemoval = z.infer<typeof LogRemoval>;
+
+/** Kinds of objects that commands name. */
+export const OBJECT_KINDS = ['image', 'container', 'sandbox', 'pod-log-directory', 'log-symlink'] as const;
+export type ObjectKind = (typeof OBJECT_KINDS)[number];
+
 /**
  * Order to one node's executor, in the order in which to remove. Strict: an executor never acts on a field it does
  * not understand.
  */
-export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval]);
+export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval, LogRemoval]);
 export type Command = z.infer<typeof Command>;
 
 /** The filesystem on which a command's effect is measured when it is not part of a reclaim. */
 export const MEASURED_FILESYSTEM: Readonly<Record<Command['kind'], z.infer<typeof FilesystemName>>> = {
   'image-removal': 'imagefs',
   'container-removal': 'containerfs',
+  'log-removal': 'nodefs',
 };

@@ -63,6 +63,8 @@ export const Decision = z.object({
   /** For people: why, where the outcome alone does not say it. */
   reason: z.string(),
   notBelieved: z.array(z.object({ rule: z.string(), message: z.string() })),
+  /** Findings that decide nothing, e.g. a keep rule that matches nothing. */
+  notes: z.array(z.object({ rule: z.string(), message: z.string() })).default([]),
   reclaim: Reclaim.nullable(),
   /** Sum of the listed sizes of what is to be removed; shared layers are counted in every image (D14). */
   estimatedBytes: z.int().nonnegative(),
@@ -70,6 +72,8 @@ export const Decision = z.object({
     images: z.array(Verdict),
     containers: z.array(Verdict),
     sandboxes: z.array(Verdict),
+    podLogDirectories: z.array(Verdict).default([]),
+    logSymlinks: z.array(Verdict).default([]),
   }),
   /** Ids of the orders and commands that follow from this decision. */
   outputIds: z.array(z.string()),

@@ -54,6 +54,8 @@ export const InventoryContainer = z.object({
   sandboxId: z.string(),
   state: ContainerState,
   createdAtNs: EpochNs,
+  /** `null` while it has not ended, and where the runtime does not tell (M26). */
+  finishedAtNs: EpochNs.nullable().default(null),
   /** The image as the container names it: id, reference or digest; empty when it names none. */
   imageId: z.string(),
   /** Absolute path of the log, or `null` when the runtime could not tell. */
@@ -75,14 +77,50 @@ export const InventorySandbox = z.object({
 });
 export type InventorySandbox = z.infer<typeof InventorySandbox>;
 
-/** What is known of a pod UID (A6, A8). A UID that is not listed is unknown: neither is removable. */
+/**
+ * What is known of a pod UID (A6, A8). A UID that is not listed is unknown: neither is removable. The empty UID is that
+ * of objects without the kubelet's labels (A12); agents never list it.
+ */
 export const InventoryPod = z.object({
-  uid: z.string().min(1),
+  uid: z.string(),
   state: z.enum(['known', 'gone', 'unknown']),
   contentRemovable: z.boolean(),
   runtimeRemovable: z.boolean(),
+  /** Names of its init containers; empty while the pod is not known (M28). */
+  initContainers: z.array(z.string()).default([]),
 });
 export type InventoryPod = z.infer<typeof InventoryPod>;
+
+/** An entry of the directory of pod logs, file or directory alike (I1). */
+export const InventoryPodLogDirectory = z.object({
+  name: z.string().min(1),
+  /** The last `_`-separated field of the name (I2); may be empty. */
+  podUid: z.string(),
+  backoff: Backoff.nullable().default(null),
+});
+export type InventoryPodLogDirectory = z.infer<typeof InventoryPodLogDirectory>;
+
+/**
+ * What the container of a symlink, by the id in its name (I5), is said to be: the name holds no id; the runtime has no
+ * answer for it, also when it knows none of that id; an empty answer; or its state. `unknown`: more than one container
+ * could be meant.
+ */
+export const SymlinkContainer = z.enum([
+  'unreadable',
+  'no-answer',
+  'empty',
+  'not-exited',
+  'exited',
+  'unknown',
+]);
+
+/** A `*.log` of the directory of container logs whose target does not exist (I4). */
+export const InventoryLogSymlink = z.object({
+  name: z.string().min(1),
+  container: SymlinkContainer,
+  backoff: Backoff.nullable().default(null),
+});
+export type InventoryLogSymlink = z.infer<typeof InventoryLogSymlink>;
 
 /** Why an inventory was published. */
 export const InventoryTrigger = z.enum(['start', 'container-died', 'listing-changed', 'interval', 'order']);
@@ -137,6 +175,10 @@ export const CompleteInventory = z.object({
   containers: z.array(InventoryContainer),
   sandboxes: z.array(InventorySandbox),
   pods: z.array(InventoryPod),
+  /** Sorted by name; `null` when the directory could not be read, so that nothing of it goes (I1). */
+  podLogDirectories: z.array(InventoryPodLogDirectory).nullable().default(null),
+  /** Sorted by name; `null` when the directory could not be read. */
+  logSymlinks: z.array(InventoryLogSymlink).nullable().default(null),
 });
 export type CompleteInventory = z.infer<typeof CompleteInventory>;
 

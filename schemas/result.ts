@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Holder } from './command.ts';
+import { Holder, OBJECT_KINDS } from './command.ts';
 import { FilesystemName, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
 import { Reclaim } from './reclaim.ts';
@@ -34,6 +34,7 @@ export const ObjectRefusal = z.enum([
   'too-young',
   'not-ours',
   'unsafe-log-path',
+  'target-exists',
   'sandbox-image-unknown',
   'pod-images-unknown',
   'pod-is-back',
@@ -103,7 +104,7 @@ export type ObjectOutcome = z.infer<typeof ObjectOutcome>;
 export const ObjectResult = z.object({
   type: z.literal('fleetgc.node.object-result'),
   ...header,
-  object: z.object({ kind: z.enum(['image', 'container', 'sandbox']), id: z.string().min(1) }),
+  object: z.object({ kind: z.enum(OBJECT_KINDS), id: z.string().min(1) }),
   rule: z.string(),
   result: ObjectOutcome,
 });
@@ -113,7 +114,7 @@ export type ObjectResult = z.infer<typeof ObjectResult>;
 export const CommandResult = z.object({
   type: z.literal('fleetgc.node.command-result'),
   ...header,
-  kind: z.enum(['image-removal', 'container-removal', 'unknown']),
+  kind: z.enum(['image-removal', 'container-removal', 'log-removal', 'unknown']),
   result: z.discriminatedUnion('outcome', [
     z.object({
       outcome: z.literal('done'),

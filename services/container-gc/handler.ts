@@ -42,6 +42,8 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
           images: [],
           containers: keepAll(event.containers, kept),
           sandboxes: keepAll(event.sandboxes, kept),
+          podLogDirectories: keepAll(event.podLogDirectories ?? [], kept),
+          logSymlinks: keepAll(event.logSymlinks ?? [], kept),
         }
       : NO_VERDICTS;
   return decisionRecord(deciding, { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim }, []);

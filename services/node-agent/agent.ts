@@ -19,6 +19,7 @@ import { observeHandler } from './handler.ts';
 import { openHistory } from './history.ts';
 import { createInventories } from './inventories.ts';
 import { inventoryPublishing } from './inventory-publishing.ts';
+import type { LogReader } from './log-entries.ts';
 import { createLook, type Look } from './look.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { KubeletSource } from './pod-states.ts';
@@ -31,6 +32,7 @@ export interface NodeAgentDeps {
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
   readonly filesystems: FilesystemReader;
+  readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
   readonly pods: PodSource | null;
   /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */

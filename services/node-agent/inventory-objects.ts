@@ -40,7 +40,7 @@ export function inventoryImage(image: ListedImage, look: CompleteLook, backoffOf
 }
 
 export function inventoryContainer(container: ListedContainer, backoffOf: BackoffOf): InventoryContainer {
-  const { id, name, attempt, sandboxId, state, createdAtNs, logPath, labels } = container;
+  const { id, name, attempt, sandboxId, state, createdAtNs, finishedAtNs, logPath, labels } = container;
   return {
     id,
     name,
@@ -49,6 +49,7 @@ export function inventoryContainer(container: ListedContainer, backoffOf: Backof
     sandboxId,
     state,
     createdAtNs: String(createdAtNs),
+    finishedAtNs: finishedAtNs === null ? null : String(finishedAtNs),
     imageId: imageNamedBy(container),
     logPath,
     backoff: backoffOf('container', id),

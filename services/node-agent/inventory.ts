@@ -14,6 +14,7 @@ import {
   inventoryImage,
   inventorySandbox,
 } from './inventory-objects.ts';
+import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
 import type { CompleteLook, Look } from './look.ts';
 
 /** What every inventory says, whatever was found. */
@@ -83,6 +84,11 @@ function completeInventory(
     containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
     pods: [...look.pods],
+    podLogDirectories:
+      look.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
+    logSymlinks:
+      look.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
+      null,
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KubeletPod } from '../shared/pod-source.ts';
 
-const Container = z.object({ image: z.string().optional() });
+const Container = z.object({ name: z.string().optional(), image: z.string().optional() });
 const Containers = z.array(Container).nullish();
 
 /** What we read of a pod as the Kubernetes API writes it; empty fields are left out there. */
@@ -41,6 +41,7 @@ function podOf({ metadata, spec, status }: z.infer<typeof Pod>): KubeletPod {
     deletionTimestamp: metadata.deletionTimestamp != null,
     source: metadata.annotations?.['kubernetes.io/config.source'] ?? '',
     images: imagesOf(spec),
+    initContainers: (spec.initContainers ?? []).flatMap(({ name }) => name || []),
     finished: phase === 'Succeeded' || phase === 'Failed',
   };
 }

@@ -1,4 +1,5 @@
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
+import { podUidOfLogDirectory } from '../../schemas/log-names.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import { createListingMemory, readListing } from '../shared/cri/listing.ts';
@@ -8,6 +9,7 @@ import { type ImageUsage, imageUsage } from '../shared/cri/usage.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { ImageRecords } from './detection.ts';
 import type { History } from './history.ts';
+import type { LogEntries, LogReader } from './log-entries.ts';
 import type { PodState, RuntimePods } from './pod-states.ts';
 import type { PodWatch } from './pod-watch.ts';
 import { serially } from './serially.ts';
@@ -28,6 +30,7 @@ export interface CompleteLook extends LookHeader {
   readonly records: ImageRecords;
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
+  readonly logs: LogEntries;
 }
 
 export interface IncompleteLook extends LookHeader {
@@ -38,6 +41,7 @@ export interface IncompleteLook extends LookHeader {
 export interface LookParts {
   readonly runtime: RuntimeReader;
   readonly filesystems: FilesystemReader;
+  readonly logs: LogReader;
   readonly pods: PodWatch;
   readonly history: History;
   readonly clock: NodeClock;
@@ -50,17 +54,25 @@ const LISTING_ATTEMPTS = 3;
  * Looks at the node: a detection (C3) and everything an inventory needs. One look at a time. A look that fails in part
  * changes no record (C6).
  */
-export function createLook({ runtime, filesystems, pods, history, clock }: LookParts): () => Promise<Look> {
+export function createLook({
+  runtime,
+  filesystems,
+  logs: readLogs,
+  pods,
+  history,
+  clock,
+}: LookParts): () => Promise<Look> {
   const memory = createListingMemory();
   return serially(async () => {
     const takenAt = clock.now();
     const readings = await filesystems.read();
     const listing = await listPatiently(() => readListing(runtime, memory));
     if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
-    const { wanted, ...knownPods } = await pods.ask(podsOfRuntime(listing));
+    const logs = await readLogs();
+    const { wanted, ...knownPods } = await pods.ask(withLogs(podsOfRuntime(listing), logs));
     const usage = imageUsage(listing, wanted);
     const records = history.detect(listing.images, imagesInUse(usage), clock.now());
-    return { status: 'complete', takenAt, readings, listing, usage, records, ...knownPods };
+    return { status: 'complete', takenAt, readings, listing, usage, records, logs, ...knownPods };
   });
 }
 
@@ -75,6 +87,12 @@ async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
 const changedMeanwhile = (listing: Listing): boolean =>
   listing.status === 'incomplete' &&
   listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
+
+/** Of a pod whose directory of logs is left, too, it is to be told whether it is gone: the kubelet knows it before. */
+const withLogs = (pods: RuntimePods, { podLogDirectories }: LogEntries): RuntimePods => ({
+  ...pods,
+  uids: new Set([...pods.uids, ...(podLogDirectories ?? []).map(podUidOfLogDirectory)]),
+});
 
 const imagesInUse = ({ users }: ImageUsage): Set<string> =>
   new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));

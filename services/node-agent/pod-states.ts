@@ -69,8 +69,8 @@ export function podStates(evidence: PodEvidence, answer: PodAnswer | null, runti
     const pods = known.get(uid);
     if (pods) return knownPod(uid, pods, runtime);
     return isGone(uid, evidence, answer, runtime)
-      ? { uid, state: 'gone', contentRemovable: true, runtimeRemovable: true }
-      : { uid, state: 'unknown', contentRemovable: false, runtimeRemovable: false };
+      ? { uid, state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: [] }
+      : { uid, state: 'unknown', contentRemovable: false, runtimeRemovable: false, initContainers: [] };
   });
 }
 
@@ -83,6 +83,7 @@ function knownPod(uid: string, pods: readonly KubeletPod[], { active }: RuntimeP
     state: 'known',
     runtimeRemovable: isTerminated,
     contentRemovable: isTerminated && isDeleted,
+    initContainers: [...new Set(pods.flatMap(({ initContainers }) => initContainers))],
   };
 }
 

@@ -37,7 +37,7 @@ export async function carryOutItem(
 ): Promise<Reading | null> {
   const progress = work.entry.items[work.index];
   if (progress?.state === 'done') return work.before;
-  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools.look))) {
+  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools))) {
     recordRemovedBeforeRestart(work, progress.since, parts);
     return work.before;
   }
@@ -127,7 +127,7 @@ interface Trial {
  * Refusals that decisions cannot foresee and only people can end: such objects are left out for a while as failed ones
  * are, or the oldest of them would fill every plan.
  */
-const STANDING_REFUSALS: readonly ObjectRefusal[] = ['kept-by-node', 'unsafe-log-path'];
+const STANDING_REFUSALS: readonly ObjectRefusal[] = ['kept-by-node', 'not-ours', 'unsafe-log-path'];
 
 function outcomeOf(
   attempt: Attempt | undefined,

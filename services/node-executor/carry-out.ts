@@ -44,14 +44,25 @@ async function refuse(
   parts: CarryOutParts,
 ): Promise<void> {
   const { command } = entry;
-  const next = afterRefusal(command, {
-    ...(await measuredNow(command, parts)),
-    reason: refusal.reason,
-    isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
-    at: await afterLastAction(parts),
-  });
+  const next = isFollowed(entry, parts)
+    ? undefined
+    : afterRefusal(command, {
+        ...(await measuredNow(command, parts)),
+        reason: refusal.reason,
+        isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
+        at: await afterLastAction(parts),
+      });
   recordRefused(parts.recorder, entry, refusal, next);
 }
+
+/** Another command of the same decision waits: what follows for the reclaim is for that one to say. */
+const isFollowed = ({ command }: JournalEntry, { recorder }: CarryOutParts): boolean =>
+  recorder.journal
+    .state()
+    .entries.some(
+      ({ command: other, before }) =>
+        other.id !== command.id && other.decisionId === command.decisionId && before === null,
+    );
 
 /** A command that an earlier process began is measured from its beginning. */
 function firstReading({ before }: JournalEntry, reading: Reading | null): Reading | null {
@@ -81,7 +92,10 @@ async function finish(
   const after = removed > 0 ? await settledAtEnd(entry, readings, parts, signal) : readings.last;
   const reached = measurement(command, after);
   const isHolding = holding(await tools.restrictions()) !== undefined;
-  const next = afterCommand(command, { ...reached, items, isHolding, at: await afterLastAction(parts) });
+  const at = await afterLastAction(parts);
+  const next = isFollowed(entry, parts)
+    ? undefined
+    : afterCommand(command, { ...reached, items, isHolding, at });
   const measured = measuredBetween(command, readings.first, after);
   recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
 }

@@ -1,9 +1,9 @@
-import type { Command } from '../../schemas/command.ts';
+import type { Command, ObjectKind } from '../../schemas/command.ts';
 import type { PauseRecord } from '../../schemas/policy.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { BackoffEntry } from './backoff.ts';
-import type { LastActions, ObjectKind } from './journal-state.ts';
+import type { LastActions } from './journal-state.ts';
 import type { LocalRules } from './local-file.ts';
 import type { RemovalRate } from './removal-rate.ts';
 import type { Refusal } from './results.ts';

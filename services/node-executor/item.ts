@@ -6,6 +6,7 @@ import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
 import { type PodsNow, podReturnRefusal } from './pod-return.ts';
+import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
 import { type CommandItem, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
 import { unlessAborted } from './sleep.ts';
@@ -52,7 +53,11 @@ export async function removeItem(
 }
 
 /** Whether an object that was in hand when an earlier process ended is gone; `null` when that cannot be seen. */
-export async function isGone({ kind, id }: CommandItem, look: ItemTools['look']): Promise<boolean | null> {
+export async function isGone(
+  { kind, id }: CommandItem,
+  { look, remover }: Pick<ItemTools, 'look' | 'remover'>,
+): Promise<boolean | null> {
+  if (kind === 'pod-log-directory' || kind === 'log-symlink') return isLogGone(kind, id, remover.directories);
   const seen = await look();
   if (!seen.ok) return null;
   const { images, containers, sandboxes } = seen.facts.listing;
@@ -84,7 +89,7 @@ async function judged(command: Command, item: CommandItem, tools: ItemTools): Pr
   const verdict = secondLook(command, item, look.facts, { restrictions, now: tools.clock.now() });
   switch (verdict.action) {
     case 'remove': {
-      const refusal = await podReturnRefusal(command, item, verdict.object, tools.podsNow);
+      const refusal = await podReturnRefusal(item, verdict.object, tools.podsNow);
       return refusal ? { verdict: refused(refusal) } : { verdict, look };
     }
     case 'none':

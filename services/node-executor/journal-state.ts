@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Command } from '../../schemas/command.ts';
+import { Command, type ObjectKind } from '../../schemas/command.ts';
 import { Uint64 } from '../../schemas/filesystem.ts';
 import { Observe } from '../../schemas/observe.ts';
 import { CommandResult, ObjectOutcome, ObjectResult, PressureUnrelieved } from '../../schemas/result.ts';
@@ -8,8 +8,6 @@ import { RemovalRate } from './removal-rate.ts';
 
 /** So many command ids are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
 export const MAX_APPLIED_IDS = 1_000;
-
-export type ObjectKind = 'image' | 'container' | 'sandbox';
 
 const Trace = z.object({ traceparent: z.string(), tracestate: z.exactOptional(z.string()) });
 
@@ -65,6 +63,8 @@ const LastActions = z.object({
   image: LastAction.nullable(),
   container: LastAction.nullable(),
   sandbox: LastAction.nullable(),
+  'pod-log-directory': LastAction.nullable().default(null),
+  'log-symlink': LastAction.nullable().default(null),
 });
 export type LastActions = z.infer<typeof LastActions>;
 
@@ -85,7 +85,13 @@ export const EMPTY_JOURNAL: JournalState = {
   entries: [],
   unpublished: [],
   appliedIds: [],
-  lastActions: { image: null, container: null, sandbox: null },
+  lastActions: {
+    image: null,
+    container: null,
+    sandbox: null,
+    'pod-log-directory': null,
+    'log-symlink': null,
+  },
   removalRate: { bootId: '', minutes: [] },
 };
 

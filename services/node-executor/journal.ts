@@ -77,7 +77,16 @@ function tryToOpen(open: () => FixedFile<JournalState>, now: Instant, logger: Lo
 /** What was done is not known, so whatever was decided before now counts as overtaken. */
 function afterLoss(at: Instant): JournalState {
   const unknown = { at, commandId: '' };
-  return { ...EMPTY_JOURNAL, lastActions: { image: unknown, container: unknown, sandbox: unknown } };
+  return {
+    ...EMPTY_JOURNAL,
+    lastActions: {
+      image: unknown,
+      container: unknown,
+      sandbox: unknown,
+      'pod-log-directory': unknown,
+      'log-symlink': unknown,
+    },
+  };
 }
 
 function nextChange(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {

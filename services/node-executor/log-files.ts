@@ -1,7 +1,9 @@
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
-import { flatSymlink, foreignLogPath, type LogDirectories, unsafeLogPath } from './log-path.ts';
+import type { LogDirectories } from '../shared/log-directories.ts';
+import { flatSymlink, foreignLogPath, unsafeLogPath } from './log-path.ts';
+import { unlessMissing } from './missing.ts';
 
 /** What goes with a container: found and judged first, removed after. */
 export type LogFiles =
@@ -68,12 +70,3 @@ const isSymlink = (path: string): Promise<boolean> =>
     lstat(path).then((entry) => entry.isSymbolicLink()),
     false,
   );
-
-async function unlessMissing<T>(result: Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return otherwise;
-    throw error;
-  }
-}

@@ -1,13 +1,6 @@
 import { isAbsolute, join, normalize } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
-
-/** Where the kubelet keeps logs. */
-export interface LogDirectories {
-  /** Root of all logs, `/var/log/pods`. */
-  readonly podLogsDir: string;
-  /** Flat symlinks to them, `/var/log/containers`. */
-  readonly containerLogsDir: string;
-}
+import type { LogDirectories } from '../shared/log-directories.ts';
 
 /** A flat symlink's name without `.log` has at most so many characters (G22). */
 const SYMLINK_NAME_LENGTH = 251;

@@ -1,32 +1,32 @@
+import { OBJECT_KINDS } from '../../schemas/command.ts';
 import { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
 import type { Count, Distribution, Metrics } from '../shared/metrics.ts';
 import type { Journal } from './journal.ts';
 
-const KINDS = ['image', 'container', 'sandbox'] as const;
 const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
 
 /** What the executor counts. */
 export interface ExecutorMetrics {
-  readonly objects: Count<{ kind: typeof KINDS; outcome: typeof OUTCOMES }>;
+  readonly objects: Count<{ kind: typeof OBJECT_KINDS; outcome: typeof OUTCOMES }>;
   readonly commands: Count<{ outcome: readonly ('done' | CommandRefusal)[] }>;
-  readonly removalSeconds: Distribution<{ kind: typeof KINDS }>;
+  readonly removalSeconds: Distribution<{ kind: typeof OBJECT_KINDS }>;
   /** Grown space as measured, by the kind of object whose removal it followed. */
-  readonly freedBytes: Count<{ kind: typeof KINDS }>;
+  readonly freedBytes: Count<{ kind: typeof OBJECT_KINDS }>;
 }
 
 export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
   objects: metrics.count('executor_objects_total', 'Objects of commands, by what became of them.', {
-    kind: KINDS,
+    kind: OBJECT_KINDS,
     outcome: OUTCOMES,
   }),
   commands: metrics.count('executor_commands_total', 'Commands, by how they ended.', {
     outcome: ['done', ...CommandRefusal.options],
   }),
   removalSeconds: metrics.distribution('executor_removal_seconds', 'How long removals took.', {
-    kind: KINDS,
+    kind: OBJECT_KINDS,
   }),
   freedBytes: metrics.count('executor_freed_bytes_total', 'Space that became available, as measured.', {
-    kind: KINDS,
+    kind: OBJECT_KINDS,
   }),
 });
 

@@ -34,8 +34,22 @@ export function sandboxRefusal(
   return createdLater(sandbox, command.takenAt);
 }
 
-const isOurs = (labels: Readonly<Record<string, string>>): boolean =>
-  (labels['io.kubernetes.pod.uid'] ?? '') !== '';
+/** Why the logs of a pod may not go: the runtime still runs it. */
+export function activePod(
+  podUid: string,
+  { containers, sandboxes }: Pick<CompleteListing, 'containers' | 'sandboxes'>,
+): Refusal | undefined {
+  const container = containers.find(({ state, labels }) => state === 'running' && uidOf(labels) === podUid);
+  if (container) return { reason: 'running', message: `container ${container.id} of the pod runs` };
+  const sandbox = sandboxes.find(
+    ({ state, podUid: uid, labels }) => state === 'ready' && (uid === podUid || uidOf(labels) === podUid),
+  );
+  return sandbox && { reason: 'ready', message: `sandbox ${sandbox.id} of the pod is ready` };
+}
+
+const uidOf = (labels: Readonly<Record<string, string>>): string => labels['io.kubernetes.pod.uid'] ?? '';
+
+const isOurs = (labels: Readonly<Record<string, string>>): boolean => uidOf(labels) !== '';
 
 const running = ({ state }: ListedContainer): Refusal | undefined =>
   state === 'running' ? { reason: 'running', message: 'the container runs' } : undefined;

@@ -1,4 +1,3 @@
-import type { Command } from '../../schemas/command.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { KubeletPod } from '../shared/pod-source.ts';
 import type { Refusal } from './results.ts';
@@ -8,17 +7,16 @@ import type { CommandItem, Removable } from './second-look.ts';
 export type PodsNow = () => Promise<readonly Pick<KubeletPod, 'uid'>[]>;
 
 /**
- * Why an object stays that goes only because its pod was gone (G6, G23, H2): the pod is there again, as a static pod is
+ * Why an object stays that goes only because its pod was gone (G6, G23, H2, I3): the pod is there again, as a static pod is
  * that returns with the same UID, or nobody can tell. Asked after the runtime was listed, since the kubelet knows a pod
  * before it has a sandbox.
  */
 export async function podReturnRefusal(
-  command: Command,
   item: CommandItem,
   object: Removable,
   podsNow: PodsNow | null,
 ): Promise<Refusal | undefined> {
-  if (command.kind === 'image-removal' || !('podGone' in item && item.podGone)) return undefined;
+  if (!restsOnGonePod(item)) return undefined;
   if (podsNow === null) return unknown('this executor has no --kubelet-url to ask by');
   const uids = podUidsOf(object);
   try {
@@ -29,6 +27,10 @@ export async function podReturnRefusal(
   }
 }
 
+/** Logs of a pod go only when it is gone (I3). */
+const restsOnGonePod = (item: CommandItem): boolean =>
+  item.kind === 'pod-log-directory' || ('podGone' in item && item.podGone);
+
 const unknown = (problem: string): Refusal => ({
   reason: 'pods-unknown',
   message: `whether its pod is still gone cannot be told: ${problem}`,
@@ -37,7 +39,10 @@ const unknown = (problem: string): Refusal => ({
 function podUidsOf(object: Removable): readonly (string | undefined)[] {
   switch (object.kind) {
     case 'image':
+    case 'log-symlink':
       return [];
+    case 'pod-log-directory':
+      return [object.podUid];
     case 'container':
       return [object.container.labels[POD_UID_LABEL]];
     case 'sandbox':

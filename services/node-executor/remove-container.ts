@@ -1,9 +1,9 @@
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
 import { toFleetGcError } from '../shared/errors.ts';
+import type { LogDirectories } from '../shared/log-directories.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
 import { findLogFiles, removeLogFiles } from './log-files.ts';
-import type { LogDirectories } from './log-path.ts';
 import type { LookAgain } from './second-look.ts';
 
 /** The kubelet's least grace period (G15). */

@@ -1,8 +1,9 @@
 import type { RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
+import type { LogDirectories } from '../shared/log-directories.ts';
 import type { Attempt } from './attempt.ts';
-import type { LogDirectories } from './log-path.ts';
 import { removeContainer } from './remove-container.ts';
 import { removeImage } from './remove-image.ts';
+import { removeLogSymlink, removePodLogDirectory } from './remove-log.ts';
 import { removeSandbox } from './remove-sandbox.ts';
 import type { LookAgain, Removable, RuntimeFacts } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
@@ -27,5 +28,9 @@ export function removeObject(
       return removeContainer(object.container, listing.containers, { ...remover, lookAgain });
     case 'sandbox':
       return removeSandbox(object.sandbox, { runtime: remover.runtime, lookAgain });
+    case 'pod-log-directory':
+      return removePodLogDirectory(object, remover.directories);
+    case 'log-symlink':
+      return removeLogSymlink(object.name, listing, remover.directories);
   }
 }

@@ -11,7 +11,7 @@ import type { Attempt } from './attempt.ts';
 import { backingOff } from './backoff.ts';
 import { commandRefusal, overtaken, type Restrictions } from './command-checks.ts';
 import { imageRefusal, type KnownHistory } from './image-checks.ts';
-import { containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
+import { activePod, containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
 import { removalsInLastHour } from './removal-rate.ts';
 import type { Refusal } from './results.ts';
 
@@ -31,7 +31,15 @@ export type LookAgain = () => Promise<RuntimeFacts | Attempt>;
 export type Removable =
   | { readonly kind: 'image'; readonly image: ListedImage }
   | { readonly kind: 'container'; readonly container: ListedContainer }
-  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox };
+  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox }
+  | PodLogDirectory
+  | { readonly kind: 'log-symlink'; readonly name: string };
+
+interface PodLogDirectory {
+  readonly kind: 'pod-log-directory';
+  readonly name: string;
+  readonly podUid: string;
+}
 
 export type Verdict =
   | { readonly action: 'remove'; readonly object: Removable }
@@ -60,9 +68,14 @@ export function secondLook(
 ): Verdict {
   const refusal = refusalBeforeLook(command, item, restrictions, now);
   if (refusal) return { action: 'refuse', refusal };
-  return command.kind === 'image-removal'
-    ? lookAtImage(command, item.id, facts, restrictions)
-    : lookAtPodObject(command, item, facts, now);
+  switch (command.kind) {
+    case 'image-removal':
+      return lookAtImage(command, item.id, facts, restrictions);
+    case 'container-removal':
+      return lookAtPodObject(command, item, facts, now);
+    case 'log-removal':
+      return lookAtLog(item, facts);
+  }
 }
 
 function lookAtImage(
@@ -90,6 +103,15 @@ function lookAtPodObject(
   const sandbox = listing.sandboxes.find((listed) => listed.id === id);
   if (!sandbox) return { action: 'none' };
   return verdict(sandboxRefusal(sandbox, command, listing), { kind: 'sandbox', sandbox });
+}
+
+/** The entries themselves are looked at when they are removed: they are not the runtime's. */
+function lookAtLog(item: CommandItem, { listing }: RuntimeFacts): Verdict {
+  if (item.kind !== 'pod-log-directory') {
+    return { action: 'remove', object: { kind: 'log-symlink', name: item.id } };
+  }
+  const { id: name, podUid } = item;
+  return verdict(activePod(podUid, listing), { kind: 'pod-log-directory', name, podUid });
 }
 
 const verdict = (refusal: Refusal | undefined, object: Removable): Verdict =>

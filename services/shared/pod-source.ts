@@ -11,6 +11,8 @@ export interface KubeletPod {
   readonly source: string;
   /** Image references of all its containers, init and ephemeral ones and image volumes included, as written. */
   readonly images: readonly string[];
+  /** Names of its init containers. */
+  readonly initContainers: readonly string[];
   /** All its containers have stopped for good: phase Succeeded or Failed. */
   readonly finished: boolean;
 }

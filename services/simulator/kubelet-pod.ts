@@ -7,6 +7,8 @@ export interface PodWish {
   readonly namespace: string;
   /** Container name to image reference. */
   readonly containers: Readonly<Record<string, string>>;
+  /** Names among `containers` that are init containers. */
+  readonly initContainers?: readonly string[];
   /** Where it comes from: the API server, or a file as on a standalone node. */
   readonly source?: 'api' | 'file';
 }
@@ -27,6 +29,7 @@ export const newPod = (uid: string, wish: PodWish): Pod => ({
   name: wish.name,
   namespace: wish.namespace,
   images: Object.values(wish.containers),
+  initContainers: wish.initContainers ?? [],
   source: wish.source ?? 'api',
   deletionTimestamp: false,
   phase: 'Pending',
@@ -45,6 +48,7 @@ export const podAsTold = ({
   deletionTimestamp,
   source,
   images,
+  initContainers,
   finished,
 }: Pod): KubeletPod => ({
   uid,
@@ -54,6 +58,7 @@ export const podAsTold = ({
   deletionTimestamp,
   source,
   images,
+  initContainers,
   finished,
 });
 

@@ -13,7 +13,9 @@ import {
   gonePod,
   incompleteInventory,
   inventory,
+  logSymlink,
   NODE,
+  podLogDirectory,
   sandbox,
   tooLargeInventory,
 } from '../fixtures/inventory.ts';
@@ -200,10 +202,17 @@ test.each([
     rule: 'P8',
   },
 ])('[$rule] $name keeps every object, and the record says so', async ({ policies, outcome, rule }) => {
-  const { stages, record } = await handled(withDead(atContainers), policies);
+  const logs = { podLogDirectories: [podLogDirectory('a_b_c')], logSymlinks: [logSymlink('a-1234567.log')] };
+  const { stages, record } = await handled(withDead({ ...atContainers, ...logs }), policies);
   const kept = [{ position: 0, action: 'keep', rule, facts: {} }];
   expect(stages).toHaveLength(1);
   expect(record).toMatchObject({ outcome, outputIds: [] });
-  expect(record.verdicts).toEqual({ images: [], containers: kept, sandboxes: kept });
+  expect(record.verdicts).toEqual({
+    images: [],
+    containers: kept,
+    sandboxes: kept,
+    podLogDirectories: kept,
+    logSymlinks: kept,
+  });
   expect((await handled(incompleteInventory, policies)).record.verdicts.containers).toEqual([]);
 });

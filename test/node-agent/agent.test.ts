@@ -3,6 +3,7 @@ import type { DiskStats } from '../../schemas/disk-stats.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../services/node-agent/agent.ts';
+import { logReader } from '../../services/node-agent/log-entries.ts';
 import { connectReader } from '../../services/shared/cri/client.ts';
 import type { RuntimeReader } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
@@ -67,6 +68,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       nodeLabels: { zone: 'a' },
       runtime,
       filesystems: node.filesystems,
+      logs: logReader(node),
       pods: node.kubelet,
       podSources: ['api'],
       state,

@@ -35,6 +35,7 @@ function look(over: Partial<CompleteLook> = {}): CompleteLook {
     records: new Map(),
     pods: [],
     allSourcesReady: true,
+    logs: { podLogDirectories: [], danglingSymlinks: [] },
     ...over,
   };
 }
@@ -76,6 +77,7 @@ test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () =>
         state: 'exited',
         attempt: 3,
         createdAtNs: 1_700_000_000_123_456_789n,
+        finishedAtNs: 1_700_000_000_123_456_799n,
         logPath: '/var/log/pods/default_web_uid-1/app/3.log',
       }),
     ],
@@ -107,6 +109,7 @@ test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () =>
       sandboxId: 'sandbox',
       state: 'exited',
       createdAtNs: '1700000000123456789',
+      finishedAtNs: '1700000000123456799',
       imageId: APP,
       logPath: '/var/log/pods/default_web_uid-1/app/3.log',
       backoff: null,

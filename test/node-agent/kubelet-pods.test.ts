@@ -69,6 +69,7 @@ test('a pod in our words, with the images of all its containers and volumes', as
       deletionTimestamp: false,
       source: 'api',
       images: ['app:1', 'init:1', 'debug:1', 'model:1'],
+      initContainers: ['init'],
       finished: false,
     },
   ]);

@@ -40,6 +40,8 @@ test('[A5, A12] the pods of a runtime: by label for containers, by metadata and 
   ]);
 });
 
+const NO_LOGS = { podLogDirectories: [], danglingSymlinks: [] };
+
 describe('the fingerprint', () => {
   const image = runtimeImage('app');
   const look = (over: Partial<CompleteLook> = {}): CompleteLook => {
@@ -51,8 +53,11 @@ describe('the fingerprint', () => {
       listing,
       usage: imageUsage(listing, []),
       records: new Map(),
-      pods: [{ uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false }],
+      pods: [
+        { uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false, initContainers: [] },
+      ],
       allSourcesReady: true,
+      logs: NO_LOGS,
       ...over,
     };
   };
@@ -109,7 +114,11 @@ describe('the fingerprint', () => {
     ],
     [
       'a pod is gone',
-      { pods: [{ uid: 'u', state: 'gone', contentRemovable: true, runtimeRemovable: true }] },
+      {
+        pods: [
+          { uid: 'u', state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: [] },
+        ],
+      },
     ],
   ])('differs when %s', (_name, over) => {
     expect(fingerprintOf(look(over))).not.toBe(fingerprintOf(look()));
@@ -127,6 +136,7 @@ describe('a look', () => {
     const look = createLook({
       runtime: { ...reader, ...disturb(reader) },
       filesystems: node.filesystems,
+      logs: async () => NO_LOGS,
       clock,
       pods: {
         ask: async () => {

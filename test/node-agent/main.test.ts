@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeKey } from '../../schemas/identity.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { logReader } from '../../services/node-agent/log-entries.ts';
 import { runNodeAgent } from '../../services/node-agent/main.ts';
 import { linuxClock } from '../../services/shared/clock-linux.ts';
 import { connectReader } from '../../services/shared/cri/client.ts';
@@ -62,6 +63,7 @@ async function startAgent() {
     nodeLabels: {},
     runtime,
     filesystems: node.filesystems,
+    logs: logReader(node),
     pods: node.kubelet,
     podSources: ['api' as const],
     state,

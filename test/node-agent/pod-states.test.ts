@@ -19,6 +19,7 @@ const pod = (uid: string, over: Partial<KubeletPod> = {}): KubeletPod => ({
   deletionTimestamp: false,
   source: 'api',
   images: [],
+  initContainers: [],
   finished: false,
   ...over,
 });
@@ -36,8 +37,20 @@ const runtime = (uids: string[], active: string[] = []): RuntimePods => ({
 
 const OTHER = pod('other');
 const DEAD = runtime(['dead']);
-const GONE = { uid: 'dead', state: 'gone', contentRemovable: true, runtimeRemovable: true };
-const UNKNOWN = { uid: 'dead', state: 'unknown', contentRemovable: false, runtimeRemovable: false };
+const GONE = {
+  uid: 'dead',
+  state: 'gone',
+  contentRemovable: true,
+  runtimeRemovable: true,
+  initContainers: [],
+};
+const UNKNOWN = {
+  uid: 'dead',
+  state: 'unknown',
+  contentRemovable: false,
+  runtimeRemovable: false,
+  initContainers: [],
+};
 
 interface Look {
   readonly answer: PodAnswer | null;
@@ -204,7 +217,13 @@ test.each<{
   },
 ])('$name', ({ given, active = [], runtimeRemovable, contentRemovable }) => {
   const looks = [look(answer(0, [OTHER, pod('dead', given)]), runtime(['dead'], active))];
-  expect(verdict(looks)).toEqual({ uid: 'dead', state: 'known', runtimeRemovable, contentRemovable });
+  expect(verdict(looks)).toEqual({
+    uid: 'dead',
+    state: 'known',
+    runtimeRemovable,
+    contentRemovable,
+    initContainers: [],
+  });
 });
 
 test('[A8] a UID that the kubelet names twice is finished when both entries say so', () => {
@@ -278,4 +297,9 @@ test('[A8, K1] no pod is gone unless an undisturbed kubelet has been without it 
     { numRuns: 500 },
   );
   expect(gone).toBeGreaterThan(0);
+});
+
+test('[M28] the init containers of a pod are told while it is known', () => {
+  const known = answer(0, [pod('dead', { initContainers: ['prepare'] })]);
+  expect(verdict([look(known)])).toMatchObject({ state: 'known', initContainers: ['prepare'] });
 });

@@ -2,12 +2,8 @@ import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from '
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
-import {
-  flatSymlink,
-  foreignLogPath,
-  type LogDirectories,
-  unsafeLogPath,
-} from '../../services/node-executor/log-path.ts';
+import { flatSymlink, foreignLogPath, unsafeLogPath } from '../../services/node-executor/log-path.ts';
+import type { LogDirectories } from '../../services/shared/log-directories.ts';
 import { listedContainer } from '../fixtures/listing.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { POD_LABELS } from './executor-node.ts';

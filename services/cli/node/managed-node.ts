@@ -3,6 +3,7 @@ import type { KubeletSource } from '../../node-agent/pod-states.ts';
 import type { NodeClock } from '../../shared/clock.ts';
 import type { RuntimeReader } from '../../shared/cri/port.ts';
 import type { FilesystemReader } from '../../shared/filesystem.ts';
+import type { LogDirectories } from '../../shared/log-directories.ts';
 import type { StateDirectory } from '../../shared/state-directory.ts';
 import type { KubeletPods } from './kubelet-pods.ts';
 
@@ -16,6 +17,7 @@ export interface ManagedNode {
   readonly state: StateDirectory;
   /** Measures the filesystems that the runtime names. */
   readonly filesystems: (runtime: Pick<RuntimeReader, 'imageFilesystems'>) => FilesystemReader;
+  readonly logs: LogDirectories;
   readonly pods: KubeletPods;
   readonly podSources: readonly KubeletSource[];
 }

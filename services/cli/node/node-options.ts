@@ -29,10 +29,6 @@ export const nodeOptions = {
   machineIdFile: withMeta(FilePath.prefault('/etc/machine-id'), {
     description: "The node's machine id; in a container, the node's own file mounted there.",
   }),
-};
-
-/** What only the removing half needs. */
-export const executorOptions = {
   podLogsDir: withMeta(FilePath.prefault('/var/log/pods'), {
     placeholder: 'DIRECTORY',
     description: "Root of the pods' logs, as in the kubelet's configuration.",
@@ -41,6 +37,10 @@ export const executorOptions = {
     placeholder: 'DIRECTORY',
     description: 'Where the symlinks to container logs are.',
   }),
+};
+
+/** What only the removing half needs. */
+export const executorOptions = {
   localFile: withMeta(FilePath.optional(), {
     description:
       "This node's own rules, which no order can widen (keepPatterns, maxRemovalsPerHour, hold); node.yaml in the state directory when not given.",
@@ -86,7 +86,12 @@ export const kubeletOptions = {
 
 const NodeOptions = z.object(nodeOptions);
 export type NodeOptions = z.infer<typeof NodeOptions>;
-const RemovalOptions = z.object({ stateDirectory: nodeOptions.stateDirectory, ...executorOptions });
+const RemovalOptions = z.object({
+  stateDirectory: nodeOptions.stateDirectory,
+  podLogsDir: nodeOptions.podLogsDir,
+  containerLogsDir: nodeOptions.containerLogsDir,
+  ...executorOptions,
+});
 
 export const toExecutorOptions = ({
   podLogsDir,

@@ -1,4 +1,5 @@
 import type { NodeAgentDeps } from '../../node-agent/agent.ts';
+import { logReader } from '../../node-agent/log-entries.ts';
 import type { ExecutorDeps, ExecutorOptions } from '../../node-executor/executor.ts';
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
@@ -52,6 +53,7 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
     nodeLabels,
     runtime,
     filesystems: node.filesystems(runtime),
+    logs: logReader(node.logs),
     pods: pods.source,
     podSources,
     state,

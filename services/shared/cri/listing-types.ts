@@ -15,6 +15,8 @@ export interface ListedContainer extends RuntimeContainer {
   /** As the runtime has it; empty when it has none. */
   readonly logPath: string;
   readonly mountedImages: readonly ImageSpec[];
+  /** `null` while it has not ended, and where the runtime does not tell. */
+  readonly finishedAtNs: bigint | null;
 }
 
 export interface ListedSandbox extends RuntimeSandbox {

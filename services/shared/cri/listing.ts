@@ -11,11 +11,16 @@ import type {
 } from './listing-types.ts';
 import type { ImageLabels, RuntimeContainer, RuntimeImage, RuntimeReader, RuntimeSandbox } from './port.ts';
 
-type ContainerFacts = Pick<ListedContainer, 'logPath' | 'mountedImages'>;
+type ContainerFacts = Pick<ListedContainer, 'logPath' | 'mountedImages' | 'finishedAtNs'>;
 
-/** What never changes while an object lives, so that it is asked only once. */
+/** Nothing of an exited container changes any more. */
+interface KnownContainer extends ContainerFacts {
+  readonly hasExited: boolean;
+}
+
+/** What never changes while an object lives, so that it is asked only once; of containers, once more when they ended. */
 export interface ListingMemory {
-  readonly containers: Map<string, ContainerFacts>;
+  readonly containers: Map<string, KnownContainer>;
   readonly sandboxImages: Map<string, string>;
   readonly imageLabels: Map<string, ImageLabels>;
 }
@@ -102,16 +107,22 @@ async function withStatuses(
 ): Promise<ListedContainer[]> {
   forgetOthers(memory.containers, containers);
   return mapBounded(containers, STATUS_CONCURRENCY, async (container) => {
-    const facts = memory.containers.get(container.id) ?? (await containerFacts(reader, container.id));
-    memory.containers.set(container.id, facts);
+    const known = memory.containers.get(container.id);
+    const isCurrent = known !== undefined && (container.state !== 'exited' || known.hasExited);
+    const { hasExited, ...facts } = isCurrent ? known : await containerFacts(reader, container.id);
+    memory.containers.set(container.id, { ...facts, hasExited });
     return { ...container, ...facts };
   });
 }
 
-async function containerFacts(reader: RuntimeReader, id: string): Promise<ContainerFacts> {
-  const { logPath, mountedImages } = await reader.containerStatus(id);
-  return { logPath, mountedImages };
+async function containerFacts(reader: RuntimeReader, id: string): Promise<KnownContainer> {
+  const { logPath, mountedImages, state, finishedAtNs } = await reader.containerStatus(id);
+  const hasExited = state === 'exited';
+  return { logPath, mountedImages, hasExited, finishedAtNs: hasExited ? finishedTime(finishedAtNs) : null };
 }
+
+/** Runtimes write no time as 0 or as a time before the epoch. */
+const finishedTime = (finishedAtNs: bigint): bigint | null => (finishedAtNs > 0n ? finishedAtNs : null);
 
 function forgetOthers(memory: Map<string, unknown>, listed: readonly { readonly id: string }[]): void {
   const ids = new Set(listed.map(({ id }) => id));

@@ -3,6 +3,8 @@ import type { Reclaim } from '../../../schemas/reclaim.ts';
 
 /** A fact that was missing or impossible, and what follows from it. */
 export type Doubt = Decision['notBelieved'][number];
+/** A finding that decides nothing. */
+export type Note = Decision['notes'][number];
 export type Facts = Verdict['facts'];
 export type Verdicts = Decision['verdicts'];
 
@@ -12,13 +14,21 @@ export interface Kept {
   readonly facts: Facts;
 }
 
-export const NO_VERDICTS: Verdicts = { images: [], containers: [], sandboxes: [] };
+export const NO_VERDICTS: Verdicts = {
+  images: [],
+  containers: [],
+  sandboxes: [],
+  podLogDirectories: [],
+  logSymlinks: [],
+};
 
 /** What a decider concludes from one event: all of the decision record that is not identity. */
 export interface Conclusion {
   readonly outcome: DecisionOutcome;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];
+  /** Left out where there is nothing to note. */
+  readonly notes?: readonly Note[];
   readonly verdicts: Verdicts;
   readonly estimatedBytes: number;
   readonly reclaim: Reclaim | null;

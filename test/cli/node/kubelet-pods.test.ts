@@ -10,6 +10,7 @@ const pod = (uid: string, source: string): KubeletPod => ({
   deletionTimestamp: false,
   source,
   images: [`${uid}:1`],
+  initContainers: [],
   finished: false,
 });
 const listing = (...pods: readonly KubeletPod[]): PodListing => ({ kubeletInstance: 'a', pods });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Decision } from '../../../schemas/decision.ts';
 import { decisionLine } from '../../../services/cli/run/decision-line.ts';
+import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
 
 const NAMES = { images: ['a:1', 'b:1', 'c:1', 'd:1'], containers: ['web/app'], sandboxes: ['web'] };
 const verdict = (position: number, action: 'remove' | 'keep' = 'remove') => ({
@@ -28,7 +29,8 @@ const decision = (overrides: Partial<Decision> = {}): Decision => ({
   notBelieved: [],
   reclaim: null,
   estimatedBytes: 0,
-  verdicts: { images: [], containers: [], sandboxes: [] },
+  verdicts: NO_VERDICTS,
+  notes: [],
   outputIds: [],
   ...overrides,
 });
@@ -49,7 +51,7 @@ test.each<{ name: string; given: Partial<Decision>; says: string | null }>([
     given: {
       outcome: 'commanded',
       decider: { name: 'container-gc', version: '1' },
-      verdicts: { images: [], containers: [verdict(0)], sandboxes: [verdict(0)] },
+      verdicts: { ...NO_VERDICTS, containers: [verdict(0)], sandboxes: [verdict(0)] },
     },
     says: 'container-gc wants to remove 1 container (web/app) and 1 sandbox (web)',
   },
@@ -89,11 +91,10 @@ test('without the inventory that was decided on, objects are told by their posit
 function images(...positions: readonly number[]): Decision['verdicts'] {
   const kept = [0, 1, 2, 3].filter((position) => !positions.includes(position));
   return {
+    ...NO_VERDICTS,
     images: [
       ...positions.map((position) => verdict(position)),
       ...kept.map((position) => verdict(position, 'keep')),
     ],
-    containers: [],
-    sandboxes: [],
   };
 }

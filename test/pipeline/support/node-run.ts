@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { rememberPods } from '../../../services/cli/node/kubelet-pods.ts';
 import { consumeUntil } from '../../../services/cli/wait.ts';
 import { createNodeAgent } from '../../../services/node-agent/agent.ts';
+import { logReader } from '../../../services/node-agent/log-entries.ts';
 import { together } from '../../../services/node-agent/repeat.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
@@ -65,6 +66,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     nodeLabels: {},
     runtime: mortal(reader, life),
     filesystems: node.filesystems,
+    logs: logReader(node),
     pods: pods.source,
     podSources: ['api'],
     state,

@@ -69,6 +69,18 @@ describe('a listing is complete', () => {
     expect(sandboxes.map(({ image }) => image)).toEqual(['registry.k8s.io/pause:3.10']);
   });
 
+  test('[M26] with the time at which a container ended, asked for once it has', async () => {
+    const node = await simulatedNode();
+    const uid = await node.kubelet.startPod(POD);
+    const reader = readerOf(node);
+    const memory = createListingMemory();
+    const finished = async () =>
+      complete(await readListing(reader, memory)).containers.map(({ finishedAtNs }) => finishedAtNs);
+    expect(await finished()).toEqual([null, null]);
+    node.kubelet.crashPod(uid);
+    expect(await finished()).toEqual([...node.runtime.containers.values()].map((one) => one.finishedAtNs));
+  });
+
   test('with the mounted images of containers [C9, M19]', async () => {
     const node = await simulatedNode();
     const app = await node.runtime.pullImage('nginx:1');
