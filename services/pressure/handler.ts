@@ -7,6 +7,7 @@ import { type Deciding, decisionId, decisionRecord, observeOrder } from '../shar
 import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
 import { deriveId } from '../shared/ids.ts';
 import { DECIDER, decide, type PressureConclusion } from './decide.ts';
+import type { Beginning } from './rules/signal.ts';
 
 /** Disk statistics in; a decision record and, when a threshold is met, one order to observe out. */
 export const pressureHandler =
@@ -42,11 +43,9 @@ function outputs(deciding: Deciding, answered: Answer): Outputs {
   return order ? [recorded, [nodeOutput('observe', order)]] : [recorded];
 }
 
-/** A reclaim begins with the containers, since a dead one keeps its image in use (J21, M20). */
-const firstStep = (deciding: Deciding, begin: Pick<Reclaim, 'cause' | 'target'>): Reclaim => ({
+/** A reclaim begins with the first of its actions. */
+const firstStep = (deciding: Deciding, begin: Beginning): Reclaim => ({
   id: deriveId('reclaim', decisionId(deciding)),
   ...begin,
-  actions: ['containers', 'images'],
-  step: 'containers',
   round: 1,
 });

@@ -7,12 +7,23 @@ import { diskStats } from '../fixtures/disk-stats.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { disks, SPLIT } from './node-disks.ts';
 
 const handled = async (policies: PolicySet = policySet(), stats = diskStats()) => {
   const stages = await pressureHandler(() => policies)(input('diskStats', stats));
   const [[recorded] = [], [ordered] = []] = stages;
   return { stages, record: Decision.parse(recorded?.event), ordered };
 };
+
+test('[J5] the order begins with the first of the actions of its reclaim', async () => {
+  const images = disks(SPLIT, { imagefs: { availableBytes: '0' } });
+  const { ordered } = await handled(policySet({ imageGCHighThresholdPercent: 100 }), images);
+  expect(Observe.parse(ordered?.event).reclaim).toMatchObject({
+    actions: ['images'],
+    step: 'images',
+    round: 1,
+  });
+});
 
 test('[M38] a met threshold gives the record first and then one order, both naming the same reclaim', async () => {
   const { stages, record, ordered } = await handled();
@@ -66,5 +77,8 @@ test('the record of a pause says the reason that was given for it', async () => 
 test('a reading that is not believed is recorded without an order', async () => {
   const { record, stages } = await handled(policySet(), diskStats({ availableBytes: '2000' }));
   expect(stages).toHaveLength(1);
-  expect(record).toMatchObject({ outcome: 'not-believed', notBelieved: [{ rule: 'M37' }] });
+  expect(record).toMatchObject({
+    outcome: 'not-believed',
+    notBelieved: ['nodefs', 'imagefs', 'containerfs'].map(() => ({ rule: 'M37' })),
+  });
 });

@@ -1,42 +1,101 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { IMAGE_USAGE_SIGNAL, targetBytes, usagePercent } from '../../shared/decision/usage-thresholds.ts';
-import type { Finding } from './signal.ts';
+import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
+import {
+  isUsageGcOff,
+  targetBytes,
+  targetInodes,
+  USAGE_SIGNALS,
+  usagePercent,
+  usedInodesPercent,
+} from '../../shared/decision/usage-thresholds.ts';
+import { type Observed, observe } from './observation.ts';
+import { type Finding, notMet } from './signal.ts';
 
-/** The usage thresholds of image GC (D). */
-export function imageUsage(stats: DiskStats, policy: Policy): Finding {
-  if (policy.imageGCHighThresholdPercent === 100)
-    return { kind: 'not-met', reason: 'D1: a high threshold of 100% switches image GC by usage off' };
-  const believed = believeUsage('imagefs', stats.filesystems.imagefs);
-  if (believed.kind === 'doubt') return { kind: 'doubt', doubt: quietAtStart(believed.doubt, stats) };
-  const percent = usagePercent(believed.usage);
-  const reading = `imagefs is used to ${percent}%`;
-  return percent >= BigInt(policy.imageGCHighThresholdPercent)
-    ? met(stats, policy, percent, targetBytes(believed.usage, policy))
-    : { kind: 'not-met', reason: `${reading}, below ${policy.imageGCHighThresholdPercent}%` };
+/** The usage thresholds of image GC: in percent (D), absolute (M39) and of inodes (M13). */
+export const usageThresholds = (stats: DiskStats, policy: Policy): readonly Finding[] =>
+  [bytesPercent, bytesAvailable, inodesPercent].flatMap((threshold) => threshold(stats, policy) ?? []);
+
+function bytesPercent(stats: DiskStats, policy: Policy): Finding {
+  const { imageGCHighThresholdPercent: high } = policy;
+  if (isUsageGcOff(policy)) return notMet('D1: a high threshold of 100% switches image GC by usage off');
+  const observation = observe(stats, { filesystem: 'imagefs', resource: 'availableBytes' });
+  if (observation.kind !== 'observed') return unobserved(observation);
+  const usage = { capacityBytes: observation.capacity, availableBytes: observation.free };
+  const percent = usagePercent(usage);
+  if (percent < BigInt(high)) return notMet(`imagefs is used to ${percent}%, below ${high}%`);
+  const atLeast = targetBytes(usage, policy);
+  return met({ stats, policy }, 'availableBytes', {
+    signal: USAGE_SIGNALS.percent,
+    threshold: `${high}%`,
+    reading: `${percent}%`,
+    atLeast,
+    reason: `imagefs is used to ${percent}%, threshold ${high}%: at least ${atLeast} bytes shall be available`,
+  });
 }
 
-function met(stats: DiskStats, policy: Policy, percent: bigint, atLeast: bigint): Finding {
-  const threshold = `${policy.imageGCHighThresholdPercent}%`;
-  return {
-    kind: 'met',
-    cause: {
-      signal: IMAGE_USAGE_SIGNAL,
-      threshold,
-      reading: `${percent}%`,
-      policy: policy.name,
-      eventId: stats.id,
-    },
-    target: { filesystem: 'imagefs', resource: 'availableBytes', atLeast: String(atLeast) },
-    reason: `imagefs is used to ${percent}%, threshold ${threshold}: at least ${atLeast} bytes shall be available`,
-  };
+/** A limit beyond the end of the disk could never be reached, and everything would go for it. */
+function bytesAvailable(stats: DiskStats, policy: Policy): Finding | null {
+  if (policy.imageGCAvailable === null) return null;
+  const { startBelowBytes, untilBytes } = policy.imageGCAvailable;
+  const observation = observe(stats, { filesystem: 'imagefs', resource: 'availableBytes' });
+  if (observation.kind !== 'observed') return unobserved(observation);
+  const { free, capacity } = observation;
+  const until = BigInt(untilBytes);
+  if (until > capacity)
+    return notMet(`M39: imagefs has ${capacity} bytes in all, so ${until} can never be available`);
+  if (free >= BigInt(startBelowBytes))
+    return notMet(`imagefs has ${free} bytes available, not below ${startBelowBytes}`);
+  return met({ stats, policy }, 'availableBytes', {
+    signal: USAGE_SIGNALS.available,
+    threshold: startBelowBytes,
+    reading: String(free),
+    atLeast: until,
+    reason: `imagefs has ${free} bytes available, below ${startBelowBytes}: at least ${until} shall be`,
+  });
 }
 
-/** A runtime that is just starting reports a capacity of 0 until it has looked; that alarms nobody (M36). */
-function quietAtStart(doubt: Doubt, { history }: DiskStats): Doubt {
-  const noGoodReadingYet = history.imagefs.availableBytes.every(([, , maximum]) => maximum === '0');
-  if (doubt.rule !== 'D5' || !noGoodReadingYet) return doubt;
-  return { rule: 'M36', message: 'imagefs has reported no capacity yet, as is usual at start' };
+/** The arithmetic of D6, on inodes. */
+function inodesPercent(stats: DiskStats, policy: Policy): Finding | null {
+  if (policy.imageGCInodes === null || policy.imageGCInodes.highThresholdPercent === 100) return null;
+  const { highThresholdPercent: high } = policy.imageGCInodes;
+  const observation = observe(stats, { filesystem: 'imagefs', resource: 'inodesFree' });
+  if (observation.kind !== 'observed') return unobserved(observation);
+  const usage = { inodes: observation.capacity, free: observation.free };
+  const percent = usedInodesPercent(usage);
+  if (percent < BigInt(high)) return notMet(`inodes of imagefs are used to ${percent}%, below ${high}%`);
+  const atLeast = targetInodes(usage, policy.imageGCInodes);
+  return met({ stats, policy }, 'inodesFree', {
+    signal: USAGE_SIGNALS.inodes,
+    threshold: `${high}%`,
+    reading: `${percent}%`,
+    atLeast,
+    reason: `inodes of imagefs are used to ${percent}%, threshold ${high}%: at least ${atLeast} shall be free`,
+  });
 }
+
+const unobserved = (observation: Exclude<ReturnType<typeof observe>, Observed>): Finding =>
+  observation.kind === 'doubt' ? observation : notMet('imagefs does not count its inodes');
+
+interface Crossed {
+  readonly signal: string;
+  readonly threshold: string;
+  readonly reading: string;
+  readonly atLeast: bigint;
+  readonly reason: string;
+}
+
+/** Dead containers go first, since one keeps its image in use (J21, M20). */
+const met = (
+  { stats, policy }: { readonly stats: DiskStats; readonly policy: Policy },
+  resource: ReclaimTarget['resource'],
+  { atLeast, reason, ...cause }: Crossed,
+): Finding => ({
+  kind: 'met',
+  isForced: false,
+  cause: { ...cause, policy: policy.name, eventId: stats.id },
+  target: { filesystem: 'imagefs', resource, atLeast: String(atLeast) },
+  actions: ['containers', 'images'],
+  step: 'containers',
+  reason,
+});

@@ -1,18 +1,26 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import type { ReclaimCause, ReclaimTarget } from '../../../schemas/reclaim.ts';
+import type { Reclaim } from '../../../schemas/reclaim.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
 
-/** What a signal finds in one reading of a node's disks. */
+/** A reclaim to begin, yet without an id. */
+export type Beginning = Omit<Reclaim, 'id' | 'round'>;
+
+/** A threshold that calls for a reclaim. */
+export interface Met extends Beginning {
+  readonly kind: 'met';
+  /** By an eviction signal: the kubelet is about to evict pods. */
+  readonly isForced: boolean;
+  readonly reason: string;
+}
+
+/** What a threshold finds in one reading of a node's disks. */
 export type Finding =
-  | {
-      readonly kind: 'met';
-      readonly cause: ReclaimCause;
-      readonly target: ReclaimTarget;
-      readonly reason: string;
-    }
+  | Met
   | { readonly kind: 'not-met'; readonly reason: string }
   | { readonly kind: 'doubt'; readonly doubt: Doubt };
 
-/** Something that can begin a reclaim. */
-export type Signal = (stats: DiskStats, policy: Policy) => Finding;
+export const notMet = (reason: string): Finding => ({ kind: 'not-met', reason });
+
+/** Thresholds of one kind that can begin a reclaim. */
+export type Thresholds = (stats: DiskStats, policy: Policy) => readonly Finding[];

@@ -27,7 +27,29 @@ export function believeUsage(name: FilesystemName, reading: FilesystemReading | 
   return { kind: 'usage', usage: { capacityBytes, availableBytes } };
 }
 
-const doubt = (rule: string, message: string): BelievedUsage => ({
+/** Inodes of one filesystem. */
+export interface InodeUsage {
+  readonly inodes: bigint;
+  readonly free: bigint;
+}
+
+export type BelievedInodes =
+  | { readonly kind: 'inodes'; readonly inodes: InodeUsage }
+  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+
+/** As `believeUsage`, for inodes: a filesystem that makes them as it goes reports 0 of them, which tells nothing. */
+export function believeInodes(name: FilesystemName, reading: FilesystemReading | null): BelievedInodes {
+  if (reading === null) return doubt('A1', `${name} could not be read`);
+  if (reading.inodes === null) return doubt('A1', `the number of inodes of ${name} could not be read`);
+  if (reading.inodesFree === null) return doubt('A1', `the free inodes of ${name} could not be read`);
+  const inodes = BigInt(reading.inodes);
+  const free = BigInt(reading.inodesFree);
+  if (inodes === 0n) return doubt('D5', `${name} reports 0 inodes in all`);
+  if (free > inodes) return doubt('M37', `${name} reports ${free} inodes free of ${inodes} in all`);
+  return { kind: 'inodes', inodes: { inodes, free } };
+}
+
+const doubt = (rule: string, message: string): Extract<BelievedUsage, { kind: 'doubt' }> => ({
   kind: 'doubt',
   doubt: { rule, message: `${message}: no decision rests on it` },
 });

@@ -8,7 +8,10 @@ import { filesystems } from '../fixtures/filesystems.ts';
 import { policy } from '../fixtures/policy.ts';
 
 const decided = (reading: Partial<FilesystemReading>, settings: Partial<Policy> = {}) =>
-  decide(diskStats(reading), policy(settings));
+  decide(diskStats(reading), usagePolicy(settings));
+
+/** Usage thresholds alone. */
+const usagePolicy = (settings: Partial<Policy> = {}) => policy({ evictionThresholds: [], ...settings });
 
 describe('a reclaim begins', () => {
   test.each<{ name: string; available: string; capacity?: string; high?: number; begins: boolean }>([
@@ -49,6 +52,16 @@ describe('a reclaim begins', () => {
     );
     expect(outcome).toBe(begins ? 'ordered' : 'nothing-to-do');
     expect(begin !== null).toBe(begins);
+  });
+});
+
+describe('[D2] with a threshold of 100 and a maximum age', () => {
+  test.each([
+    { name: 'a disk with nothing left begins', available: '9', begins: true },
+    { name: 'a disk with one percent left does not', available: '10', begins: false },
+  ])('$name', ({ available, begins }) => {
+    const settings = { imageGCHighThresholdPercent: 100, imageMaximumGCAgeMs: 1 };
+    expect(decided({ availableBytes: available }, settings).begin !== null).toBe(begins);
   });
 });
 
@@ -97,7 +110,7 @@ describe('nothing is decided', () => {
 
   test('[A1] on an image filesystem that could not be read, whatever the others say', () => {
     const stats = diskStats({}, { filesystems: { ...filesystems(), imagefs: null } });
-    const { outcome, notBelieved } = decide(stats, policy());
+    const { outcome, notBelieved } = decide(stats, usagePolicy());
     expect(outcome).toBe('not-believed');
     expect(notBelieved[0]?.message).toContain('imagefs could not be read');
   });
@@ -106,7 +119,7 @@ describe('nothing is decided', () => {
     const none = { availableBytes: [], inodesFree: [] };
     const { filesystems: read, history } = diskStats({ capacityBytes: '0', availableBytes: '0' });
     const atStart = diskStats({}, { filesystems: read, history: { ...history, imagefs: none } });
-    expect(decide(atStart, policy())).toMatchObject({
+    expect(decide(atStart, usagePolicy())).toMatchObject({
       outcome: 'not-believed',
       begin: null,
       notBelieved: [{ rule: 'M36' }],
@@ -115,6 +128,77 @@ describe('nothing is decided', () => {
 
   test('[D4] available as much as the capacity is an empty disk, and believed', () => {
     expect(decided({ availableBytes: '1000' }).outcome).toBe('nothing-to-do');
+  });
+});
+
+describe('[M39] absolute thresholds', () => {
+  const imageGCAvailable = { startBelowBytes: '100', untilBytes: '300' };
+  const absolute = (reading: Partial<FilesystemReading>) =>
+    decided(reading, { imageGCHighThresholdPercent: 100, imageGCAvailable });
+
+  test.each([
+    { name: 'begin below the first', reading: { availableBytes: '99' }, begins: true },
+    { name: 'do not begin at it', reading: { availableBytes: '100' }, begins: false },
+    {
+      name: 'hold on the smallest disk that can have so much available',
+      reading: { availableBytes: '0', capacityBytes: '300' },
+      begins: true,
+    },
+    {
+      name: 'hold on no disk that never can',
+      reading: { availableBytes: '0', capacityBytes: '299' },
+      begins: false,
+    },
+  ])('$name', ({ reading, begins }) => {
+    const { outcome, begin } = absolute(reading);
+    expect(outcome).toBe(begins ? 'ordered' : 'nothing-to-do');
+    expect(begin?.target.atLeast).toBe(begins ? '300' : undefined);
+  });
+
+  test('name what they saw', () => {
+    expect(absolute({ availableBytes: '99' }).begin).toMatchObject({
+      cause: { signal: 'imageGCAvailable', threshold: '100', reading: '99' },
+      target: { filesystem: 'imagefs', resource: 'availableBytes' },
+      actions: ['containers', 'images'],
+      step: 'containers',
+    });
+  });
+
+  test('[J8] rest on no reading that is not believed, told once for both kinds', () => {
+    const { begin, notBelieved } = decided({ availableBytes: null }, { imageGCAvailable });
+    expect(begin).toBeNull();
+    expect(notBelieved).toHaveLength(1);
+  });
+});
+
+describe('[M13] thresholds of inodes', () => {
+  const inodes = (reading: Partial<FilesystemReading>, highThresholdPercent = 85) =>
+    decided(
+      { availableBytes: '900', ...reading },
+      { imageGCInodes: { highThresholdPercent, lowThresholdPercent: 80 } },
+    );
+
+  test.each([
+    { name: 'begin at the high one, with usage rounded up', inodesFree: '159', begins: true },
+    { name: 'do not begin below it', inodesFree: '160', begins: false },
+    { name: 'are off at 100', inodesFree: '0', high: 100, begins: false },
+    { name: 'do not begin where inodes are not counted', inodesFree: null, begins: false },
+  ])('$name', ({ inodesFree, high, begins }) => {
+    const { outcome, begin } = inodes({ inodesFree }, high);
+    expect(outcome).toBe(begins ? 'ordered' : 'nothing-to-do');
+    expect(begin?.cause.signal).toBe(begins ? 'imageGCInodes' : undefined);
+  });
+
+  test('[D6] aim for the free inodes at the low one, rounded down', () => {
+    expect(inodes({ inodes: '1009', inodesFree: '10' }).begin?.target).toEqual({
+      filesystem: 'imagefs',
+      resource: 'inodesFree',
+      atLeast: '201',
+    });
+  });
+
+  test('[D22] without them, inodes begin nothing', () => {
+    expect(decided({ availableBytes: '900', inodesFree: '0' }).begin).toBeNull();
   });
 });
 

@@ -1,0 +1,75 @@
+import type { DiskStats } from '../../../schemas/disk-stats.ts';
+import type { Amount, EvictionThreshold } from '../../../schemas/eviction.ts';
+import type { FilesystemName } from '../../../schemas/filesystem.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import { thresholdsInForce, WATCHED } from './eviction-signals.ts';
+import { actionsFor, type Layout, layoutOf } from './layout.ts';
+import { type Bars, isMet } from './met-over-time.ts';
+import { type Observed, observe } from './observation.ts';
+import { quantityOf } from './quantity.ts';
+import { type Finding, notMet } from './signal.ts';
+
+/** The eviction thresholds of the kubelet, which force garbage collection (J). */
+export function evictionThresholds(stats: DiskStats, policy: Policy): readonly Finding[] {
+  if (policy.evictionThresholds.length === 0) return [];
+  if (!policy.forcedGC) return [notMet('M16: forced garbage collection is switched off')];
+  const layout = layoutOf(stats.filesystems);
+  if (layout === null) return unreadable(stats);
+  const node = { stats, policy, layout };
+  const findings = thresholdsInForce(policy.evictionThresholds, layout).map((one) => find(one, node));
+  const told = findings.filter((finding) => finding !== null);
+  return told.length > 0 ? told : [notMet('no eviction threshold is met')];
+}
+
+/** Without the devices of all three it is not known what frees space of which (J3). */
+const unreadable = ({ filesystems }: DiskStats): Finding[] =>
+  (['nodefs', 'imagefs', 'containerfs'] satisfies FilesystemName[]).flatMap((name) => {
+    const believed = filesystems[name] === null ? believeUsage(name, null) : null;
+    return believed?.kind === 'doubt' ? [believed] : [];
+  });
+
+interface Node {
+  readonly stats: DiskStats;
+  readonly policy: Policy;
+  readonly layout: Layout;
+}
+
+/** `null`: not met, which goes without saying. */
+function find(threshold: EvictionThreshold, { stats, policy, layout }: Node): Finding | null {
+  const watched = WATCHED[threshold.signal];
+  const observation = observe(stats, watched);
+  if (observation.kind === 'not-counted') return null;
+  if (observation.kind === 'doubt') return observation;
+  const history = stats.history[watched.filesystem][watched.resource];
+  const bars = barsOf(threshold, observation);
+  if (!isMet(observation.free, history, { bars, nowMs: stats.takenAt.sinceBootMs })) return null;
+  const cause = causeOf(threshold, observation, { stats, policy });
+  const sentence = `${cause.signal} is at ${cause.reading}, threshold ${cause.threshold}`;
+  const actions = [...actionsFor(layout, watched.filesystem, policy)];
+  const [step] = actions;
+  if (step === undefined) return notMet(`${sentence}, and garbage collection frees none of it (J17)`);
+  const target = { ...watched, atLeast: String(bars.cleared) };
+  const reason = `${sentence}: ${target.resource} of ${target.filesystem} shall be at least ${target.atLeast}`;
+  return { kind: 'met', isForced: true, cause, target, actions, step, reason };
+}
+
+function barsOf({ value, minimumReclaim, gracePeriodMs }: EvictionThreshold, { capacity }: Observed): Bars {
+  const threshold = quantityOf(value, capacity);
+  const more = minimumReclaim === null ? 0n : quantityOf(minimumReclaim, capacity);
+  return { threshold, cleared: threshold + more, gracePeriodMs };
+}
+
+const causeOf = (
+  { signal, value }: EvictionThreshold,
+  { free, capacity }: Observed,
+  { stats, policy }: Pick<Node, 'stats' | 'policy'>,
+) => ({
+  signal,
+  threshold: textOf(value),
+  reading: 'percent' in value ? `${(free * 100n) / capacity}% free` : `${free} free`,
+  policy: policy.name,
+  eventId: stats.id,
+});
+
+const textOf = (value: Amount): string => ('percent' in value ? `${value.percent}%` : value.quantity);

@@ -1,0 +1,44 @@
+import type { DiskStats } from '../../../schemas/disk-stats.ts';
+import type { FilesystemReading } from '../../../schemas/filesystem.ts';
+import type { Doubt } from '../../shared/decision/conclusion.ts';
+import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import type { Watched } from './eviction-signals.ts';
+
+/** How much of a filesystem's bytes or inodes is free. */
+export interface Observed {
+  readonly kind: 'observed';
+  readonly free: bigint;
+  readonly capacity: bigint;
+}
+
+export type Observation =
+  | Observed
+  /** The filesystem does not count its inodes, as btrfs. */
+  | { readonly kind: 'not-counted' }
+  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+
+/** A signal is observed only where both what is free and how much there is are known, and possible (J8). */
+export function observe(stats: DiskStats, { filesystem, resource }: Watched): Observation {
+  const reading = stats.filesystems[filesystem];
+  if (resource === 'inodesFree' && reading !== null) return inodes(reading, filesystem);
+  const believed = believeUsage(filesystem, reading);
+  if (believed.kind === 'doubt')
+    return { kind: 'doubt', doubt: quietAtStart(believed.doubt, stats, filesystem) };
+  const { availableBytes, capacityBytes } = believed.usage;
+  return { kind: 'observed', free: availableBytes, capacity: capacityBytes };
+}
+
+function inodes(reading: FilesystemReading, name: Watched['filesystem']): Observation {
+  const { inodes, inodesFree } = reading;
+  if (inodes === null || inodesFree === null || inodes === '0') return { kind: 'not-counted' };
+  const believed = believeInodes(name, reading);
+  if (believed.kind === 'doubt') return believed;
+  return { kind: 'observed', free: believed.inodes.free, capacity: believed.inodes.inodes };
+}
+
+/** A runtime that is just starting reports a capacity of 0 until it has looked; that alarms nobody (M36). */
+function quietAtStart(doubt: Doubt, { history }: DiskStats, name: Watched['filesystem']): Doubt {
+  const noGoodReadingYet = history[name].availableBytes.every(([, , maximum]) => maximum === '0');
+  if (doubt.rule !== 'D5' || !noGoodReadingYet) return doubt;
+  return { rule: 'M36', message: `${name} has reported no capacity yet, as is usual at start` };
+}
