@@ -42,10 +42,52 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
   };
 }
 
+/** The rules that keep none of these images, as written: they may be misspelt. */
+export function rulesWithoutMatch(
+  { patterns, digests, labels }: KeepRules,
+  images: readonly NamedImage[],
+): string[] {
+  const names = patterns.length === 0 ? [] : [...new Set(images.flatMap(namesOf))];
+  const listedDigests = new Set(digests.length === 0 ? [] : images.flatMap(digestsOf));
+  return [
+    ...patterns.filter((pattern) => {
+      const matches = picomatch(pattern, { dot: true });
+      return !names.some((name) => matches(name));
+    }),
+    ...digests.filter((digest) => !listedDigests.has(digest)),
+    ...Object.entries(labels)
+      .filter(([key, value]) => !images.some((image) => image.labels === null || image.labels[key] === value))
+      .map((label) => label.join('=')),
+  ];
+}
+
+/**
+ * Why an image cannot be pulled again, or `undefined` when it can: only a digest under the name of a registry says
+ * where to. A registry's name holds a dot or a port; `localhost/` is what builders call images of their own (M11).
+ */
+export function unpullableBecause({ repoDigests }: Pick<NamedImage, 'repoDigests'>): string | undefined {
+  if (repoDigests.length === 0) return 'it has no repository digest';
+  return repoDigests.some((name) => /^[^/@]*[.:][^/@]*\//.test(name))
+    ? undefined
+    : 'its name has no registry';
+}
+
+/** The tags of an image by repository; a repository that it is only known in by digest has none. */
+export function tagsByRepository({ repoTags, repoDigests }: NamedImage): Map<string, string[]> {
+  const tags = new Map<string, string[]>(repoDigests.map((name) => [withoutDigest(name), []]));
+  for (const name of repoTags) {
+    const repository = withoutTag(name);
+    tags.set(repository, [...(tags.get(repository) ?? []), name.slice(repository.length + 1)]);
+  }
+  return tags;
+}
+
 function namesOf({ repoTags, repoDigests }: NamedImage): string[] {
-  const repositories = [...repoTags.map(withoutTag), ...repoDigests.map((name) => name.replace(/@.*$/, ''))];
+  const repositories = [...repoTags.map(withoutTag), ...repoDigests.map(withoutDigest)];
   return [...repoTags, ...repoDigests, ...repositories].flatMap((name) => [name, ...shortForms(name)]);
 }
+
+const withoutDigest = (name: string): string => name.replace(/@.*$/, '');
 
 /** `docker.io/library/nginx:1` is what people write as `nginx:1`, and `docker.io/team/app:1` as `team/app:1`. */
 function shortForms(name: string): string[] {

@@ -1,17 +1,20 @@
 import type { Holder, ImageRemoval } from '../../schemas/command.ts';
-import type { Verdict } from '../../schemas/decision.ts';
-import type { CompleteInventory, Inventory, InventoryImage } from '../../schemas/inventory.ts';
+import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS, reportedBytes } from '../shared/decision/conclusion.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
+import { USAGE_SIGNALS } from '../shared/decision/usage-thresholds.ts';
+import { type ImageGcMode, type ImagePlan, planImages } from './plan-images.ts';
+import type { Removal } from './rules/candidates.ts';
+import { type Limited, withinCommand } from './rules/command-limit.ts';
 import { imageDoubts } from './rules/doubts.ts';
 import { heldBy } from './rules/holders.ts';
-import { type Plan, planRemovals } from './rules/plan.ts';
-import { type Survey, survey } from './rules/survey.ts';
-import { type KeepTurn, type RemoveTurn, turnOf } from './rules/turn.ts';
-import { asPlanned, stays, verdicts } from './rules/verdicts.ts';
+import { keepNotes } from './rules/keep-notes.ts';
+import type { KeepTurn, RemoveTurn } from './rules/turn.ts';
+import { verdicts } from './rules/verdicts.ts';
 
 export const DECIDER = { name: 'image-gc', version: '1' } as const;
 
@@ -19,26 +22,38 @@ export interface ImageConclusion extends Conclusion {
   /** In the order in which they go. They become a command only if the outcome is `commanded`. */
   readonly items: readonly ImageRemoval['items'][number][];
   readonly holders: readonly Holder[];
-  /** Bytes available, in decimal digits, where a reclaim ends here above its target. */
+  /** Bytes available or inodes free, in decimal digits, where a reclaim ends here above its target. */
   readonly unrelievedAt: string | null;
 }
 
-const NO_REMOVAL = { items: [], holders: [], estimatedBytes: 0, unrelievedAt: null } as const;
-
 /**
- * Which images of a node go. By usage that is only in the step `images` of a reclaim; every image is answered for,
- * whatever the outcome.
+ * Which images of a node go: in a reclaim at its step `images` those that make room, without a reclaim those that were
+ * unused for too long. Every image is answered for, whatever the outcome.
  */
 export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
-  const surveyed = survey(inventory, policy);
-  const turn = turnOf(inventory, policy);
-  const notBelieved = [...turn.notBelieved, ...imageDoubts(inventory)];
-  const { reclaim } = turn;
+  const plan = planImages(inventory, policy, modeOf(inventory.reclaim));
+  const limited = withinCommand(plan.removals, inventory.images.length);
+  const { turn, surveyed, spared } = plan;
+  const images = verdicts({ ...limited, spared, protected: surveyed.protected });
+  const told = {
+    reclaim: turn.reclaim,
+    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory)],
+    notes: keepNotes(inventory, policy.keep),
+    verdicts: { ...NO_VERDICTS, images },
+  };
   return turn.kind === 'keep'
-    ? { ...keepCandidates(surveyed, turn), notBelieved, reclaim }
-    : { ...removeCandidates(inventory, policy, surveyed, turn), notBelieved, reclaim };
+    ? { ...told, ...keeping(plan, turn) }
+    : { ...told, ...removing(inventory, policy, { plan, turn, limited }) };
 }
+
+function modeOf(reclaim: Reclaim | null): ImageGcMode {
+  if (reclaim === null) return 'age';
+  const { signal } = reclaim.cause;
+  return Object.values(USAGE_SIGNALS).some((own) => own === signal) ? 'usage' : 'forced';
+}
+
+const NO_REMOVAL = { items: [], holders: [], estimatedBytes: 0, unrelievedAt: null } as const;
 
 const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageConclusion => ({
   ...NO_REMOVAL,
@@ -49,51 +64,57 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageCon
   reclaim: inventory.reclaim,
 });
 
-type Answer = Omit<ImageConclusion, 'notBelieved' | 'reclaim'>;
+type Answer = Pick<
+  ImageConclusion,
+  'outcome' | 'reason' | 'items' | 'holders' | 'estimatedBytes' | 'unrelievedAt'
+>;
 
-function keepCandidates(surveyed: Survey, turn: KeepTurn): Answer {
-  const { outcome, reason, rule, lack } = turn;
-  const answer = {
-    ...NO_REMOVAL,
-    outcome,
-    reason,
-    verdicts: ofImages(verdicts(surveyed, stays(rule))),
-  };
-  if (lack === null) return answer;
-  const held = heldBy(surveyed, { images: surveyed.candidates, reason: 'not-believed' }, lack.usedBytes);
-  return { ...answer, holders: held, unrelievedAt: String(lack.availableBytes) };
+function keeping({ surveyed, spared }: ImagePlan, { outcome, reason, lack }: KeepTurn): Answer {
+  if (lack === null) return { ...NO_REMOVAL, outcome, reason };
+  const holders = heldBy(surveyed, { images: spared, reason: 'not-believed' }, lack.usedBytes);
+  return { ...NO_REMOVAL, outcome, reason, holders, unrelievedAt: String(lack.availableNow) };
 }
 
-function removeCandidates(
+function removing(
   inventory: CompleteInventory,
   policy: Policy,
-  surveyed: Survey,
-  { lack, missing }: RemoveTurn,
+  { plan, turn, limited }: { plan: ImagePlan; turn: RemoveTurn; limited: Limited },
 ): Answer {
-  const plan = planRemovals(surveyed.candidates, lack.missingBytes, inventory.images.length);
+  const { lack, why } = turn;
+  const waiting = [...limited.later, ...plan.spared];
   const planned = {
-    items: plan.removals.map(({ image }) => toItem(image)),
-    holders: heldBy(surveyed, { images: plan.waiting, reason: 'waiting' }, lack.usedBytes),
-    estimatedBytes: reportedBytes(plan.estimatedBytes),
-    verdicts: ofImages(verdicts(surveyed, asPlanned(plan))),
+    items: limited.commanded.map(toItem),
+    holders:
+      lack === null ? [] : heldBy(plan.surveyed, { images: waiting, reason: 'waiting' }, lack.usedBytes),
+    estimatedBytes: reportedBytes(limited.estimatedBytes),
+    unrelievedAt: null,
   };
-  if (plan.removals.length > 0)
-    return { ...planned, unrelievedAt: null, ...commandOutcome(inventory, policy, sentence(plan, missing)) };
-  const reason = `${missing}, and no image may go: ${planned.holders.map(holderText).join(', ')}`;
-  return { ...planned, outcome: 'unrelieved', reason, unrelievedAt: String(lack.availableBytes) };
+  return planned.items.length > 0
+    ? { ...planned, ...commandOutcome(inventory, policy, sentence(limited, why)) }
+    : { ...planned, ...nothingGoes(turn, planned.holders) };
 }
 
-const ofImages = (images: Verdict[]) => ({ ...NO_VERDICTS, images });
+function nothingGoes(
+  { lack, why }: RemoveTurn,
+  holders: readonly Holder[],
+): Pick<Answer, 'outcome' | 'reason' | 'unrelievedAt'> {
+  if (lack === null || lack.missing <= 0n)
+    return { outcome: 'nothing-to-do', reason: `${why}: there is none`, unrelievedAt: null };
+  const reason = `${why}, and no image may go: ${holders.map(holderText).join(', ')}`;
+  return { outcome: 'unrelieved', reason, unrelievedAt: String(lack.availableNow) };
+}
 
-const toItem = ({ id, sizeBytes }: InventoryImage): ImageRemoval['items'][number] => ({
+const toItem = ({ image: { id, sizeBytes }, rule }: Removal): ImageRemoval['items'][number] => ({
   kind: 'image',
   id,
   sizeBytes,
-  rule: 'D11',
+  rule,
 });
 
-const sentence = ({ removals, estimatedBytes }: Plan, missing: string): string =>
-  `${missing}; ${removals.length} image(s) go, listed with ${estimatedBytes} bytes`;
+const sentence = ({ commanded, later, estimatedBytes }: Limited, why: string): string => {
+  const rest = later.length === 0 ? '' : `, ${later.length} more wait`;
+  return `${why}; ${commanded.length} image(s) go, listed with ${estimatedBytes} bytes${rest}`;
+};
 
 const holderText = ({ reason, objects, bytes }: Holder): string =>
   reason === 'not-images' ? `${bytes} bytes are not images` : `${objects} ${reason} (${bytes} bytes)`;

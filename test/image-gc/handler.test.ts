@@ -89,12 +89,6 @@ test('[M8] pressure that stays is published after the record', async () => {
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
-  {
-    name: 'a profile that is not released',
-    policies: policySet({ profile: 'kubelet' }),
-    outcome: 'not-believed',
-    rule: 'P8',
-  },
 ])('[$rule] $name keeps every image, and the record says so', async ({ policies, outcome, rule }) => {
   const { stages, record } = await handled(full, policies);
   expect(stages).toHaveLength(1);

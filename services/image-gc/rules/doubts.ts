@@ -1,25 +1,38 @@
 import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
 import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
 
-/** Facts whose lack keeps every image of the node. */
-export const nodeDoubts = ({
-  containersWithoutImage,
-  sandboxImageKnown,
-  podImagesKnown,
-}: CompleteInventory): Doubt[] => [
-  ...doubtAbout(
+/**
+ * Facts whose lack keeps every image of the node. Which image new sandboxes need, and which images pods want, does not
+ * matter to the kubelet (C10, C11).
+ */
+export function nodeDoubts(
+  { containersWithoutImage, sandboxImageKnown, podImagesKnown }: CompleteInventory,
+  { profile }: Policy,
+): Doubt[] {
+  const namelessContainers = doubtAbout(
     'C8',
     containersWithoutImage,
     'container(s) name no usable image, so any image may be theirs: none is removed',
-  ),
-  ...(sandboxImageKnown
-    ? []
-    : [{ rule: 'M9', message: 'it is not known which image new sandboxes need: no image is removed' }]),
-  ...(podImagesKnown
-    ? []
-    : [{ rule: 'C10', message: 'it is not known which images pods want: no image is removed' }]),
-];
+  );
+  return profile === 'kubelet'
+    ? namelessContainers
+    : [
+        ...namelessContainers,
+        ...(sandboxImageKnown ? [] : [SANDBOX_IMAGE_UNKNOWN]),
+        ...(podImagesKnown ? [] : [POD_IMAGES_UNKNOWN]),
+      ];
+}
+
+const SANDBOX_IMAGE_UNKNOWN: Doubt = {
+  rule: 'M9',
+  message: 'it is not known which image new sandboxes need: no image is removed',
+};
+const POD_IMAGES_UNKNOWN: Doubt = {
+  rule: 'C10',
+  message: 'it is not known which images pods want: no image is removed',
+};
 
 /** Facts that keep the images they are about. */
 export function imageDoubts({ images, takenAt }: CompleteInventory): Doubt[] {

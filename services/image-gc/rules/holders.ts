@@ -1,6 +1,6 @@
 import { Holder } from '../../../schemas/command.ts';
 import { reportedBytes } from '../../shared/decision/conclusion.ts';
-import type { Candidate } from './plan.ts';
+import type { Candidate } from './candidates.ts';
 import type { Survey } from './survey.ts';
 
 /** Candidates that stay all the same, and why. */

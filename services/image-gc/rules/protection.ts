@@ -1,9 +1,12 @@
 import type { Holder } from '../../../schemas/command.ts';
-import { keepMatcher } from '../../../schemas/image-pattern.ts';
+import { keepMatcher, unpullableBecause } from '../../../schemas/image-pattern.ts';
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
 import { backingOff, listedTwice } from '../../shared/decision/listing.ts';
+import { keptNamespaceOf } from './kept-namespaces.ts';
+import { keptVersions } from './kept-versions.ts';
+import { usersIn } from './users.ts';
 
 /** Why one image may not go, however full the disk is. */
 export interface Protection extends Kept {
@@ -12,18 +15,25 @@ export interface Protection extends Kept {
 
 type Protect = (image: InventoryImage) => Protection | undefined;
 
-/** Compiles what protects the images of one inventory; the first that applies is the reason that the record names. */
-export function protections(inventory: CompleteInventory, policy: Policy): Protect {
+/** By age (E) or to make room (D, F). */
+export type Step = 'age' | 'space';
+
+/**
+ * Compiles what protects the images of one inventory; the first that applies is the reason that the record names. The
+ * kubelet asks neither for pods that are starting, sandboxes and failed removals, nor, by age, for the minimum age.
+ */
+export function protections(inventory: CompleteInventory, policy: Policy, step: Step): Protect {
   const takenAtMs = inventory.takenAt.wallTimeMs;
+  const isKubelet = policy.profile === 'kubelet';
   const asked: readonly Protect[] = [
-    inUse(inventory),
+    inUse(inventory, policy),
     pinned,
-    keptByList(policy),
-    withoutDigest,
+    ...keptByPolicy(inventory, policy),
     unbelieved(inventory.images, takenAtMs),
-    usedSince(takenAtMs),
-    tooYoung(takenAtMs, policy.imageMinimumGCAgeMs),
-    triedLately(takenAtMs),
+    ...(isKubelet && step === 'age'
+      ? []
+      : [usedSince(takenAtMs), tooYoung(takenAtMs, policy.imageMinimumGCAgeMs)]),
+    ...(isKubelet ? [] : [triedLately(takenAtMs)]),
   ];
   return (image) => {
     for (const protect of asked) {
@@ -48,16 +58,13 @@ const RULE_OF_USER: Readonly<Record<ImageUser['kind'], string>> = {
   'sandbox-image': 'M9',
 };
 
-function inUse({ containers, sandboxes }: CompleteInventory): Protect {
-  const notOurs = new Set(
-    [...containers, ...sandboxes].filter(({ pod }) => pod === null).map(({ id }) => id),
-  );
-  const isNotOurs = ({ kind, id }: ImageUser) =>
-    (kind === 'container' || kind === 'sandbox') && notOurs.has(id);
-  return ({ usedBy }) => {
-    const user = usedBy.find((candidate) => !isNotOurs(candidate)) ?? usedBy[0];
+function inUse(inventory: CompleteInventory, policy: Policy): Protect {
+  const { usersOf, isNotOurs } = usersIn(inventory, policy.profile);
+  return (image) => {
+    const users = usersOf(image);
+    const user = users.find((candidate) => !isNotOurs(candidate)) ?? users[0];
     if (!user) return undefined;
-    const facts = { users: usedBy.length, user: `${user.kind} ${user.id}` };
+    const facts = { users: users.length, user: `${user.kind} ${user.id}` };
     return isNotOurs(user)
       ? protection('not-ours', 'M41', facts)
       : protection('in-use', RULE_OF_USER[user.kind], facts);
@@ -66,17 +73,36 @@ function inUse({ containers, sandboxes }: CompleteInventory): Protect {
 
 const pinned: Protect = (image) => (image.pinned ? protection('pinned', 'D7', { pinned: true }) : undefined);
 
-function keptByList({ keep }: Policy): Protect {
+/** What the policy's keep list says (M11). */
+function keptByPolicy(inventory: CompleteInventory, { keep }: Policy): Protect[] {
+  const { images, takenAt } = inventory;
   const keptBy = keepMatcher(keep);
-  return (image) => {
-    const entry = keptBy(image);
-    return entry === undefined ? undefined : protection('kept-by-list', 'M11', { keptBy: entry });
-  };
+  const namespaceOf = keptNamespaceOf(inventory, keep.namespaces);
+  const doubtful = unbelieved(images, takenAt.wallTimeMs);
+  const believed = keep.lastVersions === 0 ? [] : images.filter((image) => doubtful(image) === undefined);
+  const versions = keptVersions(believed, keep.lastVersions);
+  return [
+    byList('keptBy', keptBy),
+    byList('keptNamespace', namespaceOf),
+    byList('keptVersionOf', ({ id }) => versions.get(id)),
+    ...(keep.unpullable ? [unpullable] : []),
+  ];
 }
 
-/** Without a digest from a registry nobody knows where to pull it from again (M11). */
-const withoutDigest: Protect = ({ repoDigests }) =>
-  repoDigests.length === 0 ? protection('no-digest', 'M11', { repoDigests: 0 }) : undefined;
+const byList =
+  (fact: string, entryOf: (image: InventoryImage) => string | undefined): Protect =>
+  (image) => {
+    const entry = entryOf(image);
+    return entry === undefined ? undefined : protection('kept-by-list', 'M11', { [fact]: entry });
+  };
+
+/** Nobody knows where to pull it from again (M11). */
+const unpullable: Protect = (image) => {
+  const unpullableAs = unpullableBecause(image);
+  return unpullableAs === undefined
+    ? undefined
+    : protection('no-digest', 'M11', { unpullable: unpullableAs, repoDigests: image.repoDigests.length });
+};
 
 function unbelieved(images: readonly InventoryImage[], takenAtMs: number): Protect {
   const twice = listedTwice(images.map(({ id }) => id));

@@ -1,34 +1,34 @@
+import type { Resource } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
 
 /** How far a node is from a target, by the reading in its inventory. */
-export type Shortfall =
-  | {
-      readonly kind: 'known';
-      readonly availableBytes: bigint;
-      readonly usedBytes: bigint;
-      /** Zero or less: the target is reached. */
-      readonly missingBytes: bigint;
-    }
-  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+export interface KnownShortfall {
+  readonly kind: 'known';
+  readonly resource: Resource;
+  /** Bytes available or inodes free. */
+  readonly availableNow: bigint;
+  /** Zero or less: the target is reached. */
+  readonly missing: bigint;
+  /** Bytes in use on the target's filesystem; 0 where they are not known. */
+  readonly usedBytes: bigint;
+}
+
+export type Shortfall = KnownShortfall | { readonly kind: 'doubt'; readonly doubt: Doubt };
 
 export function shortfall({ filesystems }: CompleteInventory, target: ReclaimTarget): Shortfall {
-  if (target.resource !== 'availableBytes')
-    return doubt('M13', 'image sizes do not tell how many inodes they free');
-  const reading = filesystems[target.filesystem];
-  const believed = believeUsage(target.filesystem, reading);
+  const { filesystem, resource, atLeast } = target;
+  const reading = filesystems[filesystem];
+  const bytes = believeUsage(filesystem, reading);
+  const usedBytes = bytes.kind === 'usage' ? bytes.usage.capacityBytes - bytes.usage.availableBytes : 0n;
+  const believed = resource === 'availableBytes' ? bytes : believeInodes(filesystem, reading);
   if (believed.kind === 'doubt') return believed;
   if (reading?.device !== filesystems.imagefs?.device)
-    return doubt('A2', `images do not lie on the device of ${target.filesystem}`);
-  const { capacityBytes, availableBytes } = believed.usage;
-  return {
-    kind: 'known',
-    availableBytes,
-    usedBytes: capacityBytes - availableBytes,
-    missingBytes: BigInt(target.atLeast) - availableBytes,
-  };
+    return doubt('A2', `images do not lie on the device of ${filesystem}`);
+  const availableNow = 'usage' in believed ? believed.usage.availableBytes : believed.inodes.free;
+  return { kind: 'known', resource, availableNow, missing: BigInt(atLeast) - availableNow, usedBytes };
 }
 
 const doubt = (rule: string, message: string): Shortfall => ({

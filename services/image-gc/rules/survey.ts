@@ -1,8 +1,8 @@
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { compareCandidates } from './candidate-order.ts';
-import type { Candidate } from './plan.ts';
-import { type Protection, protections } from './protection.ts';
+import type { Candidate } from './candidates.ts';
+import { type Protection, protections, type Step } from './protection.ts';
 
 /** The images of one inventory, each either protected or a candidate (D7). */
 export interface Survey {
@@ -18,8 +18,8 @@ export interface ProtectedImage extends Candidate {
   readonly protection: Protection;
 }
 
-export function survey(inventory: CompleteInventory, policy: Policy): Survey {
-  const protectionOf = protections(inventory, policy);
+export function survey(inventory: CompleteInventory, policy: Policy, step: Step): Survey {
+  const protectionOf = protections(inventory, policy, step);
   const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
   let listedBytes = 0n;
@@ -35,3 +35,10 @@ export function survey(inventory: CompleteInventory, policy: Policy): Survey {
     listedBytes,
   };
 }
+
+/** The survey of what is left once the images at these positions are gone. */
+export const without = (surveyed: Survey, gone: ReadonlySet<number>): Survey => ({
+  ...surveyed,
+  protected: surveyed.protected.filter(({ position }) => !gone.has(position)),
+  candidates: surveyed.candidates.filter(({ position }) => !gone.has(position)),
+});

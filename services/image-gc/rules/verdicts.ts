@@ -1,33 +1,35 @@
 import type { Verdict } from '../../../schemas/decision.ts';
-import type { Candidate, Plan } from './plan.ts';
-import type { ProtectedImage, Survey } from './survey.ts';
+import type { Candidate, Removal, Spared } from './candidates.ts';
+import type { Limited } from './command-limit.ts';
+import type { ProtectedImage } from './survey.ts';
 
-/** What becomes of a candidate; the second argument is its place in the order of removal (D8), counted from 1. */
-type Answer = (candidate: Candidate, place: number) => Verdict;
+/** What becomes of every image of an inventory. */
+export interface Fates extends Pick<Limited, 'commanded' | 'later' | 'endedBy'> {
+  readonly spared: readonly Spared[];
+  readonly protected: readonly ProtectedImage[];
+}
 
-/** One verdict for every image, in the order of the inventory: protected ones stay, the others get `answer`. */
-export const verdicts = (surveyed: Survey, answer: Answer): Verdict[] =>
+/** One verdict for every image, in the order of the inventory. `place` is that in the order of removal, from 1. */
+export const verdicts = ({ commanded, later, endedBy, spared, protected: kept }: Fates): Verdict[] =>
   [
-    ...surveyed.protected.map(keptVerdict),
-    ...surveyed.candidates.map((candidate, index) => answer(candidate, index + 1)),
+    ...kept.map(({ position, protection: { rule, facts } }) => stays(position, rule, facts)),
+    ...spared.map(({ position, rule, facts }) => stays(position, rule, facts)),
+    ...commanded.map(goes),
+    ...later.map(({ position }, index) =>
+      stays(position, endedBy, { place: commanded.length + index + 1, removed: commanded.length }),
+    ),
   ].sort((a, b) => a.position - b.position);
 
-/** Nothing goes by this inventory. */
-export const stays =
-  (rule: string): Answer =>
-  ({ position }) => ({ position, action: 'keep', rule, facts: {} });
-
-/** Goes if the plan holds it, else waits for a later round. */
-export const asPlanned =
-  ({ removals, endedBy }: Plan): Answer =>
-  ({ position, image }, place) =>
-    place <= removals.length
-      ? { position, action: 'remove', rule: 'D11', facts: { place, lastUsedMs: image.lastUsedMs } }
-      : { position, action: 'keep', rule: endedBy, facts: { place, removed: removals.length } };
-
-const keptVerdict = ({ position, protection: { rule, facts } }: ProtectedImage): Verdict => ({
+const stays = (position: Candidate['position'], rule: string, facts: Verdict['facts']): Verdict => ({
   position,
   action: 'keep',
   rule,
   facts,
+});
+
+const goes = ({ position, image, rule }: Removal, index: number): Verdict => ({
+  position,
+  action: 'remove',
+  rule,
+  facts: { place: index + 1, lastUsedMs: image.lastUsedMs },
 });

@@ -1,8 +1,7 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
+import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
-import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { IMAGE_USAGE_SIGNAL, targetBytes } from '../../shared/decision/usage-thresholds.ts';
+import { standingOrder, type Unwanted } from './standing-order.ts';
 
 /** What of an ordered reclaim the policy in force still asks for: all of it, less, or nothing. */
 export interface Wanted {
@@ -11,41 +10,42 @@ export interface Wanted {
   /** Why the target is not the ordered one; `null` when it is. */
   readonly shrunk: string | null;
   /** Why no image goes for it at all. */
-  readonly unwanted: { readonly rule: string; readonly reason: string } | null;
+  readonly unwanted: Unwanted | null;
 }
 
 /**
- * Holds a reclaim that the usage thresholds began against those of the policy in force (D1, D6): it may have changed
- * since. What another signal ordered has nothing to do with percentages and stays as it is.
+ * Holds a reclaim against the policy in force, which may have changed since it was ordered. One that the usage thresholds
+ * began is held against those (D1, D6, M13, M39); one that an eviction signal began, against that there still is such a
+ * threshold and that it may force anything (M16).
  */
-export function wantedNow(reclaim: Reclaim, imagefs: FilesystemReading | null, policy: Policy): Wanted {
-  const { cause, target } = reclaim;
+export function wantedNow(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): Wanted {
   const asOrdered = { reclaim, shrunk: null, unwanted: null };
-  if (cause.signal !== IMAGE_USAGE_SIGNAL) return asOrdered;
-  const unwanted = notBegun(reclaim, policy);
-  if (unwanted !== null) return { ...asOrdered, unwanted };
-  if (target.filesystem !== 'imagefs' || target.resource !== 'availableBytes') return asOrdered;
-  const believed = believeUsage('imagefs', imagefs);
-  if (believed.kind === 'doubt') return asOrdered;
-  const enough = targetBytes(believed.usage, policy);
-  if (enough >= BigInt(target.atLeast)) return asOrdered;
-  const shrunk = `policy ${policy.name} now asks for ${enough} bytes, less than the ${target.atLeast} that were ordered`;
-  return { ...asOrdered, reclaim: { ...reclaim, target: { ...target, atLeast: String(enough) } }, shrunk };
+  const standing = standingOrder(reclaim, filesystems.imagefs, policy);
+  if (standing === undefined) return { ...asOrdered, unwanted: notForced(reclaim, policy) };
+  return 'reason' in standing
+    ? { ...asOrdered, unwanted: standing }
+    : { ...asOrdered, ...shrunkTo(standing.enough, reclaim, policy) };
 }
 
-const PERCENT = /^(\d{1,3})%$/;
+function shrunkTo(
+  enough: bigint | null,
+  reclaim: Reclaim,
+  { name }: Policy,
+): Partial<Pick<Wanted, 'reclaim' | 'shrunk'>> {
+  const { target } = reclaim;
+  if (enough === null || enough >= BigInt(target.atLeast)) return {};
+  const unit = target.resource === 'availableBytes' ? 'bytes' : 'inodes';
+  const shrunk = `policy ${name} now asks for ${enough} ${unit}, less than the ${target.atLeast} that were ordered`;
+  return { reclaim: { ...reclaim, target: { ...target, atLeast: String(enough) } }, shrunk };
+}
 
-/**
- * Whether the reading that began the reclaim would begin none under this policy. Later readings do not tell: below the
- * high threshold a reclaim goes on until it reaches the low one.
- */
-function notBegun({ cause }: Reclaim, policy: Policy): Wanted['unwanted'] {
-  const { name, imageGCHighThresholdPercent: high } = policy;
-  if (high === 100)
-    return { rule: 'D1', reason: `policy ${name} now switches image GC by usage off (high threshold 100%)` };
-  const percent = PERCENT.exec(cause.reading)?.[1];
-  if (percent === undefined) return { rule: 'D6', reason: 'it is not known which usage began this reclaim' };
-  if (Number(percent) >= high) return null;
-  const reason = `imagefs was used to ${percent}% when this reclaim began, which is below the ${high}% of policy ${name} now`;
-  return { rule: 'D6', reason };
+/** Thresholds of containerfs are those of the filesystem that it shares (J6), whichever that is on the node. */
+function notForced({ cause: { signal } }: Reclaim, policy: Policy): Unwanted | null {
+  const { name, forcedGC, evictionThresholds } = policy;
+  if (!forcedGC)
+    return { rule: 'M16', reason: `policy ${name} now lets no eviction threshold remove anything` };
+  const of = (filesystem: string) => signal.replace('containerfs', filesystem);
+  const same: readonly string[] = [signal, of('nodefs'), of('imagefs')];
+  if (evictionThresholds.some((threshold) => same.includes(threshold.signal))) return null;
+  return { rule: 'J9', reason: `policy ${name} now has no eviction threshold for ${signal}` };
 }

@@ -1,0 +1,45 @@
+import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import { ageTurn } from './rules/age-turn.ts';
+import { type Selection, select } from './rules/selection.ts';
+import { spaceTurn } from './rules/space-turn.ts';
+import { type Survey, survey, without } from './rules/survey.ts';
+import type { Turn } from './rules/turn.ts';
+
+/**
+ * `age`: what was unused for too long (E). `usage`: what makes room when a threshold of image GC is met (D). `forced`: what
+ * an eviction signal makes go (F). `periodic`: one pass of the kubelet, by age and then by usage (D3).
+ */
+export type ImageGcMode = 'age' | 'usage' | 'forced' | 'periodic';
+
+/** Which images of a node would go, and why the others stay; limits of a command (P4, P5) are not applied. */
+export interface ImagePlan extends Selection {
+  readonly surveyed: Survey;
+  readonly turn: Turn;
+}
+
+/**
+ * Plans for one inventory under one policy. `usage` and `forced` aim for the target of the inventory's reclaim; without a
+ * reclaim the policy's own thresholds decide, and `forced` aims for the low threshold, or in the kubelet's profile for
+ * nothing: every eligible image goes (J22).
+ */
+export function planImages(inventory: CompleteInventory, policy: Policy, mode: ImageGcMode): ImagePlan {
+  if (mode === 'periodic') return planPass({ ...inventory, reclaim: null }, policy);
+  return mode === 'age'
+    ? planned(survey(inventory, policy, 'age'), ageTurn(inventory, policy))
+    : planned(survey(inventory, policy, 'space'), spaceTurn(inventory, policy, mode));
+}
+
+function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
+  const byAge = planImages(inventory, policy, 'age');
+  const gone = new Set(byAge.removals.map(({ position }) => position));
+  const left = without(survey(inventory, policy, 'space'), gone);
+  const byUsage = planned(left, spaceTurn(inventory, policy, 'usage'));
+  return { ...byUsage, removals: [...byAge.removals, ...byUsage.removals] };
+}
+
+function planned(surveyed: Survey, turn: Turn): ImagePlan {
+  if (turn.kind === 'remove') return { ...select(surveyed.candidates, turn.goal), surveyed, turn };
+  const spared = surveyed.candidates.map((candidate) => ({ ...candidate, rule: turn.rule, facts: {} }));
+  return { removals: [], spared, surveyed, turn };
+}

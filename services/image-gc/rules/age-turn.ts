@@ -1,0 +1,62 @@
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import { OWN_RULES } from '../../shared/decision/own-rules.ts';
+import type { Candidate } from './candidates.ts';
+import { nodeDoubts } from './doubts.ts';
+import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
+
+/** Removal by age (E): on any complete inventory, whatever the disk says. */
+export function ageTurn(inventory: CompleteInventory, policy: Policy): Turn {
+  const imagefs = believeUsage('imagefs', inventory.filesystems.imagefs);
+  const onDisk = imagefs.kind === 'doubt' ? [imagefs.doubt] : [];
+  const doubts = nodeDoubts(inventory, policy);
+  const isOff = policy.imageMaximumGCAgeMs === 0;
+  const turn =
+    doubtfulTurn(isOff ? [...doubts, ...onDisk] : doubts, null) ??
+    switchedOff(policy) ??
+    startingUp(inventory, policy) ??
+    removeUnused(inventory, policy);
+  return { ...turn, notBelieved: [...doubts, ...onDisk], reclaim: null };
+}
+
+const switchedOff = ({ imageMaximumGCAgeMs }: Policy): KeepTurn | undefined =>
+  imageMaximumGCAgeMs === 0 ? keepTurn('P6', `${OWN_RULES.P6}; none is under way`) : undefined;
+
+/**
+ * The kubelet waits the whole maximum age after its start (E2), since it has forgotten when images were used. FleetGC's
+ * agent remembers (M2). An agent of another boot has not started at any known time.
+ */
+function startingUp(
+  { takenAt, agentStartedAt }: CompleteInventory,
+  { profile, imageMaximumGCAgeMs }: Policy,
+): KeepTurn | undefined {
+  if (profile !== 'kubelet') return undefined;
+  const sinceStartMs = takenAt.sinceBootMs - agentStartedAt.sinceBootMs;
+  if (takenAt.bootId === agentStartedAt.bootId && sinceStartMs > imageMaximumGCAgeMs) return undefined;
+  return keepTurn(
+    'E2',
+    `no image goes by age until the agent has run for more than ${imageMaximumGCAgeMs} ms`,
+  );
+}
+
+function removeUnused({ takenAt }: CompleteInventory, { profile, imageMaximumGCAgeMs }: Policy): RemoveTurn {
+  const unusedSinceMs = profile === 'kubelet' ? lastUsed : lastUsedOrDetected;
+  const unusedMs = (candidate: Candidate) => {
+    const sinceMs = unusedSinceMs(candidate);
+    return sinceMs === null ? null : takenAt.wallTimeMs - sinceMs;
+  };
+  return {
+    kind: 'remove',
+    goal: { kind: 'unused', maximumAgeMs: imageMaximumGCAgeMs, unusedMs },
+    lack: null,
+    why: `images that were unused for more than ${imageMaximumGCAgeMs} ms go`,
+  };
+}
+
+/** `null` is never: longer ago than any age, also for an image that was pulled a moment ago (E4). */
+const lastUsed = ({ image }: Candidate): number | null => image.lastUsedMs;
+
+/** An image that no container ever had is as old as its record (M3). */
+const lastUsedOrDetected = ({ image: { firstDetectedMs, lastUsedMs } }: Candidate): number =>
+  Math.max(firstDetectedMs, lastUsedMs ?? firstDetectedMs);

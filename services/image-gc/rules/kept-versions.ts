@@ -1,0 +1,61 @@
+import { tagsByRepository } from '../../../schemas/image-pattern.ts';
+import type { InventoryImage } from '../../../schemas/inventory.ts';
+import { compareText } from '../../shared/decision/listing.ts';
+
+/** One image as a version of one repository. */
+interface Version {
+  readonly image: InventoryImage;
+  /** The highest of its tags there; empty when it has none. */
+  readonly tag: string;
+}
+
+/**
+ * The newest `count` images of each repository, by image id, with the repository that keeps them: first detected last,
+ * then the higher tag. Images that neither tells apart are kept together. What is not believed takes no place (M11).
+ */
+export function keptVersions(images: readonly InventoryImage[], count: number): Map<string, string> {
+  const kept = new Map<string, string>();
+  if (count === 0) return kept;
+  for (const [repository, versions] of versionsByRepository(images)) {
+    const newestFirst = versions.toSorted(compareVersions);
+    const last = newestFirst[Math.min(count, newestFirst.length) - 1];
+    for (const version of newestFirst) {
+      if (last && compareVersions(version, last) <= 0) kept.set(version.image.id, repository);
+    }
+  }
+  return kept;
+}
+
+function versionsByRepository(images: readonly InventoryImage[]): Map<string, Version[]> {
+  const repositories = new Map<string, Version[]>();
+  for (const image of images) {
+    for (const [repository, tags] of tagsByRepository(image)) {
+      const versions = repositories.get(repository) ?? [];
+      versions.push({ image, tag: tags.toSorted(compareTags).at(-1) ?? '' });
+      repositories.set(repository, versions);
+    }
+  }
+  return repositories;
+}
+
+const compareVersions = (a: Version, b: Version): number =>
+  b.image.firstDetectedMs - a.image.firstDetectedMs || compareTags(b.tag, a.tag);
+
+const DIGITS_OR_OTHERS = /\d+|\D+/g;
+const DIGITS = /^\d/;
+
+/** Numbers within tags count as numbers: `v1.9` is lower than `v1.10`. */
+function compareTags(a: string, b: string): number {
+  const [partsOfA, partsOfB] = [a, b].map((tag) => tag.match(DIGITS_OR_OTHERS) ?? []);
+  for (const [index, part] of (partsOfA ?? []).entries()) {
+    const order = compareParts(part, partsOfB?.[index] ?? '');
+    if (order !== 0) return order;
+  }
+  return compareText(a, b);
+}
+
+function compareParts(a: string, b: string): number {
+  if (!DIGITS.test(a) || !DIGITS.test(b)) return compareText(a, b);
+  const [numberA, numberB] = [BigInt(a), BigInt(b)];
+  return Number(numberA > numberB) - Number(numberA < numberB);
+}

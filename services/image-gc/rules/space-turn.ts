@@ -1,0 +1,90 @@
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { OWN_RULES } from '../../shared/decision/own-rules.ts';
+import { nodeDoubts } from './doubts.ts';
+import { type KnownShortfall, shortfall } from './shortfall.ts';
+import { type Aim, orderedAim, ownAim, type SpaceMode } from './space-aim.ts';
+import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
+import { type Wanted, wantedNow } from './wanted.ts';
+
+/** Removal to make room: for the reclaim that the inventory answers, or without one as the policy alone says. */
+export function spaceTurn(inventory: CompleteInventory, policy: Policy, mode: SpaceMode): Turn {
+  const wanted = inventory.reclaim && wantedNow(inventory.reclaim, inventory.filesystems, policy);
+  const aim = wanted ? orderedAim(wanted, inventory, policy, mode) : ownAim(inventory, policy, mode);
+  const measured = measure(aim, inventory);
+  const notBelieved = [
+    ...nodeDoubts(inventory, policy),
+    ...(measured.kind === 'doubt' ? [measured.doubt] : []),
+  ];
+  const takesAll = mode === 'forced' && policy.profile === 'kubelet';
+  const turn =
+    notItsTurn(wanted) ?? doubtfulTurn(notBelieved, unmet(measured)) ?? aimedTurn(measured, takesAll);
+  return { ...turn, notBelieved, reclaim: wanted?.reclaim ?? null };
+}
+
+type Measured =
+  | Exclude<Aim, { kind: 'target' }>
+  | (Extract<Aim, { kind: 'target' }> & { readonly lack: KnownShortfall });
+
+function measure(aim: Aim, inventory: CompleteInventory): Measured {
+  if (aim.kind !== 'target') return aim;
+  const lack = shortfall(inventory, aim.target);
+  return lack.kind === 'doubt' ? lack : { ...aim, lack };
+}
+
+function notItsTurn(wanted: Wanted | null): KeepTurn | undefined {
+  if (wanted?.reclaim.step === 'containers')
+    return keepTurn('P6', `${OWN_RULES.P6}; this one is at its step "containers"`, 'waits-for-containers');
+  return wanted?.unwanted ? keepTurn(wanted.unwanted.rule, wanted.unwanted.reason) : undefined;
+}
+
+const unmet = (measured: Measured): KnownShortfall | null =>
+  measured.kind === 'target' && measured.lack.missing > 0n ? measured.lack : null;
+
+function aimedTurn(measured: Measured, takesAll: boolean): RemoveTurn | KeepTurn {
+  switch (measured.kind) {
+    case 'keep':
+      return measured.turn;
+    case 'doubt':
+      return keepTurn(measured.doubt.rule, measured.doubt.message, 'not-believed');
+    case 'everything':
+      return { ...EVERYTHING, lack: null };
+    case 'target':
+      return takesAll ? { ...EVERYTHING, lack: measured.lack } : towards(measured);
+  }
+}
+
+const EVERYTHING = {
+  kind: 'remove',
+  goal: { kind: 'none' },
+  why: 'forced: every image goes that nothing protects',
+} as const;
+
+function towards({
+  lack,
+  because,
+  oneAtLeast,
+}: Extract<Measured, { kind: 'target' }>): RemoveTurn | KeepTurn {
+  const { missing, availableNow, resource } = lack;
+  const isBytes = resource === 'availableBytes';
+  if (missing <= 0n && !oneAtLeast) {
+    const reached = isBytes ? `${availableNow} bytes are available` : `${availableNow} inodes are free`;
+    return keepTurn('D12', `${because}the target is reached: ${reached}`);
+  }
+  return isBytes ? forBytes(lack, because, oneAtLeast) : forInodes(lack, because);
+}
+
+const forBytes = (lack: KnownShortfall, because: string, oneAtLeast: boolean): RemoveTurn => ({
+  kind: 'remove',
+  goal: { kind: 'bytes', missing: lack.missing, oneAtLeast },
+  lack,
+  why: `${because}${lack.missing} bytes are missing to the target`,
+});
+
+/** Sizes do not tell how many inodes an image frees (M13). */
+const forInodes = (lack: KnownShortfall, because: string): RemoveTurn => ({
+  kind: 'remove',
+  goal: { kind: 'none' },
+  lack,
+  why: `${because}${lack.missing} inodes are missing to the target; sizes do not tell which images free them, so they go in order until the node measures that it is enough`,
+});
