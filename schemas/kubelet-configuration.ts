@@ -19,7 +19,7 @@ const exactly = (value: string) =>
   z.literal(value, { error: missingOr(`is missing: it must be ${value}`, `must be ${value}`) });
 
 /** The kubelet tells no value from a missing one only where it has pointers and maps; `null` is missing there. */
-const percentOr = (standard: number) => percent.nullish().transform((given) => given ?? standard);
+const optionalPercent = percent.nullish();
 
 const podLogsDir = z
   .string({ error: 'must be a path, as text' })
@@ -40,8 +40,8 @@ const Fields = z.looseObject(
   {
     apiVersion: exactly(API_VERSION),
     kind: exactly(KIND),
-    imageGCHighThresholdPercent: percentOr(POLICY_DEFAULTS.imageGCHighThresholdPercent),
-    imageGCLowThresholdPercent: percentOr(POLICY_DEFAULTS.imageGCLowThresholdPercent),
+    imageGCHighThresholdPercent: optionalPercent,
+    imageGCLowThresholdPercent: optionalPercent,
     imageMinimumGCAge: duration.prefault(POLICY_DEFAULTS.imageMinimumGCAge),
     imageMaximumGCAge: notNegative.prefault(POLICY_DEFAULTS.imageMaximumGCAge),
     evictionHard: evictionSettings.evictionHard.nullable(),

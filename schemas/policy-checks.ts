@@ -11,13 +11,30 @@ export interface CrossProblem {
 export type CrossCheck = (settings: unknown) => readonly CrossProblem[];
 
 const whole = z.int().min(0).max(100);
-const Thresholds = z.object({ imageGCHighThresholdPercent: whole, imageGCLowThresholdPercent: whole });
+const Thresholds = z.object({
+  imageGCHighThresholdPercent: whole.nullish(),
+  imageGCLowThresholdPercent: whole.nullish(),
+});
 
-/** B7 */
+/** What omitted thresholds mean (B14). */
+export const DEFAULT_THRESHOLDS: Readonly<
+  Record<'imageGCHighThresholdPercent' | 'imageGCLowThresholdPercent', number>
+> = { imageGCHighThresholdPercent: 85, imageGCLowThresholdPercent: 80 };
+
+/** B7; told at a setting that is written, since nobody finds one that is not. */
 export const thresholdsInOrder: CrossCheck = (settings) => {
   const { data } = Thresholds.safeParse(settings);
-  if (!data || data.imageGCLowThresholdPercent < data.imageGCHighThresholdPercent) return [];
-  const message = `must be below imageGCHighThresholdPercent, which is ${data.imageGCHighThresholdPercent}`;
+  if (!data) return [];
+  const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = data;
+  const defaults = DEFAULT_THRESHOLDS;
+  if ((low ?? defaults.imageGCLowThresholdPercent) < (high ?? defaults.imageGCHighThresholdPercent))
+    return [];
+  if (low === undefined || low === null) {
+    const message = `must be above imageGCLowThresholdPercent, which is ${defaults.imageGCLowThresholdPercent} by default`;
+    return [{ path: ['imageGCHighThresholdPercent'], message }];
+  }
+  const highText = high ?? `${defaults.imageGCHighThresholdPercent} by default`;
+  const message = `must be below imageGCHighThresholdPercent, which is ${highText}`;
   return [{ path: ['imageGCLowThresholdPercent'], message }];
 };
 

@@ -5,6 +5,7 @@ import {
   addProblems,
   bothOrNone,
   type CrossCheck,
+  DEFAULT_THRESHOLDS,
   gracePeriods,
   inodeThresholdsInOrder,
   maximumAboveMinimumAge,
@@ -16,14 +17,22 @@ import {
   thresholdsInOrder,
 } from './policy-checks.ts';
 import { Keep, Selector } from './policy-sections.ts';
-import { duration, limit, missingOr, notNegative, percent, size, truth } from './written-values.ts';
+import {
+  duration,
+  limit,
+  missingOr,
+  notNegative,
+  percent,
+  size,
+  truth,
+  wholeNumber,
+} from './written-values.ts';
 
 /** What an omitted field means: the defaults of KubeletConfiguration and the kubelet's flags, where they have it. */
 export const POLICY_DEFAULTS = {
   priority: 0,
   profile: 'fleetgc',
-  imageGCHighThresholdPercent: 85,
-  imageGCLowThresholdPercent: 80,
+  ...DEFAULT_THRESHOLDS,
   imageMinimumGCAge: '2m',
   imageMaximumGCAge: '0s',
   mergeDefaultEvictionSettings: false,
@@ -49,8 +58,7 @@ export const PolicyName = z
 const Fields = z.strictObject(
   {
     name: PolicyName.describe('Unique among all policies; applying a policy of the same name replaces it.'),
-    priority: z
-      .int({ error: 'must be a whole number' })
+    priority: wholeNumber('must be a whole number')
       .default(POLICY_DEFAULTS.priority)
       .describe('Of the policies that select a node, the one with the highest priority holds.'),
     selector: Selector.prefault({}).describe(
@@ -69,10 +77,12 @@ const Fields = z.strictObject(
       .default(POLICY_DEFAULTS.profile)
       .describe('kubelet decides as the kubelet does; fleetgc, the default, is more careful.'),
     imageGCHighThresholdPercent: percent
-      .default(POLICY_DEFAULTS.imageGCHighThresholdPercent)
+      .optional()
+      .meta({ default: POLICY_DEFAULTS.imageGCHighThresholdPercent })
       .describe('Disk usage, in percent, at which the removal of images starts.'),
     imageGCLowThresholdPercent: percent
-      .default(POLICY_DEFAULTS.imageGCLowThresholdPercent)
+      .optional()
+      .meta({ default: POLICY_DEFAULTS.imageGCLowThresholdPercent })
       .describe('Disk usage, in percent, down to which images are removed.'),
     imageMinimumGCAge: duration
       .prefault(POLICY_DEFAULTS.imageMinimumGCAge)
@@ -165,8 +175,7 @@ function toPolicy(fields: Written): Policy {
     selector: { clusters, nodeNames, pools, nodeLabels },
     mode: fields.mode,
     profile: fields.profile,
-    imageGCHighThresholdPercent: fields.imageGCHighThresholdPercent,
-    imageGCLowThresholdPercent: fields.imageGCLowThresholdPercent,
+    ...thresholdsOf(fields),
     imageGCAvailable: availableSizes(fields),
     imageGCInodes: inodeThresholds(fields),
     imageMinimumGCAgeMs: minimumAgeMs(fields.imageMinimumGCAge),
@@ -182,6 +191,11 @@ function toPolicy(fields: Written): Policy {
     commandLifetimeMs: fields.commandLifetime,
   };
 }
+
+const thresholdsOf = ({
+  imageGCHighThresholdPercent = DEFAULT_THRESHOLDS.imageGCHighThresholdPercent,
+  imageGCLowThresholdPercent = DEFAULT_THRESHOLDS.imageGCLowThresholdPercent,
+}: Written): typeof DEFAULT_THRESHOLDS => ({ imageGCHighThresholdPercent, imageGCLowThresholdPercent });
 
 const keepRules = ({ keep: { images, unpullable, ...same }, profile }: Written): Policy['keep'] => ({
   ...same,

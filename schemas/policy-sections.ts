@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ClusterName } from './identity.ts';
 import { KeepRules } from './image-pattern.ts';
-import { list, MAX_INT32, section, text, truth } from './written-values.ts';
+import { list, MAX_INT32, section, text, truth, wholeNumber } from './written-values.ts';
 
 const labels = z.record(
   z.string().min(1),
@@ -54,8 +54,7 @@ export const Keep = section({
     .describe(
       'Whether images stay that cannot be pulled again: without a repo digest or a registry name, or of localhost/. Default: true, in profile kubelet false.',
     ),
-  lastVersions: z
-    .int({ error: 'must be a whole number; 0 is off' })
+  lastVersions: wholeNumber('must be a whole number; 0 is off')
     .min(0, { error: 'must be at least 0' })
     .max(MAX_INT32, { error: 'is too large' })
     .default(0)

@@ -20,15 +20,20 @@ export const list = <Item extends z.ZodType>(item: Item) =>
 export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, { error: 'must be a map of settings; leave the key out if there is none' });
 
+/**
+ * `z.int()` would end the reading at a fraction, and what is wrong between other settings would not be told (B12);
+ * tools still see an integer.
+ */
+export const wholeNumber = (error: string) =>
+  z.number({ error }).refine(Number.isSafeInteger, { error }).meta({ type: 'integer' });
+
 /** B5, B6 */
-export const percent = z
-  .int({ error: 'must be a whole number from 0 to 100, without a percent sign' })
+export const percent = wholeNumber('must be a whole number from 0 to 100, without a percent sign')
   .min(0, { error: 'must be at least 0' })
   .max(100, { error: 'must be at most 100' });
 
 /** Of dead containers. */
-export const limit = z
-  .int({ error: 'must be a whole number; a negative one means no limit' })
+export const limit = wholeNumber('must be a whole number; a negative one means no limit')
   .min(-MAX_INT32 - 1, { error: 'is too small' })
   .max(MAX_INT32, { error: `must be at most ${MAX_INT32}; a negative number means no limit` });
 

@@ -55,7 +55,7 @@ test('a bad file for machines: the problems as data on stdout', async () => {
         line: 3,
         column: 29,
         path: 'imageGCLowThresholdPercent',
-        message: 'must be below imageGCHighThresholdPercent, which is 85',
+        message: 'must be below imageGCHighThresholdPercent, which is 85 by default',
       },
     ],
   });

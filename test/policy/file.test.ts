@@ -69,7 +69,16 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: '[B7] thresholds in the wrong order, at the low one',
     text: 'name: a\nmode: enforce\nimageGCLowThresholdPercent: 90\n',
-    says: ['p.yaml:3:29: imageGCLowThresholdPercent: must be below imageGCHighThresholdPercent, which is 85'],
+    says: [
+      'p.yaml:3:29: imageGCLowThresholdPercent: must be below imageGCHighThresholdPercent, which is 85 by default',
+    ],
+  },
+  {
+    name: '[B7] a high threshold below the default of the low one, at the key that is written',
+    text: 'name: a\nmode: enforce\nimageGCHighThresholdPercent: 50\n',
+    says: [
+      'p.yaml:3:30: imageGCHighThresholdPercent: must be above imageGCLowThresholdPercent, which is 80 by default',
+    ],
   },
   {
     name: 'a misspelt key, with the one that was meant',

@@ -139,7 +139,9 @@ test.each<{ name: string; lines: string[]; says: string[] }>([
   {
     name: '[B7] equal thresholds',
     lines: ['imageGCLowThresholdPercent: 85'],
-    says: ['k.yaml:3:29: imageGCLowThresholdPercent: must be below imageGCHighThresholdPercent, which is 85'],
+    says: [
+      'k.yaml:3:29: imageGCLowThresholdPercent: must be below imageGCHighThresholdPercent, which is 85 by default',
+    ],
   },
   {
     name: '[B8] a maximum age with its gate off',

@@ -239,12 +239,12 @@ test.each<{ name: string; settings: object; says: string[] }>([
   {
     name: '[B7] a low threshold at the default of the high one',
     settings: { imageGCLowThresholdPercent: 85 },
-    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 85'],
+    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 85 by default'],
   },
   {
     name: '[B7] a high threshold at the default of the low one',
     settings: { imageGCHighThresholdPercent: 80 },
-    says: ['imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 80'],
+    says: ['imageGCHighThresholdPercent must be above imageGCLowThresholdPercent, which is 80 by default'],
   },
   {
     name: '[B12] thresholds in the wrong order, whatever else is wrong',
@@ -252,8 +252,28 @@ test.each<{ name: string; settings: object; says: string[] }>([
     says: [
       'mode must be dry-run (decide and record, remove nothing) or enforce',
       'commandLifetime must be a duration with a unit, such as 90s, 1m30s or 24h',
-      'imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 10',
+      'imageGCHighThresholdPercent must be above imageGCLowThresholdPercent, which is 80 by default',
     ],
+  },
+  ...[
+    { settings: { priority: 1.5 }, says: 'priority must be a whole number' },
+    {
+      settings: { maximumDeadContainers: 1.5 },
+      says: 'maximumDeadContainers must be a whole number; a negative one means no limit',
+    },
+    {
+      settings: { keep: { lastVersions: 0.5 } },
+      says: 'keep.lastVersions must be a whole number; 0 is off',
+    },
+  ].map(({ settings, says }) => ({
+    name: `[B12] thresholds in the wrong order beside a fraction: ${says}`,
+    settings: { imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60, ...settings },
+    says: [says, 'imageGCLowThresholdPercent must be below imageGCHighThresholdPercent, which is 50'],
+  })),
+  {
+    name: 'a priority beyond what a number tells exactly',
+    settings: { priority: 2 ** 53 },
+    says: ['priority must be a whole number'],
   },
   {
     name: 'a percent sign and half a percent',
