@@ -2,18 +2,15 @@ import type { ImageRemoval } from '../../schemas/command.ts';
 import type { KeepRules } from '../../schemas/image-pattern.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import type { PressureUnrelieved } from '../../schemas/result.ts';
 import { keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
 import {
   commandHeader,
   type Deciding,
-  decisionId,
   decisionRecord,
-  identityOf,
+  pressureUnrelieved,
 } from '../shared/decision-record.ts';
 import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
-import { deriveId } from '../shared/ids.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
 
 /**
@@ -35,8 +32,14 @@ function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
     nodeOutput('decisions', decisionRecord(deciding, conclusion, command ? [command.id] : [])),
   ];
   if (command) return [recorded, [nodeOutput('commands', command)]];
-  const unrelieved = pressureUnrelieved(deciding, conclusion);
-  return unrelieved ? [recorded, [nodeOutput('decisions', unrelieved)]] : [recorded];
+  const { reclaim, unrelievedAt, holders } = conclusion;
+  if (reclaim === null || unrelievedAt === null) return [recorded];
+  const unrelieved = pressureUnrelieved(deciding, {
+    reclaim,
+    availableNow: unrelievedAt,
+    holders: [...holders],
+  });
+  return [recorded, [nodeOutput('decisions', unrelieved)]];
 }
 
 function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
@@ -65,20 +68,3 @@ const keepRules = ({ keep: { patterns, digests, labels } }: Policy): KeepRules =
   digests,
   labels,
 });
-
-function pressureUnrelieved(
-  deciding: Deciding<Inventory>,
-  { reclaim, unrelievedAt, holders }: ImageConclusion,
-): PressureUnrelieved | null {
-  if (reclaim === null || unrelievedAt === null) return null;
-  return {
-    type: 'fleetgc.node.pressure-unrelieved',
-    version: 1,
-    id: deriveId('unrelieved', decisionId(deciding)),
-    ...identityOf(deciding.input.event),
-    takenAt: deciding.input.event.takenAt,
-    reclaim,
-    availableNow: unrelievedAt,
-    holders: [...holders],
-  };
-}
