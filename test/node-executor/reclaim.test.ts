@@ -65,7 +65,7 @@ test('a command that was cut short says nothing of what could not be relieved', 
 });
 
 describe('after a command of a reclaim', () => {
-  test('the target is reached: nothing follows', async () => {
+  test('[J15, M21] the target is reached: nothing follows', async () => {
     const { events } = await reclaimed((node) => {
       const ids = addImages(node, ['a'], 100n);
       return imageRemoval(ids, { reclaim: reclaim({ target: { ...unreachable, atLeast: '950' } }) });
@@ -73,7 +73,7 @@ describe('after a command of a reclaim', () => {
     expect(events).toEqual([]);
   });
 
-  test('of containers: the images are looked at, with a time after the last removal', async () => {
+  test('[J14, J15] of containers: the images are looked at, with a time after the last removal', async () => {
     const { node, events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
       addContainer(node, 'dead');
@@ -118,7 +118,7 @@ describe('after a command of a reclaim', () => {
     expect(events).toMatchObject([{ reclaim: { step: 'images', round: 1 } }]);
   });
 
-  test('of containers that failed at once: the order is not as old as the attempt', async () => {
+  test('[J14] of containers that failed at once: the order is not as old as the attempt', async () => {
     const { node, events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
       addContainer(node, 'dead');

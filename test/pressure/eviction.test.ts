@@ -76,7 +76,7 @@ describe('the target', () => {
     expect(begin?.target).toEqual({ filesystem: 'imagefs', resource: 'availableBytes', atLeast });
   });
 
-  test('[M23, M13] is of the resource that ran out', () => {
+  test('[M23, J16, M13] is of the resource that ran out', () => {
     const inodes = threshold('imagefs.inodesFree', { value: { percent: 5 }, minimumReclaim: { percent: 5 } });
     const stats = disks(DEDICATED, { imagefs: { inodesFree: '49' } });
     const { begin } = decide(stats, evictionPolicy([inodes]));

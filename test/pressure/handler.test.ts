@@ -15,6 +15,13 @@ const handled = async (policies: PolicySet = policySet(), stats = diskStats()) =
   return { stages, record: Decision.parse(recorded?.event), ordered };
 };
 
+test('[J18, J12] a threshold that stays met orders again with the next reading, as another reclaim', async () => {
+  const first = await handled();
+  const next = await handled(policySet(), diskStats({}, { id: 'disk-stats-2' }));
+  expect(next.record.outcome).toBe('ordered');
+  expect(next.record.reclaim?.id).not.toBe(first.record.reclaim?.id);
+});
+
 test('[J5] the order begins with the first of the actions of its reclaim', async () => {
   const images = disks(SPLIT, { imagefs: { availableBytes: '0' } });
   const { ordered } = await handled(policySet({ imageGCHighThresholdPercent: 100 }), images);
@@ -38,7 +45,7 @@ test('[M38] a met threshold gives the record first and then one order, both nami
   expect(record.input).toMatchObject({ topic: 'gc.node.disk-stats', offset: '42', id: 'disk-stats-1' });
 });
 
-test('[M6] a redelivered event gives the same bytes; another set of policies gives other ids', async () => {
+test('[M6, J12] a redelivered event gives the same bytes; another set of policies gives other ids', async () => {
   const first = await handled();
   expect((await handled()).stages).toEqual(first.stages);
   const other = await handled({ ...policySet(), hash: 'f'.repeat(64) });

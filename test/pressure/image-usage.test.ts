@@ -155,7 +155,7 @@ describe('[M39] absolute thresholds', () => {
     expect(begin?.target.atLeast).toBe(begins ? '300' : undefined);
   });
 
-  test('name what they saw', () => {
+  test('[M20, J21] name what they saw, and begin with the containers', () => {
     expect(absolute({ availableBytes: '99' }).begin).toMatchObject({
       cause: { signal: 'imageGCAvailable', threshold: '100', reading: '99' },
       target: { filesystem: 'imagefs', resource: 'availableBytes' },

@@ -10,7 +10,7 @@ describe('layout', () => {
   test.each([
     { name: '[J1] one device for all is a single filesystem', given: SINGLE, layout: 'single' },
     { name: '[J1] images and layers on another device than the node', given: DEDICATED, layout: 'dedicated' },
-    { name: '[J2] images alone on another device', given: SPLIT, layout: 'split' },
+    { name: '[J2, J4] images alone on another device', given: SPLIT, layout: 'split' },
     {
       name: '[J2] three devices',
       given: { imagefs: { device: '8:2' }, containerfs: { device: '8:3' } },
@@ -61,7 +61,7 @@ interface Row {
   readonly profile?: Policy['profile'];
 }
 
-describe('[J5, J7] what is done for a signal', () => {
+describe('[J5, J7, M24] what is done for a signal', () => {
   const rows: readonly Row[] = (['available', 'inodesFree'] as const).flatMap((resource): readonly Row[] => [
     { signal: `nodefs.${resource}`, layout: 'single', actions: BOTH },
     { signal: `nodefs.${resource}`, layout: 'dedicated', actions: [], profile: 'kubelet' },
