@@ -1,4 +1,5 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
+import { EvictionSignal } from '../../schemas/eviction.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { atNextAction, type Reclaim } from '../../schemas/reclaim.ts';
@@ -8,8 +9,11 @@ import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { missed } from '../shared/decision/reclaim-target.ts';
 import { doubts } from './rules/doubts.ts';
-import { type ContainerPlan, planPass } from './rules/plan.ts';
-import { removablePods } from './rules/pods.ts';
+import { runningTwice } from './rules/findings.ts';
+import type { LogItem } from './rules/logs.ts';
+import { unmatchedNamespaces } from './rules/namespaces.ts';
+import { type ContainerPlan, type Pass, planPass } from './rules/plan.ts';
+import { gonePods } from './rules/pods.ts';
 
 export const DECIDER = { name: 'container-gc', version: '1' } as const;
 
@@ -18,6 +22,8 @@ export type ContainerItem = ContainerRemoval['items'][number];
 export interface ContainerConclusion extends Conclusion {
   /** In the order in which they go. They become a command only if the outcome is `commanded`. */
   readonly items: readonly ContainerItem[];
+  /** What goes of the log directories after them, by a command of its own. */
+  readonly logItems: readonly LogItem[];
   /** The reclaim at its next action, where it goes on without a command. */
   readonly goesOnAt: Reclaim | null;
   /** What the target's filesystem has available, where a reclaim ends here above its target. */
@@ -25,14 +31,20 @@ export interface ContainerConclusion extends Conclusion {
 }
 
 /**
- * Which dead containers and inactive sandboxes of a node go. Any complete inventory will do, except that of a reclaim
+ * Which dead containers, inactive sandboxes and log entries of a node go. Any complete inventory will do, except that of a reclaim
  * that is at its images: there image-gc acts, and two commands at once would supersede each other's facts.
  */
 export function decide(inventory: Inventory, policy: Policy): ContainerConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
-  const waits = inventory.reclaim?.step === 'images';
-  const plan = planPass({ inventory, policy, evictNonDeletedPods: false, waits });
-  const gone = removablePods(inventory, false);
+  const pass: Pass = {
+    inventory,
+    policy,
+    evictNonDeletedPods: isForcedByEviction(inventory),
+    waits: inventory.reclaim?.step === 'images',
+    isForCommand: true,
+  };
+  const plan = planPass(pass);
+  const gone = gonePods(pass);
   const itemOf =
     (kind: ContainerItem['kind']) =>
     ({ item: { id, podUid }, rule }: PlannedObject): ContainerItem => ({
@@ -43,14 +55,20 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
     });
   const items = [...plan.containers.map(itemOf('container')), ...plan.sandboxes.map(itemOf('sandbox'))];
   return {
-    ...(items.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
+    ...(items.length + plan.logs.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
     items,
+    logItems: plan.logs,
     notBelieved: doubts(inventory),
+    notes: [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)],
     verdicts: { ...NO_VERDICTS, ...plan.verdicts },
     estimatedBytes: 0,
     reclaim: inventory.reclaim,
   };
 }
+
+/** A pass that an eviction signal forces takes pods in that have only ended (G2, J5); one for image usage does not. */
+const isForcedByEviction = ({ reclaim }: CompleteInventory): boolean =>
+  reclaim !== null && EvictionSignal.safeParse(reclaim.cause.signal).success;
 
 type PlannedObject = ContainerPlan['containers' | 'sandboxes'][number];
 
@@ -60,7 +78,8 @@ const STAYS = { goesOnAt: null, unrelievedAt: null } as const;
 
 /** In dry-run no executor follows who would order the next step. */
 function removing(inventory: CompleteInventory, policy: Policy, plan: ContainerPlan): Answer {
-  const sentence = `${plan.containers.length} container(s) and ${plan.sandboxes.length} sandbox(es) go`;
+  const logs = plan.logs.length > 0 ? `, with ${plan.logs.length} log entr(ies)` : '';
+  const sentence = `${plan.containers.length} container(s) and ${plan.sandboxes.length} sandbox(es) go${logs}`;
   const answer = commandOutcome(inventory, policy, sentence);
   const { reclaim } = inventory;
   const goesOnAt = answer.outcome === 'dry-run' && reclaim !== null ? atNextAction(reclaim) : null;
@@ -97,4 +116,5 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): Containe
   estimatedBytes: 0,
   reclaim: inventory.reclaim,
   items: [],
+  logItems: [],
 });

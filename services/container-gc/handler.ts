@@ -1,4 +1,4 @@
-import type { ContainerRemoval } from '../../schemas/command.ts';
+import type { ContainerRemoval, LogRemoval } from '../../schemas/command.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
@@ -11,10 +11,11 @@ import {
   pressureUnrelieved,
 } from '../shared/decision-record.ts';
 import { type Handler, type Input, nodeOutput, type Output, type Outputs } from '../shared/handler.ts';
+import { deriveId } from '../shared/ids.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
 /**
- * An inventory in; a decision record out, and after it a command to remove containers and sandboxes, or the order to
+ * An inventory in; a decision record out, and after it commands to remove containers, sandboxes and logs, or the order to
  * go on to a reclaim's next action, or the fact that a reclaim ended above its target.
  */
 export const containerGcHandler =
@@ -22,15 +23,17 @@ export const containerGcHandler =
   (input) =>
     answer(input, policies());
 
+const PROFILES = ['fleetgc', 'kubelet'] as const;
+
 function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
-  const gate = gateFor(policies, input.event);
+  const gate = gateFor(policies, input.event, PROFILES);
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
   const conclusion = decide(input.event, gate.record.policy);
-  const followUp = followUpOf(deciding, gate.record, conclusion);
-  const outputIds = followUp && followUp.topic !== 'decisions' ? [followUp.event.id] : [];
+  const followUps = followUpsOf(deciding, gate.record, conclusion);
+  const outputIds = followUps.flatMap(({ topic, event }) => (topic === 'decisions' ? [] : [event.id]));
   const recorded = [nodeOutput('decisions', decisionRecord(deciding, conclusion, outputIds))];
-  return followUp ? [recorded, [followUp]] : [recorded];
+  return followUps.length > 0 ? [recorded, followUps] : [recorded];
 }
 
 function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
@@ -49,18 +52,43 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
   return decisionRecord(deciding, { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim }, []);
 }
 
-function followUpOf(
+type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decisions'>;
+
+function followUpsOf(
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
-  { outcome, items, goesOnAt, reclaim, unrelievedAt }: ContainerConclusion,
-): Output<'commands'> | Output<'observe'> | Output<'decisions'> | null {
-  if (outcome === 'commanded') return nodeOutput('commands', containerRemoval(deciding, record, items));
-  if (goesOnAt !== null) return nodeOutput('observe', observeOrder(deciding, goesOnAt));
-  if (reclaim === null || unrelievedAt === null) return null;
-  return nodeOutput(
-    'decisions',
-    pressureUnrelieved(deciding, { reclaim, availableNow: unrelievedAt, holders: [] }),
-  );
+  conclusion: ContainerConclusion,
+): FollowUp[] {
+  const { outcome, goesOnAt, reclaim, unrelievedAt } = conclusion;
+  if (outcome === 'commanded') return commandsOf(deciding, record, conclusion);
+  if (goesOnAt !== null) return [nodeOutput('observe', observeOrder(deciding, goesOnAt))];
+  if (reclaim === null || unrelievedAt === null) return [];
+  const ending = { reclaim, availableNow: unrelievedAt, holders: [] };
+  return [nodeOutput('decisions', pressureUnrelieved(deciding, ending))];
+}
+
+/** Logs after containers and sandboxes (G1): an executor takes commands in the order in which they come. */
+const commandsOf = (
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  { items, logItems }: ContainerConclusion,
+): FollowUp[] => [
+  ...(items.length > 0 ? [nodeOutput('commands', containerRemoval(deciding, record, items))] : []),
+  ...(logItems.length > 0 ? [nodeOutput('commands', logRemoval(deciding, record, logItems))] : []),
+];
+
+function logRemoval(
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  items: ContainerConclusion['logItems'],
+): LogRemoval {
+  const header = commandHeader(deciding, record);
+  return {
+    ...header,
+    id: deriveId('command', header.decisionId, 'logs'),
+    kind: 'log-removal',
+    items: [...items],
+  };
 }
 
 const containerRemoval = (
@@ -70,6 +98,8 @@ const containerRemoval = (
 ): ContainerRemoval => ({
   ...commandHeader(deciding, record),
   kind: 'container-removal',
-  minimumCreatedContainerAgeMs: record.policy.minimumCreatedContainerAgeMs,
+  // The kubelet has no such age (M32).
+  minimumCreatedContainerAgeMs:
+    record.policy.profile === 'kubelet' ? 0 : record.policy.minimumCreatedContainerAgeMs,
   items: [...items],
 });

@@ -191,6 +191,7 @@ describe('containers of a pod that is gone', () => {
         policy: policy(),
         evictNonDeletedPods,
         waits: false,
+        isForCommand: true,
       }).containers.map(({ item, rule }) => `${item.id} ${rule}`);
     expect(pass({}, false)).toEqual(['old G7']);
     expect(pass({}, true)).toEqual(['old G6', 'new G6']);

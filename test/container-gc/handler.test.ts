@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ContainerRemoval } from '../../schemas/command.ts';
+import { Command, ContainerRemoval } from '../../schemas/command.ts';
 import { Decision } from '../../schemas/decision.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { Observe } from '../../schemas/observe.ts';
@@ -195,12 +195,6 @@ describe('without a reclaim', () => {
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
-  {
-    name: 'a profile that is not released',
-    policies: policySet({ profile: 'kubelet' }),
-    outcome: 'not-believed',
-    rule: 'P8',
-  },
 ])('[$rule] $name keeps every object, and the record says so', async ({ policies, outcome, rule }) => {
   const logs = { podLogDirectories: [podLogDirectory('a_b_c')], logSymlinks: [logSymlink('a-1234567.log')] };
   const { stages, record } = await handled(withDead({ ...atContainers, ...logs }), policies);
@@ -215,4 +209,36 @@ test.each([
     logSymlinks: kept,
   });
   expect((await handled(incompleteInventory, policies)).record.verdicts.containers).toEqual([]);
+});
+
+test('[G1, I3] logs go by a command of their own, after that of containers and sandboxes', async () => {
+  const logs = { podLogDirectories: [podLogDirectory('default_web_pod-1')], ...atContainers };
+  const stages = await containerGcHandler(() => policySet())(input('inventory', withDead(logs)));
+  const [first, second] = (stages[1] ?? []).map(({ event }) => Command.parse(event));
+  expect(first).toMatchObject({ kind: 'container-removal', reclaim: { step: 'containers' } });
+  expect(second).toMatchObject({
+    kind: 'log-removal',
+    reclaim: { step: 'containers' },
+    items: [{ kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', rule: 'I3' }],
+  });
+  const record = Decision.parse(stages[0]?.[0]?.event);
+  expect(record.outputIds).toEqual([first?.id, second?.id]);
+  expect(first?.id).not.toBe(second?.id);
+  expect(record.verdicts.podLogDirectories).toMatchObject([{ action: 'remove', rule: 'I3' }]);
+});
+
+test('[I3] logs alone are reason enough for a command', async () => {
+  const given = inventory({
+    podLogDirectories: [podLogDirectory('default_web_pod-1')],
+    pods: [gonePod('pod-1')],
+  });
+  const { record, followUp } = await handled(given);
+  expect(record.outcome).toBe('commanded');
+  expect(Command.parse(followUp).kind).toBe('log-removal');
+});
+
+test('[M32] profile kubelet is decided, and its commands have no minimum age of created containers', async () => {
+  const { record, followUp } = await handled(withDead(), policySet({ profile: 'kubelet' }));
+  expect(record.outcome).toBe('commanded');
+  expect(ContainerRemoval.parse(followUp).minimumCreatedContainerAgeMs).toBe(0);
 });

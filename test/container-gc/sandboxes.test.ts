@@ -93,7 +93,8 @@ describe('a pod that is gone', () => {
   test('[G2, H2] a forced pass takes those of pods that have stopped for good', () => {
     const given = inventory({ sandboxes: [old('1', 1)], pods: [pod('pod-1', { runtimeRemovable: true })] });
     const planned = (evictNonDeletedPods: boolean) =>
-      planPass({ inventory: given, policy: policy(), evictNonDeletedPods, waits: false }).sandboxes.length;
+      planPass({ inventory: given, policy: policy(), evictNonDeletedPods, waits: false, isForCommand: true })
+        .sandboxes.length;
     expect([planned(false), planned(true)]).toEqual([0, 1]);
   });
 });

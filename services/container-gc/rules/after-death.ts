@@ -7,8 +7,8 @@ import type { DeadContainer } from './standing.ts';
 /**
  * What goes right after containers died, without asking for their age: exited containers of the same pod and name
  * beyond the newest `max(limit, 1)`, or all exited ones of a pod that is gone (G23). Newest of them first (G24).
- * A negative limit means none here as it does in a pass, where the kubelet keeps one: who asks for no limit is not
- * surprised by a removal.
+ * A negative limit means none here as it does in a pass, so that who asks for no limit is not surprised by a removal;
+ * the kubelet keeps one, and so does profile `kubelet`.
  */
 export function selectAfterDeath(
   { trigger, diedContainerIds }: CompleteInventory,
@@ -18,12 +18,12 @@ export function selectAfterDeath(
 ): Selected<DeadContainer>[] {
   if (trigger !== 'container-died') return [];
   const died = new Set(diedContainerIds);
-  const trace = dead.filter(({ id }) => died.has(id));
+  const trace = dead.filter(({ id, podUid }) => died.has(id) && podUid !== '');
   const units = new Set(trace.map(({ unit }) => unit));
   const goneUids = new Set(trace.map(({ podUid }) => podUid).filter((uid) => removable.has(uid)));
   const exited = dead.filter(({ container }) => container.state === 'exited');
   const limit = policy.maximumDeadContainersPerContainer;
-  const keep = limit < 0 ? exited.length : Math.max(limit, 1);
+  const keep = limit < 0 && policy.profile === 'fleetgc' ? exited.length : Math.max(limit, 1);
   const ofLivingPods = exited.filter(({ unit, podUid }) => units.has(unit) && !goneUids.has(podUid));
   return [
     ...exited.filter(({ podUid }) => goneUids.has(podUid)).map((member) => selected(member, 0)),

@@ -2,7 +2,7 @@ import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts } from '../../shared/decision/conclusion.ts';
 import { oldestFirst } from './age-order.ts';
 import type { Selected } from './selected.ts';
-import type { DeadContainer } from './standing.ts';
+import { type DeadContainer, NS_PER_MS } from './standing.ts';
 
 /** The dead containers of one unit, oldest first. */
 type Unit = readonly DeadContainer[];
@@ -14,7 +14,7 @@ interface Step {
 }
 
 /**
- * One pass over the evictable containers (G6 to G9). Each step goes oldest first, across units too, whose order the
+ * One pass over the evictable containers (G6 to G9, M27). Each step goes oldest first, across units too, whose order the
  * kubelet leaves open.
  */
 export function selectBeyondLimits(
@@ -26,10 +26,11 @@ export function selectBeyondLimits(
     members.toSorted(oldestFirst),
   );
   const ofGonePods = dropUnits(units, removable);
-  const perUnit = keepNewestOfUnit(ofGonePods.units, policy.maximumDeadContainersPerContainer);
+  const young = dropOlder(ofGonePods.units, policy.maximumDeadContainerAgeMs);
+  const perUnit = keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer);
   const shared = shareOut(perUnit.units, policy.maximumDeadContainers);
   const total = keepNewestOfNode(shared.units, policy.maximumDeadContainers);
-  return [ofGonePods, perUnit, shared, total].flatMap((step) =>
+  return [ofGonePods, young, perUnit, shared, total].flatMap((step) =>
     step.selected.toSorted((a, b) => oldestFirst(a.item, b.item)),
   );
 }
@@ -40,6 +41,17 @@ function dropUnits(units: readonly Unit[], removable: ReadonlySet<string>): Step
   return {
     units: units.filter((unit) => !isRemovable(unit)),
     selected: units.filter(isRemovable).flatMap((unit) => select(unit, 'G6', { podIsRemovable: true })),
+  };
+}
+
+/** M27. What ended longer ago than this; what does not say when it ended is not among it. */
+function dropOlder(units: readonly Unit[], maximumAgeMs: number | null): Step {
+  if (maximumAgeMs === null) return { units, selected: [] };
+  const isOlder = ({ endedAgoNs }: DeadContainer) =>
+    endedAgoNs !== null && endedAgoNs > BigInt(maximumAgeMs) * NS_PER_MS;
+  return {
+    units: units.map((unit) => unit.filter((member) => !isOlder(member))),
+    selected: units.flatMap((unit) => select(unit.filter(isOlder), 'M27', { maximumAgeMs })),
   };
 }
 

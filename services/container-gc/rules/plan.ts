@@ -1,14 +1,16 @@
 import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
 import { backingOff } from '../../shared/decision/listing.ts';
 import { type Admission, admit, type Room } from './admission.ts';
 import { selectAfterDeath } from './after-death.ts';
+import { neededInitContainers } from './init-containers.ts';
 import { selectBeyondLimits } from './limits.ts';
 import { untrustedLogPath } from './log-path.ts';
-import { removablePods } from './pods.ts';
+import { type LogPlan, planLogs } from './logs.ts';
+import { removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';
 import type { Listed, Selected } from './selected.ts';
 import { type DeadContainer, type Standing, standing } from './standing.ts';
@@ -20,39 +22,67 @@ export interface Pass {
   readonly evictNonDeletedPods: boolean;
   /** True while a reclaim is at its images: what was selected waits (P7). */
   readonly waits: boolean;
+  /**
+   * A command holds so many objects (P4) and none that failed lately (M33). `false` plans the whole pass; in profile
+   * `kubelet` it then tries failed ones again, as the kubelet does.
+   */
+  readonly isForCommand: boolean;
 }
 
 export interface ContainerPlan {
   /** In the order in which they go. */
   readonly containers: readonly Selected<DeadContainer>[];
   readonly sandboxes: readonly Selected<PodSandbox>[];
+  readonly logs: LogPlan['items'];
   /** One for every object, in the order of the inventory. */
-  readonly verdicts: { readonly containers: Verdict[]; readonly sandboxes: Verdict[] };
+  readonly verdicts: { readonly containers: Verdict[]; readonly sandboxes: Verdict[] } & LogPlan['verdicts'];
 }
 
-/** Containers first, then the sandboxes that are inactive once the planned containers are gone (G1, H1). */
+/**
+ * Containers first, then the sandboxes that are inactive once the planned containers are gone, then logs (G1, H1). A
+ * part that could not be read keeps nothing else from going.
+ */
 export function planPass(pass: Pass): ContainerPlan {
   const { inventory, policy } = pass;
-  const nowMs = inventory.takenAt.wallTimeMs;
   const stand = standing(inventory, policy);
+  const needed = neededInitContainers(inventory, stand.dead, policy);
   const containers = admit(
     selectContainers(pass, stand),
     roomBeside(pass, 0),
-    ({ container }) => backingOff(container.backoff, nowMs) ?? untrustedLogPath(container.logPath),
+    ({ position, container }) =>
+      needed.get(position) ?? failedLately(container, pass) ?? untrustedLogPath(container.logPath),
   );
   const planned = new Set(containers.planned.map(({ item }) => item.id));
-  const selection = selectSandboxes(inventory, removableIn(pass), planned);
+  const selection = selectSandboxes(inventory, policy, removablePodsUngated(pass), planned);
   const sandboxes = admit(selection.selected, roomBeside(pass, planned.size), ({ sandbox }) =>
-    backingOff(sandbox.backoff, nowMs),
+    failedLately(sandbox, pass),
   );
+  const logs = planLogs({
+    inventory,
+    policy,
+    removable: removablePods({ ...pass, evictNonDeletedPods: false }),
+    plannedContainers: planned,
+    room: roomBeside(pass, 0),
+    withhold: (entry) => failedLately(entry, pass),
+  });
   return {
     containers: containers.planned,
     sandboxes: sandboxes.planned,
+    logs: logs.items,
     verdicts: {
       containers: inOrder(inventory.containers, containers, keptContainers(stand, policy)),
       sandboxes: inOrder(inventory.sandboxes, sandboxes, selection.kept),
+      ...logs.verdicts,
     },
   };
+}
+
+function failedLately(
+  { backoff }: Pick<InventoryImage, 'backoff'>,
+  { inventory, policy, isForCommand }: Pass,
+): Kept | undefined {
+  if (policy.profile === 'kubelet' && !isForCommand) return undefined;
+  return backingOff(backoff, inventory.takenAt.wallTimeMs);
 }
 
 /**
@@ -62,17 +92,17 @@ export function planPass(pass: Pass): ContainerPlan {
 function selectContainers(pass: Pass, { dead, canBeCounted }: Standing): Selected<DeadContainer>[] {
   const { inventory } = pass;
   const policy = canBeCounted ? pass.policy : { ...pass.policy, maximumDeadContainers: -1 };
-  const afterDeath = selectAfterDeath(inventory, dead, removablePods(inventory, false), policy);
+  const gone = removablePodsUngated({ ...pass, evictNonDeletedPods: false });
+  const afterDeath = selectAfterDeath(inventory, dead, gone, policy);
   const taken = new Set(afterDeath.map(({ item }) => item.position));
   const evictable = dead.filter(({ position, tooYoung }) => !tooYoung && !taken.has(position));
-  return [...afterDeath, ...selectBeyondLimits(evictable, removableIn(pass), policy)];
+  return [...afterDeath, ...selectBeyondLimits(evictable, removablePods(pass), policy)];
 }
 
-const removableIn = ({ inventory, evictNonDeletedPods }: Pass): ReadonlySet<string> =>
-  removablePods(inventory, evictNonDeletedPods);
-
-const roomBeside = ({ waits }: Pass, planned: number): Room =>
-  waits ? { objects: 0, waitBy: 'P7' } : { objects: MAX_COMMAND_ITEMS - planned, waitBy: 'P4' };
+function roomBeside({ waits, isForCommand }: Pass, planned: number): Room {
+  if (waits) return { objects: 0, waitBy: 'P7' };
+  return { objects: isForCommand ? MAX_COMMAND_ITEMS - planned : Number.POSITIVE_INFINITY, waitBy: 'P4' };
+}
 
 /** Dead containers that no rule selects are within the limits (G7). */
 function keptContainers({ dead, kept }: Standing, policy: Policy): ReadonlyMap<number, Kept> {

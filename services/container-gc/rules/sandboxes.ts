@@ -1,7 +1,9 @@
 import type { CompleteInventory, InventorySandbox } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
 import { oldestFirst } from './age-order.ts';
+import { keptByNamespace } from './namespaces.ts';
 import type { Listed, Selected } from './selected.ts';
 import { NS_PER_MS } from './standing.ts';
 
@@ -22,11 +24,12 @@ export interface SandboxSelection {
 /** The sandboxes that go once the planned containers are gone, oldest first (H1 to H5). */
 export function selectSandboxes(
   inventory: CompleteInventory,
+  policy: Policy,
   removable: ReadonlySet<string>,
   plannedContainers: ReadonlySet<string>,
 ): SandboxSelection {
   const kept = new Map<number, Kept>();
-  const ours = sandboxesOfPods(inventory, plannedContainers, kept);
+  const ours = sandboxesOfPods(inventory, policy, plannedContainers, kept);
   const newest = newestOfEachPod(ours);
   const selected: Selected<PodSandbox>[] = [];
   for (const item of ours.toSorted(oldestFirst)) {
@@ -40,6 +43,7 @@ export function selectSandboxes(
 
 function sandboxesOfPods(
   { sandboxes, containers, takenAt }: CompleteInventory,
+  policy: Policy,
   plannedContainers: ReadonlySet<string>,
   kept: Map<number, Kept>,
 ): PodSandbox[] {
@@ -50,13 +54,22 @@ function sandboxesOfPods(
   return sandboxes.flatMap((sandbox, position) => {
     const { id, podUid } = sandbox;
     const createdAtNs = BigInt(sandbox.createdAtNs);
-    const reason = twice.has(id) ? LISTED_TWICE : (notOurs(sandbox) ?? createdLater(createdAtNs, nowNs));
+    const reason = twice.has(id) ? LISTED_TWICE : untouchable(sandbox, nowNs, policy);
     if (reason) {
       kept.set(position, reason);
       return [];
     }
     return [{ position, id, podUid, createdAtNs, sandbox, active: activity(sandbox, occupied.get(id)) }];
   });
+}
+
+/** The kubelet asks neither for labels nor for the time (H4). */
+function untouchable(sandbox: InventorySandbox, nowNs: bigint, policy: Policy): Kept | undefined {
+  const doubt =
+    policy.profile === 'fleetgc'
+      ? (notOurs(sandbox) ?? createdLater(BigInt(sandbox.createdAtNs), nowNs))
+      : undefined;
+  return doubt ?? keptByNamespace(sandbox.pod?.namespace, policy);
 }
 
 const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };

@@ -2,6 +2,8 @@ import type { CompleteInventory, InventoryContainer } from '../../../schemas/inv
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
+import { type AgeStart, ageStart } from './age.ts';
+import { keptByNamespace } from './namespaces.ts';
 import type { Listed } from './selected.ts';
 
 export const NS_PER_MS = 1_000_000n;
@@ -12,6 +14,8 @@ export interface DeadContainer extends Listed {
   /** Pod UID and container name: what limits are counted per. */
   readonly unit: string;
   readonly container: InventoryContainer;
+  /** How long ago it ended; `null` where that is not known. */
+  readonly endedAgoNs: bigint | null;
   /** Why it is too young for a pass; `undefined` when it is evictable (G3). */
   readonly tooYoung: Kept | undefined;
 }
@@ -31,34 +35,37 @@ export function standing({ containers, takenAt }: CompleteInventory, policy: Pol
   const kept = new Map<number, Kept>();
   const dead: DeadContainer[] = [];
   for (const [position, container] of containers.entries()) {
-    const ageNs = nowNs - BigInt(container.createdAtNs);
-    const reason = twice.has(container.id) ? LISTED_TWICE : untouchable(container, ageNs);
+    const reason = twice.has(container.id) ? LISTED_TWICE : untouchable(container, nowNs, policy);
     if (reason) kept.set(position, reason);
-    else dead.push(toDead(position, container, tooYoung(container, ageNs, policy)));
+    else dead.push(toDead(position, container, nowNs, policy));
   }
   return { dead, kept, canBeCounted: twice.size === 0 };
 }
 
 const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
 
-/** Not ours (A12, M41), running (G3, K2), or created after the inventory was taken, so that its age is unknown (G3). */
-function untouchable({ pod, name, state }: InventoryContainer, ageNs: bigint): Kept | undefined {
-  if (!pod?.uid || name === '') return { rule: 'M41', facts: { kubeletLabels: false } };
+/**
+ * Running (G3, K2), or in a namespace that is kept. In profile `fleetgc` also not ours (A12, M41), or created after the
+ * inventory was taken, so that its age is unknown; the kubelet files what has no UID under the empty one.
+ */
+function untouchable(container: InventoryContainer, nowNs: bigint, policy: Policy): Kept | undefined {
+  const { pod, name, state, createdAtNs } = container;
+  const isFleetGc = policy.profile === 'fleetgc';
+  if (isFleetGc && (!pod?.uid || name === '')) return { rule: 'M41', facts: { kubeletLabels: false } };
   if (state === 'running') return { rule: 'G3', facts: { state } };
-  return ageNs < 0n ? { rule: 'G3', facts: { state, ageMs: toMs(ageNs) } } : undefined;
+  const ageNs = nowNs - BigInt(createdAtNs);
+  if (isFleetGc && ageNs < 0n) return { rule: 'G3', facts: { state, ageMs: toMs(ageNs) } };
+  return keptByNamespace(pod?.namespace, policy);
 }
 
-function tooYoung({ state }: InventoryContainer, ageNs: bigint, policy: Policy): Kept | undefined {
-  const younger = (rule: string, minimumAgeMs: number): Kept | undefined =>
-    ageNs < BigInt(minimumAgeMs) * NS_PER_MS
-      ? { rule, facts: { state, ageMs: toMs(ageNs), minimumAgeMs } }
-      : undefined;
-  const created = state === 'created' ? younger('M32', policy.minimumCreatedContainerAgeMs) : undefined;
-  return created ?? younger('G3', policy.minimumContainerTTLMs);
-}
-
-const toDead = (position: number, container: InventoryContainer, young: Kept | undefined): DeadContainer => {
+function toDead(
+  position: number,
+  container: InventoryContainer,
+  nowNs: bigint,
+  policy: Policy,
+): DeadContainer {
   const podUid = container.pod?.uid ?? '';
+  const start = ageStart(container, policy);
   return {
     position,
     id: container.id,
@@ -66,8 +73,27 @@ const toDead = (position: number, container: InventoryContainer, young: Kept | u
     unit: JSON.stringify([podUid, container.name]),
     createdAtNs: BigInt(container.createdAtNs),
     container,
-    tooYoung: young,
+    endedAgoNs: start.from === 'exit' ? nowNs - start.ns : null,
+    tooYoung: tooYoung(container, start, nowNs, policy),
   };
-};
+}
+
+/** Younger than the minimum, or not begun to age: what is said to have ended after the inventory is not believed. */
+function tooYoung(
+  { state, createdAtNs }: InventoryContainer,
+  { ns, from }: AgeStart,
+  nowNs: bigint,
+  policy: Policy,
+): Kept | undefined {
+  const younger = (rule: string, ageNs: bigint, minimumAgeMs: number): Kept | undefined =>
+    ageNs < BigInt(minimumAgeMs) * NS_PER_MS
+      ? { rule, facts: { state, ageMs: toMs(ageNs), minimumAgeMs } }
+      : undefined;
+  const isAwaited = state === 'created' && policy.profile === 'fleetgc';
+  const created = isAwaited
+    ? younger('M32', nowNs - BigInt(createdAtNs), policy.minimumCreatedContainerAgeMs)
+    : undefined;
+  return created ?? younger(from === 'exit' ? 'M26' : 'G3', nowNs - ns, policy.minimumContainerTTLMs);
+}
 
 const toMs = (ns: bigint): number => Number(ns / NS_PER_MS);

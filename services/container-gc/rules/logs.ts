@@ -1,0 +1,110 @@
+import type { LogRemoval } from '../../../schemas/command.ts';
+import type { Verdict } from '../../../schemas/decision.ts';
+import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
+import { podUidOfLogDirectory } from '../../../schemas/log-names.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import type { Kept } from '../../shared/decision/conclusion.ts';
+import { listedTwice } from '../../shared/decision/listing.ts';
+import type { Room } from './admission.ts';
+import { type Judged, kept } from './judged.ts';
+import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
+import { judgeSymlinks } from './symlinks.ts';
+
+export type LogItem = LogRemoval['items'][number];
+
+export interface LogPlan {
+  /** In the order in which they go: directories first, each kind as it was listed (I3). */
+  readonly items: readonly LogItem[];
+  readonly verdicts: { readonly podLogDirectories: Verdict[]; readonly logSymlinks: Verdict[] };
+}
+
+export interface LogPass {
+  readonly inventory: CompleteInventory;
+  readonly policy: Policy;
+  /** UIDs of pods whose content is removable, none before all sources have delivered (I1, I3). */
+  readonly removable: ReadonlySet<string>;
+  /** Ids of containers that go in this pass, with their symlinks (G22). */
+  readonly plannedContainers: ReadonlySet<string>;
+  readonly room: Room;
+  readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'backoff'>) => Kept | undefined;
+}
+
+/** What goes of the two log directories (I). */
+export function planLogs(pass: LogPass): LogPlan {
+  const directories = judgeDirectories(pass);
+  const symlinks = judgeSymlinks(pass);
+  const items: LogItem[] = [];
+  const admitted = (judged: Judged, item: LogItem | undefined, position: number): Verdict => {
+    const { action, rule, facts } = judged;
+    if (action === 'keep' || !item) return { position, action: 'keep', rule, facts };
+    if (items.length >= pass.room.objects)
+      return { position, action: 'keep', rule: pass.room.waitBy, facts: { ...facts, selectedBy: rule } };
+    items.push(item);
+    return { position, action, rule, facts };
+  };
+  const verdictsOf = <Entry>(
+    entries: readonly Entry[] | null,
+    judged: readonly Judged[],
+    itemOf: (entry: Entry, rule: string) => LogItem,
+  ): Verdict[] =>
+    judged.map((one, position) => {
+      const entry = entries?.[position];
+      return admitted(one, entry && itemOf(entry, one.rule), position);
+    });
+  return {
+    items,
+    verdicts: {
+      podLogDirectories: verdictsOf(
+        pass.inventory.podLogDirectories,
+        directories,
+        ({ name, podUid }, rule) => ({
+          kind: 'pod-log-directory',
+          id: name,
+          podUid,
+          rule,
+        }),
+      ),
+      logSymlinks: verdictsOf(pass.inventory.logSymlinks, symlinks, ({ name }, rule) => ({
+        kind: 'log-symlink',
+        id: name,
+        rule,
+      })),
+    },
+  };
+}
+
+function judgeDirectories(pass: LogPass): Judged[] {
+  const entries = pass.inventory.podLogDirectories ?? [];
+  const twice = listedTwice(entries.map(({ name }) => name));
+  const active = activePods(pass.inventory);
+  return entries.map((entry) =>
+    twice.has(entry.name) ? kept('C5', { listedTwice: true }) : judgeDirectory(entry, pass, active),
+  );
+}
+
+function judgeDirectory(entry: InventoryPodLogDirectory, pass: LogPass, active: ReadonlySet<string>): Judged {
+  const { name, podUid } = entry;
+  const { policy, removable, withhold } = pass;
+  if (podUid === '' || podUidOfLogDirectory(name) !== podUid) return kept('I2', { podUid });
+  if (policy.profile === 'fleetgc' && !isOfAPod(name)) return kept('M41', { podUid });
+  if (!removable.has(podUid)) return kept('I3', { podIsRemovable: false });
+  if (policy.profile === 'fleetgc' && active.has(podUid)) return kept('K2', { podIsActive: true });
+  const reason = keptByNamespace(namespaceOfLogDirectory(name), policy) ?? withhold(entry);
+  if (reason) return kept(reason.rule, { ...reason.facts, selectedBy: 'I3' });
+  return { action: 'remove', rule: 'I3', facts: { podIsRemovable: true } };
+}
+
+const POD_UID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/;
+
+/** The kubelet takes every entry for a pod's, `lost+found` too (I2). */
+const isOfAPod = (name: string): boolean =>
+  POD_UID.test(name) || (name.split('_').length === 3 && name.split('_').every((field) => field !== ''));
+
+/** An inventory that calls a pod gone and lists it as running contradicts itself. */
+const activePods = ({ containers, sandboxes }: CompleteInventory): ReadonlySet<string> =>
+  new Set([
+    ...containers.filter(({ state }) => state === 'running').map(({ pod }) => pod?.uid ?? ''),
+    ...sandboxes
+      .filter(({ state }) => state === 'ready')
+      .flatMap(({ podUid, pod }) => [podUid, pod?.uid ?? '']),
+  ]);

@@ -1,0 +1,40 @@
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import type { Kept, Note } from '../../shared/decision/conclusion.ts';
+
+/** Why an object of this namespace is kept; one whose namespace nobody knows could be in any (M11). */
+export function keptByNamespace(namespace: string | undefined, { keep }: Policy): Kept | undefined {
+  if (keep.namespaces.length === 0) return undefined;
+  if (namespace !== undefined && namespace !== '' && !keep.namespaces.includes(namespace)) return undefined;
+  return { rule: 'M11', facts: { namespace: namespace ?? null } };
+}
+
+/** `<namespace>_<name>_<uid>` says it, `<uid>` alone does not (I2). */
+export function namespaceOfLogDirectory(name: string): string | undefined {
+  const [namespace, ...rest] = name.split('_');
+  return rest.length === 2 ? namespace : undefined;
+}
+
+/** `<pod>_<namespace>_<container>-<id>.log` (G22). */
+export function namespaceOfSymlink(name: string): string | undefined {
+  const [, namespace, ...rest] = name.split('_');
+  return rest.length === 1 ? namespace : undefined;
+}
+
+/** Rules of the keep list that no object of the node meets. */
+export function unmatchedNamespaces(
+  { containers, sandboxes, podLogDirectories, logSymlinks }: CompleteInventory,
+  { keep }: Policy,
+): Note[] {
+  const found = new Set([
+    ...[...containers, ...sandboxes].map(({ pod }) => pod?.namespace),
+    ...(podLogDirectories ?? []).map(({ name }) => namespaceOfLogDirectory(name)),
+    ...(logSymlinks ?? []).map(({ name }) => namespaceOfSymlink(name)),
+  ]);
+  return keep.namespaces
+    .filter((namespace) => !found.has(namespace))
+    .map((namespace) => ({
+      rule: 'M11',
+      message: `keep.namespaces: nothing on this node is of the namespace ${namespace}`,
+    }));
+}

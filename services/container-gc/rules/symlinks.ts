@@ -1,0 +1,70 @@
+import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/inventory.ts';
+import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/log-names.ts';
+import { listedTwice } from '../../shared/decision/listing.ts';
+import { type Judged, kept } from './judged.ts';
+import type { LogPass } from './logs.ts';
+import { keptByNamespace, namespaceOfSymlink } from './namespaces.ts';
+
+type SymlinkPass = Pick<LogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
+
+/** What becomes of the dangling symlinks (I4 to I8), in the order in which they are listed. */
+export function judgeSymlinks(pass: SymlinkPass): Judged[] {
+  const links = pass.inventory.logSymlinks ?? [];
+  if (isSkipped(pass)) return links.map(() => kept('I1', { podLogsRead: false }));
+  const twice = listedTwice(links.map(({ name }) => name));
+  return links.map((link) =>
+    twice.has(link.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(link, pass),
+  );
+}
+
+/**
+ * Where the directory of pod logs cannot be read, every link into it seems to dangle. The kubelet notices only when it
+ * reads it, which it does once all sources have delivered.
+ */
+const isSkipped = ({ inventory, policy }: SymlinkPass): boolean =>
+  inventory.podLogDirectories === null && (policy.profile === 'fleetgc' || inventory.allSourcesReady);
+
+function judgeSymlink(link: InventoryLogSymlink, pass: SymlinkPass): Judged {
+  const { inventory, policy, plannedContainers, withhold } = pass;
+  const judged =
+    policy.profile === 'kubelet' ? asTheKubelet(link) : byKnownContainers(link, inventory.containers);
+  if (judged.action === 'keep') return judged;
+  const [container] = meant(link.name, inventory.containers);
+  if (container && plannedContainers.has(container.id)) return kept('G22', { goesWith: container.id });
+  const reason = keptByNamespace(namespaceOfSymlink(link.name), policy) ?? withhold(link);
+  return reason ? kept(reason.rule, { ...reason.facts, selectedBy: judged.rule }) : judged;
+}
+
+const REMOVED_BY_KUBELET: readonly InventoryLogSymlink['container'][] = ['unreadable', 'no-answer', 'exited'];
+
+/** I6. More than one possible container is no answer of the kubelet's, and keeps here as well. */
+const asTheKubelet = ({ container }: InventoryLogSymlink): Judged =>
+  judgement(REMOVED_BY_KUBELET.includes(container), 'I6', container);
+
+/**
+ * M35. Beside the answer for the one link the whole list of containers is asked: every container that the name can mean
+ * must have exited, and a name that holds no id is not the kubelet's.
+ */
+function byKnownContainers(
+  { name, container }: InventoryLogSymlink,
+  containers: CompleteInventory['containers'],
+): Judged {
+  if (container === 'exited' || container === 'no-answer') {
+    const isReadable = containerIdOfSymlink(name) !== null;
+    const haveExited = meant(name, containers).every(({ state }) => state === 'exited');
+    return judgement(isReadable && haveExited, container === 'exited' ? 'I6' : 'M35', container);
+  }
+  const rule = container === 'not-exited' || container === 'empty' ? 'I6' : 'M35';
+  return judgement(false, rule, container);
+}
+
+const judgement = (goes: boolean, rule: string, container: InventoryLogSymlink['container']): Judged => ({
+  action: goes ? 'remove' : 'keep',
+  rule,
+  facts: { container },
+});
+
+function meant(name: string, containers: CompleteInventory['containers']): CompleteInventory['containers'] {
+  const id = containerIdOfSymlink(name);
+  return id === null ? [] : [...containersOfSymlink(id, containers)];
+}

@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import type { CompleteInventory, InventoryLogSymlink } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import { decide } from '../../services/container-gc/decide.ts';
+import {
+  container,
+  gonePod,
+  inventory,
+  logSymlink,
+  pod,
+  podLogDirectory,
+  sandbox,
+} from '../fixtures/inventory.ts';
+import { keepList, policy } from '../fixtures/policy.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
+import { NOW } from '../fixtures/time.ts';
+
+type Profile = Policy['profile'];
+
+const decided = (given: Partial<CompleteInventory>, settings: Partial<Policy> = {}) =>
+  decide(inventory(given), policy(settings));
+const removed = (...args: Parameters<typeof decided>): string[] =>
+  decided(...args).logItems.map(({ id }) => id);
+const directoryRules = (...args: Parameters<typeof decided>): string[] =>
+  decided(...args).verdicts.podLogDirectories.map(({ action, rule }) => `${action} ${rule}`);
+const linkRules = (...args: Parameters<typeof decided>): string[] =>
+  decided(...args).verdicts.logSymlinks.map(({ action, rule }) => `${action} ${rule}`);
+
+const NAME = 'default_web_pod-1';
+const GONE = { podLogDirectories: [podLogDirectory(NAME)], pods: [gonePod('pod-1')] };
+const PROFILES: readonly Profile[] = ['fleetgc', 'kubelet'];
+
+describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) => {
+  test('[I3] goes when the content of the pod is removable', () => {
+    expect(removed(GONE, { profile })).toEqual([NAME]);
+    expect(directoryRules(GONE, { profile })).toEqual(['remove I3']);
+  });
+
+  test.each([
+    { name: '[I1, A7, K1] before every source has delivered', given: { allSourcesReady: false } },
+    { name: '[I3, A8] of a pod that is known', given: { pods: [pod('pod-1')] } },
+    {
+      name: '[I3, A8] of a pod that has ended and is there',
+      given: { pods: [pod('pod-1', { runtimeRemovable: true })] },
+    },
+    { name: '[I3, A8] of a pod that nobody told of', given: { pods: [] } },
+    { name: '[I3, A8] of a pod told twice', given: { pods: [gonePod('pod-1'), gonePod('pod-1')] } },
+    {
+      name: '[I3, A8] of a pod that is unknown',
+      given: { pods: [{ ...gonePod('pod-1'), state: 'unknown' as const }] },
+    },
+  ])('$name stays', ({ given }) => {
+    expect(removed({ ...GONE, ...given }, { profile })).toEqual([]);
+  });
+
+  test('[I3] of a pod that has ended and is there stays also when eviction forces the pass', () => {
+    const cause = { ...reclaim().cause, signal: 'nodefs.available' };
+    const forced = {
+      reclaim: reclaim({ step: 'containers', cause }),
+      pods: [pod('pod-1', { runtimeRemovable: true })],
+    };
+    expect(removed({ ...GONE, ...forced }, { profile })).toEqual([]);
+  });
+
+  test('[I2] whose UID does not belong to its name stays, and so does one without', () => {
+    const odd = [{ ...podLogDirectory(NAME), podUid: 'pod-2' }, podLogDirectory('default_web_')];
+    const pods = [gonePod('pod-1'), gonePod('pod-2'), gonePod('')];
+    expect(removed({ podLogDirectories: odd, pods }, { profile })).toEqual([]);
+    expect(directoryRules({ podLogDirectories: odd, pods }, { profile })).toEqual(['keep I2', 'keep I2']);
+  });
+
+  test('[I3] goes in the order of the listing, though containers and sandboxes of it still exist', () => {
+    const names = ['a_a_pod-1', 'b_b_pod-2', 'c_c_pod-3'];
+    const given = {
+      podLogDirectories: names.map(podLogDirectory),
+      pods: [gonePod('pod-3'), gonePod('pod-1')],
+      containers: [container('c', { logPath: '' })],
+      sandboxes: [sandbox('s')],
+    };
+    expect(removed(given, { profile })).toEqual(['a_a_pod-1', 'c_c_pod-3']);
+  });
+
+  test('[I1] without a directory that can be read nothing goes, and containers go all the same (G1)', () => {
+    const given = { ...GONE, podLogDirectories: null, containers: [container('c')] };
+    expect(removed(given, { profile })).toEqual([]);
+    expect(decided(given, { profile }).items.map(({ id }) => id)).toEqual(['c']);
+  });
+
+  test('[M11] of a namespace that is kept stays, and one that does not say its namespace', () => {
+    const uid = '00000000-0000-4000-8000-000000000001';
+    const given = {
+      podLogDirectories: [podLogDirectory(NAME), podLogDirectory(uid), podLogDirectory('x_y_pod-1')],
+      pods: [gonePod('pod-1'), gonePod(uid)],
+    };
+    const keep = keepList({ namespaces: ['default'] });
+    expect(directoryRules(given, { profile, keep })).toEqual(['keep M11', 'keep M11', 'remove I3']);
+  });
+
+  test('[M33] that lately failed waits, and costs no other its place in the command', () => {
+    const failing = { ...podLogDirectory('a_a_pod-1'), backoff: { failures: 1, untilMs: NOW + 1 } };
+    const given = { ...GONE, podLogDirectories: [failing, podLogDirectory(NAME)] };
+    expect(directoryRules(given, { profile })).toEqual(['keep M33', 'remove I3']);
+  });
+
+  test('[P4] a command holds 50, and the rest waits; [P7] at its images a reclaim lets all wait', () => {
+    const many = Array.from({ length: 60 }, (_, n) => podLogDirectory(`a_${100 + n}_pod-1`));
+    expect(removed({ ...GONE, podLogDirectories: many }, { profile })).toHaveLength(50);
+    expect(directoryRules({ ...GONE, podLogDirectories: many }, { profile }).at(-1)).toBe('keep P4');
+    expect(directoryRules({ ...GONE, reclaim: reclaim() }, { profile })).toEqual(['keep P7']);
+  });
+});
+
+describe('the profiles differ', () => {
+  test.each<{ name: string; given: Partial<CompleteInventory>; kubelet: string[]; fleetgc: string[] }>([
+    {
+      name: '[I2, M41] an entry that is no pod directory',
+      given: { podLogDirectories: [podLogDirectory('lost+found')], pods: [gonePod('lost+found')] },
+      kubelet: ['remove I3'],
+      fleetgc: ['keep M41'],
+    },
+    {
+      name: '[A8, I3] a pod that is deleted and has ended, but is not gone yet',
+      given: { ...GONE, pods: [pod('pod-1', { contentRemovable: true, runtimeRemovable: true })] },
+      kubelet: ['remove I3'],
+      fleetgc: ['keep I3'],
+    },
+    {
+      name: '[A9, I3] a pod that is evicted, with containers in their grace period',
+      given: { ...GONE, pods: [pod('pod-1', { contentRemovable: true })] },
+      kubelet: ['remove I3'],
+      fleetgc: ['keep I3'],
+    },
+    {
+      name: '[I3, K2] a pod that is called gone and listed as running',
+      given: { ...GONE, containers: [container('c', { state: 'running' })] },
+      kubelet: ['remove I3'],
+      fleetgc: ['keep K2'],
+    },
+  ])('$name', ({ given, kubelet, fleetgc }) => {
+    expect(directoryRules(given, { profile: 'kubelet' })).toEqual(kubelet);
+    expect(directoryRules(given, { profile: 'fleetgc' })).toEqual(fleetgc);
+  });
+
+  const LINK = 'web_default_main-0123456789.log';
+  const links = (answer: InventoryLogSymlink['container'], name = LINK) => ({
+    logSymlinks: [logSymlink(name, answer)],
+  });
+  const listed = (state: 'running' | 'exited', id = '0123456789') => ({
+    containers: [container(id, { state, logPath: '' })],
+  });
+
+  test.each<{ name: string; given: Partial<CompleteInventory>; kubelet: string; fleetgc: string }>([
+    {
+      name: '[I6] exited',
+      given: { ...links('exited'), ...listed('exited') },
+      kubelet: 'remove I6',
+      fleetgc: 'remove I6',
+    },
+    {
+      name: '[I6, M35] no answer, and no such container',
+      given: links('no-answer'),
+      kubelet: 'remove I6',
+      fleetgc: 'remove M35',
+    },
+    {
+      name: '[I6, M35] no answer for a container that is listed as running',
+      given: { ...links('no-answer'), ...listed('running') },
+      kubelet: 'remove I6',
+      fleetgc: 'keep M35',
+    },
+    {
+      name: '[I6, M35] exited, and listed as running',
+      given: { ...links('exited'), ...listed('running') },
+      kubelet: 'remove I6',
+      fleetgc: 'keep I6',
+    },
+    {
+      name: '[I8, M35] exited, and a prefix of one that runs',
+      given: { ...links('exited'), ...listed('running', '0123456789abc') },
+      kubelet: 'remove I6',
+      fleetgc: 'keep I6',
+    },
+    { name: '[I6, I7] not exited', given: links('not-exited'), kubelet: 'keep I6', fleetgc: 'keep I6' },
+    { name: '[I6] an empty answer', given: links('empty'), kubelet: 'keep I6', fleetgc: 'keep I6' },
+    {
+      name: '[I5, I6, M35] a name without an id',
+      given: links('unreadable', 'notes.log'),
+      kubelet: 'remove I6',
+      fleetgc: 'keep M35',
+    },
+    {
+      name: '[I8, M35] more than one possible container',
+      given: links('unknown'),
+      kubelet: 'keep I6',
+      fleetgc: 'keep M35',
+    },
+    {
+      name: '[I4] before every source has delivered',
+      given: { ...links('no-answer'), allSourcesReady: false },
+      kubelet: 'remove I6',
+      fleetgc: 'remove M35',
+    },
+    {
+      name: '[I1] with pod logs that cannot be read',
+      given: { ...links('no-answer'), podLogDirectories: null },
+      kubelet: 'keep I1',
+      fleetgc: 'keep I1',
+    },
+    {
+      name: '[I1] with pod logs that the kubelet would not read yet',
+      given: { ...links('no-answer'), podLogDirectories: null, allSourcesReady: false },
+      kubelet: 'remove I6',
+      fleetgc: 'keep I1',
+    },
+  ])('or not about a dangling symlink: $name', ({ given, kubelet, fleetgc }) => {
+    expect(linkRules(given, { profile: 'kubelet' })).toEqual([kubelet]);
+    expect(linkRules(given, { profile: 'fleetgc' })).toEqual([fleetgc]);
+  });
+
+  test.each(PROFILES)(
+    '[G1, G22] the link of a container that goes in the same pass goes with it (%s)',
+    (profile) => {
+      const given = {
+        ...links('exited'),
+        containers: [container('0123456789')],
+        pods: [gonePod('pod-1')],
+      };
+      expect(linkRules(given, { profile })).toEqual(['keep G22']);
+    },
+  );
+
+  test.each(PROFILES)('[M11] a link of a kept namespace stays, and one that does not say (%s)', (profile) => {
+    const given = {
+      logSymlinks: [logSymlink(LINK), logSymlink('odd-0123456789.log'), logSymlink('a_b_c-0123456789.log')],
+    };
+    const rules = linkRules(given, { profile, keep: keepList({ namespaces: ['default'] }) });
+    expect(rules.map((rule) => rule.split(' ')[0])).toEqual(['keep', 'keep', 'remove']);
+  });
+});
+
+test('[G1, I3, I4] directories go before symlinks', () => {
+  const given = { ...GONE, logSymlinks: [logSymlink('a_b_c-0123456789.log')] };
+  expect(decided(given).logItems.map(({ kind }) => kind)).toEqual(['pod-log-directory', 'log-symlink']);
+});
