@@ -5,6 +5,8 @@ export interface StaticPod {
   readonly initContainers?: readonly StaticContainer[];
   /** `Never`: the pod stays when its containers have ended. */
   readonly restartPolicy?: 'Always' | 'Never';
+  /** The kubelet ends the pod so long after its start; it evicts no static pod, and this comes next to it. */
+  readonly deadlineSeconds?: number;
 }
 
 export interface StaticContainer {
@@ -24,7 +26,7 @@ const STATE = '/state';
  * the kubelet looks at anew.
  */
 export function staticPodManifest(
-  { name, containers, initContainers = [], restartPolicy = 'Always' }: StaticPod,
+  { name, containers, initContainers = [], restartPolicy = 'Always', deadlineSeconds }: StaticPod,
   uid: string,
   number: number,
 ): unknown {
@@ -36,6 +38,7 @@ export function staticPodManifest(
       hostNetwork: true,
       restartPolicy,
       terminationGracePeriodSeconds: 1,
+      activeDeadlineSeconds: deadlineSeconds,
       volumes: [{ name: 'state', emptyDir: {} }],
       initContainers: initContainers.map(containerManifest),
       containers: containers.map(containerManifest),

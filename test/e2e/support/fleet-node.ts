@@ -30,11 +30,9 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A node of the fleet: real containerd on a small disk, and `fleetgc node` beside it. */
-export interface FleetNode extends ContainerdNode {
+/** `fleetgc node` on a node with real containerd, and a test's looks at what is there. */
+export interface FleetgcOnNode {
   readonly cluster: string;
-  /** A kubelet's word on pods, when there is one. */
-  readonly kubelet: FakeKubelet | null;
   /** For the test's own looks at what is there. */
   readonly runtime: RuntimeReader;
   /** What all its `fleetgc node` processes wrote. */
@@ -51,40 +49,60 @@ export interface FleetNode extends ContainerdNode {
   usedPercent(): Promise<number>;
 }
 
+/** A node of the fleet: real containerd on a small disk, and `fleetgc node` beside it. */
+export interface FleetNode extends ContainerdNode, FleetgcOnNode {
+  /** A kubelet's word on pods, when there is one. */
+  readonly kubelet: FakeKubelet | null;
+}
+
 /** Starts the node; `fleetgc node` is for the test to start. */
 export async function startFleetNode(
-  { network, log, environment }: Surroundings,
+  surroundings: Surroundings,
   { name, cluster = 'e2e', diskMebibytes = 400, kubelet: hasKubelet = false, args = [] }: FleetNodeOptions,
 ): Promise<FleetNode> {
   await using starting = new AsyncDisposableStack();
-  const node = starting.use(await startContainerdNode({ name, network, diskMebibytes }));
-  const runtime = starting.use(connectReader(node.endpoint));
+  const node = starting.use(
+    await startContainerdNode({ name, network: surroundings.network, diskMebibytes }),
+  );
   const kubelet = hasKubelet ? starting.use(await startFakeKubelet(node)) : null;
-  const stack = starting.move();
-  const processes: NodeProcess[] = [];
   const kubeletArgs = kubelet ? ['--kubelet-url', KUBELET_URL] : [];
-  const startFleetgcHere = async (verb: NodeVerb = 'node'): Promise<NodeProcess> => {
-    const since = inventoriesOf(log, cluster, name).length;
-    const process = stack.use(
-      await startFleetgc(node, [verb, '--cluster', cluster, ...kubeletArgs, ...args], environment),
-    );
-    processes.push(process);
-    await log.until(`'${verb}' on ${cluster}/${name} to be ready`, START_MS, () =>
-      node.exec(['busybox', 'wget', '-q', '-O', '-', `http://127.0.0.1:${HTTP_PORTS[verb]}/readyz`]),
-    );
-    if (verb !== 'node-executor')
-      await log.until(`an inventory of ${cluster}/${name} after a start of '${verb}'`, START_MS, () => {
-        return inventoriesOf(log, cluster, name).length > since;
-      });
-    return process;
-  };
+  const fleetgc = starting.use(fleetgcOn(node, surroundings, { cluster, args: [...kubeletArgs, ...args] }));
+  const stack = starting.move();
+  return { ...node, ...fleetgc, kubelet, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+interface Running {
+  readonly cluster: string;
+  readonly args: readonly string[];
+}
+
+/** What starts, stops and watches `fleetgc node` on a node that is there. */
+export function fleetgcOn(
+  node: ContainerdNode,
+  { log, environment }: Surroundings,
+  { cluster, args }: Running,
+): FleetgcOnNode & AsyncDisposable {
+  const { name } = node;
+  const stack = new AsyncDisposableStack();
+  const runtime = stack.use(connectReader(node.endpoint));
+  const processes: NodeProcess[] = [];
   return {
-    ...node,
     cluster,
-    kubelet,
     runtime,
     output: () => processes.map((process) => process.output()).join('\n'),
-    startFleetgc: startFleetgcHere,
+    startFleetgc: async (verb = 'node') => {
+      const since = inventoriesOf(log, cluster, name).length;
+      const process = stack.use(await startFleetgc(node, [verb, '--cluster', cluster, ...args], environment));
+      processes.push(process);
+      await log.until(`'${verb}' on ${cluster}/${name} to be ready`, START_MS, () =>
+        node.exec(['busybox', 'wget', '-q', '-O', '-', `http://127.0.0.1:${HTTP_PORTS[verb]}/readyz`]),
+      );
+      if (verb !== 'node-executor')
+        await log.until(`an inventory of ${cluster}/${name} after a start of '${verb}'`, START_MS, () => {
+          return inventoriesOf(log, cluster, name).length > since;
+        });
+      return process;
+    },
     stopFleetgc: async () => {
       const last = processes.at(-1);
       if (!last) throw new Error(`no fleetgc runs on ${name}`);

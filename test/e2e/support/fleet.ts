@@ -4,6 +4,11 @@ import { type Broker, startBroker } from '../../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type Registry, startRegistry } from '../../support/registry.ts';
 import { type Service, startService } from '../../support/service.ts';
+import {
+  type FleetKubeletNode,
+  type FleetKubeletNodeOptions,
+  startFleetKubeletNode,
+} from './fleet-kubelet-node.ts';
 import { type FleetLog, followFleet } from './fleet-log.ts';
 import { type FleetNode, type FleetNodeOptions, startFleetNode } from './fleet-node.ts';
 
@@ -23,6 +28,8 @@ export interface Fleet extends AsyncDisposable {
   startService(...command: readonly string[]): Promise<Service>;
   /** A node with a real containerd on which `fleetgc node` runs. */
   startNode(options: FleetNodeOptions): Promise<FleetNode>;
+  /** The same with the real kubelet beside them. */
+  startKubeletNode(options: FleetKubeletNodeOptions): Promise<FleetKubeletNode>;
 }
 
 export interface FleetOptions {
@@ -94,6 +101,12 @@ async function furnish({
     startNode: async (options) => {
       const node = stack.use(await startFleetNode({ network, log, environment }, options));
       voices.push({ name: node.name, output: node.output });
+      return node;
+    },
+    startKubeletNode: async (options) => {
+      const node = stack.use(await startFleetKubeletNode({ network, log, environment }, options));
+      voices.push({ name: node.name, output: node.output });
+      voices.push({ name: `the kubelet of ${node.name}`, output: node.kubelet.output });
       return node;
     },
   };

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PushedImage } from '../support/registry.ts';
+import type { StaticPod } from '../support/static-pod.ts';
+import { type Fleet, startFleet } from './support/fleet.ts';
+import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
+import { objectResults, removedIds } from './support/outcomes.ts';
+import { policyFor } from './support/policies.ts';
+import { containersOf, copiesOf, remainsOf, runPods } from './support/static-pods.ts';
+import { withStuckLogs } from './support/stuck-logs.ts';
+
+const NODE = 'kubelet-pods';
+const COLLECTED_MS = 60_000;
+const DEADLINE_SECONDS = 5;
+const WATCHED_MS = 20_000;
+/** Two good answers of the kubelet that lack a pod lie at least 60 s apart, and detections come every 10 s. */
+const GONE_MS = 110_000;
+
+let fleet: Fleet;
+let node: FleetKubeletNode;
+let image: PushedImage;
+beforeAll(async () => {
+  fleet = await startFleet();
+  [node, image] = await Promise.all([
+    fleet.startKubeletNode({ name: NODE }),
+    fleet.registry.push('kubelet/app', '1', 0),
+    fleet.apply(policyFor(NODE)),
+  ]);
+  await node.startFleetgc();
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+/** A pod with so many containers, each of which fails so often before it stays. */
+const restarting = (name: string, containers: number, failures: number): StaticPod => ({
+  name,
+  containers: Array.from({ length: containers }, (_, index) => ({
+    name: `c${index}`,
+    image: image.reference,
+    does: { failures },
+  })),
+});
+
+/** Deletes a pod while nobody can remove its logs, so that the kubelet, which tries once, leaves its containers. */
+async function deleteForgotten(name: string, uid: string): Promise<void> {
+  await withStuckLogs(node, uid, async () => {
+    await node.kubelet.remove(name);
+    await fleet.log.until(`the kubelet to fail on what is left of ${name}`, COLLECTED_MS, () =>
+      /DeleteContainer returned error.*failed to remove container .* log/.test(node.kubelet.output()),
+    );
+  });
+}
+
+const gone = (uid: string): Promise<boolean> =>
+  fleet.log.until(`all of the deleted pod ${uid} to go`, GONE_MS, async () => {
+    const { containers, sandboxIds, logs } = await remainsOf(node, uid);
+    return containers.length + sandboxIds.length + logs.length === 0;
+  });
+
+describe.concurrent('beside a real kubelet', () => {
+  test('what restarting, failed and prepared pods need stays; a deleted pod goes whole [G6, G7, G16, G17, G20, G22, H2]', async () => {
+    const live = restarting('live', 1, 4);
+    const deleted = restarting('deleted', 1, 2);
+    const main = { name: 'main', image: image.reference };
+    const prepared: StaticPod = {
+      name: 'prepared',
+      initContainers: [{ ...main, name: 'init', does: { exitCode: 0 } }],
+      containers: [main],
+    };
+    const failed: StaticPod = {
+      name: 'failed',
+      restartPolicy: 'Never',
+      containers: [{ ...main, does: { exitCode: 1 } }],
+    };
+    const ended: StaticPod = { name: 'ended', deadlineSeconds: DEADLINE_SECONDS, containers: [main] };
+    const staying = [live, prepared, failed, ended];
+    const uids = await runPods(node, [deleted, ...staying]);
+    const uid = uids.get('deleted') ?? '';
+    const phaseOf = async (name: string) => (await node.kubelet.pod(name))?.status.phase;
+    await fleet.log.until('one dead container of each to be left', COLLECTED_MS, async () => {
+      const left = await Promise.all([live, deleted].map((pod) => containersOf(node, pod)));
+      return left.every(({ length }) => length === 2);
+    });
+    const stays = async () => (await Promise.all(staying.map((pod) => containersOf(node, pod)))).flat();
+    const kept = await stays();
+    const remains = await remainsOf(node, uid);
+
+    await deleteForgotten('deleted', uid);
+    await gone(uid);
+
+    expect(await stays()).toEqual(kept);
+    expect(kept.map(({ name, attempt, state }) => `${name} ${attempt} ${state}`)).toEqual([
+      'c0 3 exited',
+      'c0 4 running',
+      'init 0 exited',
+      'main 0 running',
+      'main 0 exited',
+      'main 0 exited',
+    ]);
+    expect(await node.kubelet.previousLog('live', 'c0')).toBe('failure 3\n');
+    expect(removedIds(fleet.log, NODE)).toEqual(
+      expect.arrayContaining(remains.containers.map(({ id }) => id)),
+    );
+    const told = await node.kubelet.pods();
+    const restarts = told.flatMap(({ status }) => status.containerStatuses.map((one) => one.restartCount));
+    expect(restarts.toSorted()).toEqual([0, 0, 0, 4]);
+    expect(await Promise.all(['failed', 'ended'].map(phaseOf))).toEqual(['Failed', 'Failed']);
+  });
+
+  test('two copies of each container at most, and never fewer where it restarted [O1, G7]', async () => {
+    const pods = [
+      restarting('calm', 1, 0),
+      restarting('many', 4, 4),
+      restarting('some-3', 2, 3),
+      restarting('some-2', 3, 2),
+    ];
+    const copies = async () => Promise.all(pods.map((pod) => copiesOf(node, pod)));
+    const wanted = [[1], [2, 2, 2, 2], [2, 2], [2, 2, 2]];
+    const uids = await runPods(node, pods);
+    await fleet.log.until('two copies of each container to be left', COLLECTED_MS, async () => {
+      return JSON.stringify(await copies()) === JSON.stringify(wanted);
+    });
+
+    const since = performance.now();
+    const seen = new Set<string>();
+    await fleet.log.until(`${WATCHED_MS} ms to pass`, 2 * WATCHED_MS, async () => {
+      seen.add(JSON.stringify(await copies()));
+      return performance.now() - since > WATCHED_MS;
+    });
+    expect([...seen]).toEqual([JSON.stringify(wanted)]);
+
+    for (const { name } of pods) await node.kubelet.remove(name);
+    await Promise.all([...uids.values()].map(gone));
+    const failures = objectResults(fleet.log, NODE).filter(({ result }) => result.outcome === 'failed');
+    expect(failures).toEqual([]);
+  });
+});

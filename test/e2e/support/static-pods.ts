@@ -1,0 +1,91 @@
+import type { RuntimeContainer } from '../../../services/shared/cri/port.ts';
+import type { KubeletPodStatus } from '../../support/kubelet-node.ts';
+import type { StaticPod } from '../../support/static-pod.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
+
+const SETTLED_MS = 90_000;
+
+/** What the runtime holds of a pod that the kubelet made. */
+export interface PodRemains {
+  readonly uid: string;
+  readonly containers: readonly RuntimeContainer[];
+  readonly sandboxIds: readonly string[];
+  /** Log directories of the pod and links to its containers' logs. */
+  readonly logs: readonly string[];
+}
+
+/** The pod's containers in all states, by name, the oldest attempt first. */
+export async function containersOf(
+  node: FleetKubeletNode,
+  { name }: Pick<StaticPod, 'name'>,
+): Promise<readonly RuntimeContainer[]> {
+  const ofPod = (await node.runtime.listContainers()).filter(
+    ({ labels }) => labels['io.kubernetes.pod.name'] === `${name}-${node.name}`,
+  );
+  return ofPod.toSorted((a, b) => compareText(a.name, b.name) || a.attempt - b.attempt);
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** How often the runtime holds each container of the pod, in any state, in the order of their names. */
+export async function copiesOf(node: FleetKubeletNode, pod: StaticPod): Promise<readonly number[]> {
+  const byName = Map.groupBy(await containersOf(node, pod), ({ name }) => name);
+  return [...byName.values()].map(({ length }) => length);
+}
+
+/** What of a pod is still there, known by its UID. */
+export async function remainsOf(node: FleetKubeletNode, uid: string): Promise<PodRemains> {
+  const containers = (await node.runtime.listContainers()).filter(
+    ({ labels }) => labels['io.kubernetes.pod.uid'] === uid,
+  );
+  const sandboxes = (await node.runtime.listSandboxes()).filter(({ podUid }) => podUid === uid);
+  const { output } = await node.tryExec([
+    'find',
+    '/var/log/pods',
+    '/var/log/containers',
+    '-lname',
+    `*${uid}*`,
+    '-o',
+    '-name',
+    `*${uid}`,
+  ]);
+  return {
+    uid,
+    containers,
+    sandboxIds: sandboxes.map(({ id }) => id),
+    logs: output.split('\n').filter(Boolean),
+  };
+}
+
+/** Puts the pods and waits until each container has failed as often as it should; resolves to their UIDs. */
+export async function runPods(
+  node: FleetKubeletNode,
+  pods: readonly StaticPod[],
+): Promise<ReadonlyMap<string, string>> {
+  const uids = new Map<string, string>();
+  for (const pod of pods) uids.set(pod.name, await node.kubelet.put(pod));
+  await waitUntil(`${pods.map(({ name }) => name).join(', ')} to settle`, SETTLED_MS, async () => {
+    const told = await node.kubelet.pods();
+    const unsettled = pods.filter(
+      (pod) =>
+        !isSettled(
+          pod,
+          told.find(({ metadata }) => metadata.uid === uids.get(pod.name)),
+        ),
+    );
+    for (const pod of unsettled) await node.kubelet.nudge(pod);
+    return unsettled.length === 0;
+  });
+  return uids;
+}
+
+/** Whether the kubelet tells that all of the pod's containers are where they stay. */
+function isSettled({ containers, deadlineSeconds }: StaticPod, told: KubeletPodStatus | undefined): boolean {
+  if (deadlineSeconds !== undefined) return told?.status.phase === 'Failed';
+  return containers.every(({ name, does }) => {
+    const status = told?.status.containerStatuses.find((one) => one.name === name);
+    if (does && 'exitCode' in does) return status?.state?.terminated !== undefined;
+    return status?.state?.running !== undefined && status.restartCount === (does?.failures ?? 0);
+  });
+}
