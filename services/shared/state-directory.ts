@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { FleetGcError } from './errors.ts';
@@ -11,9 +10,11 @@ import {
   type ReadOnlyFile,
 } from './fixed-file.ts';
 import { sha256Hex } from './ids.ts';
+import { makeDirectories } from './make-directories.ts';
 
 const Identity = z.object({ nodeInstance: z.uuid() });
 const IDENTITY_BYTES = 1_000;
+const OWNER_ONLY = 0o700;
 const NO_MACHINE_ID =
   'the machine id is empty, and without one a copied disk would pass for this node: run systemd-machine-id-setup, or name a file that holds an id';
 
@@ -34,7 +35,9 @@ export interface StateDirectory {
  */
 export function openStateDirectory(path: string, machineId: string): StateDirectory {
   if (machineId.trim() === '') throw new FleetGcError('CONFIG_INVALID', NO_MACHINE_ID);
-  makeDirectory(path);
+  const problem = makeDirectories(path, OWNER_ONLY);
+  if (problem !== null)
+    throw new FleetGcError('STATE_UNWRITABLE', `cannot make the state directory ${path}: ${problem}`);
   return {
     path,
     nodeInstance: instanceOf(path, machineId),
@@ -53,14 +56,4 @@ function instanceOf(path: string, machineId: string): string {
     'STATE_UNREADABLE',
     `the state file ${file} is empty or was just removed: start again`,
   );
-}
-
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new FleetGcError('STATE_UNWRITABLE', `cannot make the state directory ${path}: ${String(cause)}`, {
-      cause,
-    });
-  }
 }

@@ -51,6 +51,18 @@ describe('the node instance', () => {
     expect(other.nodeInstance).not.toBe(open().nodeInstance);
   });
 
+  test.each([
+    { path: '/proc/fleetgc', says: '/proc takes no new directories' },
+    { path: '/dev/null/state', says: '/dev/null is no directory' },
+  ])('cannot be kept where no directory can be made: $path', ({ path, says }) => {
+    expect(() => openStateDirectory(path, MACHINE)).toThrow(
+      expect.objectContaining({
+        code: 'STATE_UNWRITABLE',
+        message: `cannot make the state directory ${path}: ${says}`,
+      }),
+    );
+  });
+
   test('is another one on another machine, and the first again on the first', () => {
     const first = open('a').nodeInstance;
     expect(open('b').nodeInstance).not.toBe(first);

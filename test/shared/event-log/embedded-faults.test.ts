@@ -170,9 +170,15 @@ describe('a file that is not readable', () => {
     expect(member.state()).toMatchObject({ joined: false, problem: expect.stringContaining(path) });
   });
 
-  test('a directory that cannot be made', async () => {
-    path = '/dev/null/events.sqlite';
-    await expect(open()).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
+  test.each([
+    { at: '/dev/null/events.sqlite', says: '/dev/null is no directory. Name another file' },
+    { at: '/proc/fleetgc/events.sqlite', says: '/proc takes no new directories. Name another file' },
+  ])('a directory that cannot be made: $at', async ({ at, says }) => {
+    path = at;
+    await expect(open()).rejects.toMatchObject({
+      code: 'LOG_UNREACHABLE',
+      message: expect.stringContaining(says),
+    });
   });
 });
 

@@ -44,6 +44,12 @@ export const replacedError = (path: string): FleetGcError =>
     `The event log ${path} was moved, removed or replaced while this process had it open. Put the file back, or restart this process to go on with the one that is there now.`,
   );
 
+export const noDirectoryError = (path: string, problem: string): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `The directory of the event log ${path} cannot be made: ${problem}. Name another file with --log-path.`,
+  );
+
 const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const unreachable = (path: string, text: string, cause: unknown): FleetGcError =>

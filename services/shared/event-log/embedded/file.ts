@@ -1,7 +1,8 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { corruptError, replacedError } from './errors.ts';
+import { makeDirectories } from '../../make-directories.ts';
+import { corruptError, noDirectoryError, replacedError } from './errors.ts';
 
 /** Marks the file as ours ("FGCL"), and the form of its tables. */
 const APPLICATION_ID = 0x4647434c;
@@ -73,7 +74,8 @@ function ensureTables(db: DatabaseSync, path: string): void {
  * Commits are synced to the disk: what was acknowledged survives a power cut.
  */
 export function openFile(path: string, maxBytes: number): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
+  const problem = makeDirectories(dirname(path));
+  if (problem !== null) throw noDirectoryError(path, problem);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`);
