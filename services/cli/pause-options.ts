@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { NodeSelector } from '../../schemas/policy.ts';
 import { TextList, withMeta } from '../shared/option-types.ts';
+import { shellWord } from '../shared/shell-word.ts';
 
 /** Which nodes `pause` and `resume` are about; without any of these, all of them. */
 export const pauseSelectorOptions = {
@@ -29,3 +30,15 @@ export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Give
   pools: pool,
   nodeLabels: {},
 });
+
+/** The command that ends the pause of these nodes, to be typed in a shell. */
+export const resumeCommand = ({ clusters, nodeNames, pools }: NodeSelector): string =>
+  [
+    'fleetgc resume',
+    ...optionText('--cluster', clusters),
+    ...optionText('--node-name', nodeNames),
+    ...optionText('--pool', pools),
+  ].join(' ');
+
+const optionText = (flag: string, values: readonly string[]): readonly string[] =>
+  values.length === 0 ? [] : [flag, shellWord(values.join(','))];

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type Publication, serviceSource } from '../shared/envelope.ts';
 import { FleetGcError } from '../shared/errors.ts';
+import { embeddedCreation } from '../shared/event-log/differences.ts';
 import { type EventLogOptions, openEventLog } from '../shared/event-log/open.ts';
 import type { EventLog } from '../shared/event-log/port.ts';
 import { readLogSettings } from '../shared/log-settings.ts';
@@ -48,7 +49,7 @@ function requireFile(settings: EventLogOptions): void {
   if (settings.kind !== 'embedded' || existsSync(settings.path)) return;
   throw new FleetGcError(
     'NOT_FOUND',
-    `there is no event log at ${settings.path}; is --log-path right? "fleetgc topics create --log embedded" makes a new one`,
+    `there is no event log at ${settings.path}; is --log-path right? This makes a new one: ${embeddedCreation(settings.path)}`,
   );
 }
 

@@ -27,6 +27,10 @@ export const topicLines = (reports: readonly TopicReport[]): readonly string[] =
 
 function stateOf({ created, differences }: TopicReport): string {
   if (differences.length > 0)
-    return differences.map(({ expected, found }) => `${found} instead of ${expected}`).join('; ');
+    return differences
+      .map(({ kind, expected, found }) =>
+        kind === 'missing' ? 'missing' : `${found} instead of ${expected}`,
+      )
+      .join('; ');
   return created ? 'created' : 'as declared';
 }

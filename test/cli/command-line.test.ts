@@ -127,7 +127,7 @@ test.each<{ name: string; args: string[]; environment?: Record<string, string>; 
   {
     name: 'an embedded log that is not there, which looking must not create',
     args: ['policy', 'list', '--log', 'embedded', '--log-path', '/no/such/log.db'],
-    says: 'fleetgc policy list: there is no event log at /no/such/log.db; is --log-path right? "fleetgc topics create --log embedded" makes a new one\n',
+    says: 'fleetgc policy list: there is no event log at /no/such/log.db; is --log-path right? This makes a new one: fleetgc topics create --log embedded --log-path /no/such/log.db\n',
   },
 ])('$name is told in one line', async ({ args, environment = {}, says }) => {
   const { stdout, stderr, exitCode } = await inProcess(args, environment);

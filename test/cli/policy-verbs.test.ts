@@ -202,8 +202,22 @@ test('pause says what stands still and by when', async () => {
     exitCode: 0,
     stdout: 'paused: all nodes\n',
     stderr:
-      'Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. "fleetgc resume" undoes it.\n',
+      'Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. This undoes it: fleetgc resume\n',
   });
+});
+
+test.each([
+  { options: [], command: 'fleetgc resume' },
+  { options: ['--cluster', 'prod'], command: 'fleetgc resume --cluster prod' },
+  {
+    options: ['--pool', 'gpu', '--cluster', 'b,a', '--node-name', 'db-*'],
+    command: "fleetgc resume --cluster b,a --node-name 'db-*' --pool gpu",
+  },
+  { options: ['--pool', "it's"], command: "fleetgc resume --pool 'it'\\''s'" },
+])('pause $options tells the command that undoes it, for a shell', async ({ options, command }) => {
+  const { run } = await ownLog();
+
+  expect((await run('pause', ...options)).stderr).toMatch(` This undoes it: ${command}\n`);
 });
 
 test('a pause of one cluster does not end the pause of another', async () => {

@@ -7,7 +7,7 @@ import { writePause } from '../../policy/write-policies.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { pauseSelectorOptions, toPauseSelector } from '../pause-options.ts';
+import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../pause-options.ts';
 import { openTaskLog, operatorPublication } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
@@ -30,8 +30,8 @@ export const pause = defineVerb({
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
     context.logger.info(
       lifetimeMs === 0
-        ? 'No policy says "mode: enforce", so nothing was being removed.'
-        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends. "fleetgc resume" undoes it.`,
+        ? `No policy says "mode: enforce", so nothing was being removed. This undoes it: ${resumeCommand(selector)}`
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends. This undoes it: ${resumeCommand(selector)}`,
     );
   },
 });

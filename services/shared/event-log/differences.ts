@@ -1,21 +1,32 @@
 import type { TopicName } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
 import { topicSpec } from './partition.ts';
 import type { TopicDifference } from './port.ts';
 
-export const missingTopic = (topic: TopicName): TopicDifference => ({
+const CREATION = 'fleetgc topics create';
+/** The command that creates the topics of an embedded log. */
+export const embeddedCreation = (path: string): string =>
+  `${CREATION} --log embedded --log-path ${shellWord(path)}`;
+
+/** `creation` is the command that creates topics there. */
+export const missingTopic = (topic: TopicName, creation = CREATION): TopicDifference => ({
   topic,
   kind: 'missing',
   expected: `${topicSpec(topic).partitions} partitions`,
   found: 'no such topic',
-  message: `Topic ${topic} is missing: create it with "fleetgc topics create".`,
+  message: `Topic ${topic} is missing: create it with: ${creation}`,
 });
 
 /** What differs in the number of partitions; null when nothing does. */
-export function partitionDifference(topic: TopicName, found: number): TopicDifference | null {
+export function partitionDifference(
+  topic: TopicName,
+  found: number,
+  creation = CREATION,
+): TopicDifference | null {
   const { partitions } = topicSpec(topic);
   if (found === partitions) return null;
-  if (found === 0) return missingTopic(topic);
+  if (found === 0) return missingTopic(topic, creation);
   return {
     topic,
     kind: 'partitions',

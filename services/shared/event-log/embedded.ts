@@ -31,9 +31,9 @@ function createMissing(statements: Statements): TopicName[] {
 }
 
 const differences = (statements: Statements): TopicDifference[] =>
-  TOPIC_NAMES.map((topic) => partitionDifference(topic, statements.partitions(topic).length)).filter(
-    (difference) => difference !== null,
-  );
+  TOPIC_NAMES.map((topic) =>
+    partitionDifference(topic, statements.partitions(topic).length, statements.creation),
+  ).filter((difference) => difference !== null);
 
 async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
   const database = await openDatabase(options.path, options.maxBytes);

@@ -8,21 +8,21 @@ import type { PartitionEnd, Statements } from './statements.ts';
 /** The partitions of a topic as they lie in the file. Throws `TOPICS_MISSING`. */
 export function partitionsOf(statements: Statements, topic: TopicName): readonly PartitionEnd[] {
   const partitions = statements.partitions(topic);
-  if (partitions.length === 0) throw refusal(missingTopic(topic));
+  if (partitions.length === 0) throw refusal(missingTopic(topic, statements.creation));
   return partitions;
 }
 
 /** As `partitionsOf`; throws `TOPICS_DIFFER` for another number than declared. */
 export function declaredPartitions(statements: Statements, topic: TopicName): readonly PartitionEnd[] {
   const partitions = partitionsOf(statements, topic);
-  const difference = partitionDifference(topic, partitions.length);
+  const difference = partitionDifference(topic, partitions.length, statements.creation);
   if (difference !== null) throw refusal(difference);
   return partitions;
 }
 
 function endOf(statements: Statements, topic: TopicName, partition: number): PartitionEnd {
   const end = statements.partition(topic, partition);
-  if (end === null) throw refusal(missingTopic(topic));
+  if (end === null) throw refusal(missingTopic(topic, statements.creation));
   return end;
 }
 

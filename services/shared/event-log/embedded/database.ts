@@ -100,7 +100,7 @@ function createTurns(path: string): (job: Job) => void {
 export async function openDatabase(path: string, maxBytes: number): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
   const requireSame = sameFileCheck(path);
-  const statements = prepareStatements(db);
+  const statements = prepareStatements(db, path);
   const version = db.prepare('PRAGMA data_version');
   const takeTurn = createTurns(path);
   const problems = trackProblems();

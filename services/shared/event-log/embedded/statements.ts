@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { TopicName } from '../../../../schemas/topics.ts';
+import { embeddedCreation } from '../differences.ts';
 import type { LogRecord } from '../port.ts';
 
 const PartitionRow = z
@@ -201,7 +202,9 @@ export function prepareCleaning(db: DatabaseSync) {
   };
 }
 
-export const prepareStatements = (db: DatabaseSync) => ({
+export const prepareStatements = (db: DatabaseSync, path: string) => ({
+  /** The command that creates the topics of this log. */
+  creation: embeddedCreation(path),
   ...prepareRecords(db),
   ...prepareGroups(db),
   ...prepareCleaning(db),
