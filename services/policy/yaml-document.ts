@@ -1,13 +1,5 @@
-import {
-  type Document,
-  isMap,
-  isNode,
-  isScalar,
-  LineCounter,
-  parseAllDocuments,
-  visit,
-  type YAMLError,
-} from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { yamlFaultText } from '../shared/yaml-fault.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */
@@ -67,7 +59,7 @@ function toYamlDocument(
     source,
     wellFormed: problem === undefined && faults.every(({ code }) => HARMLESS_TO_FORM.has(code)),
     problems: [
-      ...faults.map((fault) => ({ ...at(fault.pos[0]), path: '', message: faultText(fault) })),
+      ...faults.map((fault) => ({ ...at(fault.pos[0]), path: '', message: yamlFaultText(fault) })),
       ...(problem === undefined ? [] : [{ ...placeOf([]), path: '', message: problem }]),
       ...lostKeys(document).map((offset) => ({ ...at(offset), path: '', message: `${LOST_KEY} is no name` })),
     ],
@@ -98,12 +90,6 @@ function plainValue(document: Document.Parsed): { readonly value: unknown; reado
   } catch {
     return { value: null, problem: 'an alias has no anchor, or there are too many; write the values out' };
   }
-}
-
-function faultText({ code, message }: YAMLError): string {
-  if (code === 'DUPLICATE_KEY') return 'the same key stands here a second time';
-  if (code === 'TAG_RESOLVE_FAILED') return 'a tag such as !name has no meaning here';
-  return `not valid YAML: ${message}`;
 }
 
 function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {

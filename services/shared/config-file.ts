@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { yamlFaultText } from './yaml-fault.ts';
 
 /** A config file as it was read. */
 export interface ConfigFile {
@@ -29,7 +30,7 @@ export function parseConfigFile(file: ConfigFile | null): ConfigFileContent {
     const { line, col } = lines.linePos(offset);
     return `${file.path}:${line}:${col}`;
   };
-  const broken = document.errors.map((error) => `${place(error.pos[0])}: ${error.message}`);
+  const broken = document.errors.map((error) => `${place(error.pos[0])}: ${yamlFaultText(error)}`);
   if (broken.length > 0) return { values: new Map(), problems: broken };
   if (document.contents === null) return { values: new Map(), problems: [] };
   if (!isMap(document.contents))

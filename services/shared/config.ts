@@ -31,7 +31,7 @@ export function parseOptions<S extends OptionsSchema>(schema: S, sources: Option
   const input = Object.fromEntries(
     [...given].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
   );
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { reportInput: true });
   const known = new Set([
     ...options.filter(({ commandLineOnly }) => !commandLineOnly).map(({ key }) => key),
     ...(sources.otherKeys ?? []),
@@ -78,18 +78,17 @@ const asText = (flag: string | boolean | readonly string[]): string | readonly s
   typeof flag === 'boolean' ? String(flag) : flag;
 
 function describeIssue(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
-  const [key] = issue.path;
+  const [key, ...within] = issue.path;
   if (key === undefined) return issue.message;
   const { value, source } = given.get(String(key)) ?? { value: undefined, source: String(key) };
   if (value === undefined && issue.code !== 'custom') return `${source} is missing`;
-  return `${source} ${demandOf(issue)}${value === undefined ? '' : `, not ${quote(value)}`}`;
+  if (issue.code === 'invalid_type') return `${source} must be one value, not a list`;
+  const wrong = within.length > 0 && typeof issue.input === 'string' ? issue.input : value;
+  return `${source} ${demandOf(issue)}${wrong === undefined ? '' : `, not ${quote(wrong)}`}`;
 }
 
 /** Continues a sentence that begins with the name of the option. */
-function demandOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
-  if (issue.code === 'invalid_type') return 'must be one value, not a list';
-  return issue.message;
-}
+const demandOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
 
 const quote = (value: string | readonly string[]): string => JSON.stringify([value].flat().join(','));

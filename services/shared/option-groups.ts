@@ -17,7 +17,11 @@ export const loggingOptions = {
 /** For verbs that serve: health and metrics. Each verb has a port of its own, since agents share a node. */
 export const httpOptions = (port: number) => ({
   httpAddress: withMeta(
-    z.union([z.literal('none').transform(() => null), ListenAddress]).prefault(`127.0.0.1:${port}`),
+    z
+      .union([z.literal('none').transform(() => null), ListenAddress], {
+        error: 'must be HOST:PORT, such as 127.0.0.1:9464 or [::]:9464, or none',
+      })
+      .prefault(`127.0.0.1:${port}`),
     {
       placeholder: 'HOST:PORT|none',
       description: 'Where to serve /livez, /readyz and /metrics.',

@@ -60,15 +60,9 @@ export const TextList = withMeta(
 
 /** `name=value` pairs, repeated or separated by commas. */
 export const Labels = withMeta(
-  TextList.transform((pairs, context) => {
-    const wrong = pairs.filter((pair) => !/^[^=]+=/.test(pair));
-    if (wrong.length === 0) return Object.fromEntries(pairs.map(splitPair));
-    context.addIssue({
-      code: 'custom',
-      message: `must be pairs of name=value, which ${wrong.join(', ')} is not`,
-    });
-    return z.NEVER;
-  }),
+  TextList.pipe(z.array(z.string().regex(/^[^=]+=/, { error: 'must be pairs of name=value' }))).transform(
+    (pairs) => Object.fromEntries(pairs.map(splitPair)),
+  ),
   { kind: 'list', placeholder: 'NAME=VALUE,…' },
 );
 

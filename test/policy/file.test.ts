@@ -133,7 +133,9 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'broken YAML',
     text: "name: a\nmode: 'enforce\n",
-    says: ["p.yaml:3:1: not valid YAML: Missing closing 'quote"],
+    says: [
+      "p.yaml:3:1: this cannot be read as YAML; look at quotes, brackets and indentation here and just above (Missing closing 'quote)",
+    ],
   },
   {
     name: 'a tag',
