@@ -1,13 +1,41 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { REPOSITORY, textOf, verbNamed } from './files.ts';
+import { unknownLines } from './systemd-directives.ts';
 
 const PREFIX = '/opt/fleetgc/';
 const units = readdirSync(join(REPOSITORY, 'deploy/systemd')).filter((file) => file.endsWith('.service'));
 
 const setting = (unit: string, name: string): string =>
   new RegExp(`^${name}=(.*)$`, 'm').exec(textOf(`deploy/systemd/${unit}`))?.[1] ?? '';
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+/** What `systemd-analyze verify` says of a unit whose program lies where this checkout has it. */
+function complaintsOfSystemd(unit: string): readonly string[] {
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-unit-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, unit);
+  writeFileSync(path, textOf(`deploy/systemd/${unit}`).replaceAll(PREFIX, `${REPOSITORY}/`));
+  const { stderr, error } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
+  if (error) throw error;
+  // It also loads what the unit refers to; of that only what names this unit is ours.
+  return stderr.split('\n').filter((line) => line.includes(unit));
+}
+
+test.each([
+  { line: 'RestartSecs=5', unknown: ['[Service] RestartSecs'] },
+  { line: 'restartsec=5', unknown: ['[Service] restartsec'] },
+  { line: 'WantedBy=multi-user.target', unknown: ['[Service] WantedBy'] },
+  { line: 'RestartSec', unknown: ['[Service] RestartSec'] },
+  { line: '[Servce]\nRestartSec=5', unknown: ['[Servce]', '[Servce] RestartSec'] },
+  { line: '# RestartSecs=5\nRestartSec=5', unknown: [] },
+])('$line in a unit is found out: $unknown', ({ line, unknown }) => {
+  expect(unknownLines(`[Service]\nRestart=always\n${line}\n`)).toEqual(unknown);
+});
 
 describe.each(units)('%s', (unit) => {
   const [program = '', ...verb] = setting(unit, 'ExecStart').split(' ');
@@ -24,6 +52,17 @@ describe.each(units)('%s', (unit) => {
     const limitMs = verbNamed(verb.join(' ')).shutdownLimitMs;
     expect(Number(setting(unit, 'TimeoutStopSec')) * 1000).toBeGreaterThanOrEqual(limitMs);
   });
+
+  test('has only directives that systemd knows in their section', () => {
+    expect(unknownLines(textOf(`deploy/systemd/${unit}`))).toEqual([]);
+  });
+
+  // The list is our word; where systemd is installed, it has its say too.
+  if (hasSystemd) {
+    test('is a unit that systemd itself finds nothing wrong with', () => {
+      expect(complaintsOfSystemd(unit)).toEqual([]);
+    });
+  }
 
   test('reads the environment file that comes with it, and does not repeat what wrong options say', () => {
     expect(setting(unit, 'EnvironmentFile')).toBe('/etc/fleetgc/fleetgc.env');
