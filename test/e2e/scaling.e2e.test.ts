@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import { TOPICS } from '../../schemas/topics.ts';
-import { SESSION_TIMEOUT_MS } from '../../services/shared/event-log/kafka/connections.ts';
 import { partitionOf } from '../../services/shared/event-log/partition.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { createPublisher } from '../../services/shared/publisher.ts';
@@ -24,8 +23,11 @@ import {
 } from './support/pressure.ts';
 
 const LOAD = { nodes: 48, inventoriesPerSecond: 15 };
-/** The session of a killed replica runs out, and the others are given its partitions; the rest is a busy machine. */
-const MOST_WAIT_MS = 4 * SESSION_TIMEOUT_MS;
+/**
+ * What we promise, whatever the code says: a killed replica is missed after 10 s, the others have 15 s to join again and
+ * share its partitions; as much again for a busy machine. Not taken from the code, so that a longer session shows here.
+ */
+const MOST_WAIT_MS = 40_000;
 const DECIDED_MS = 60_000;
 const INVENTORIES = TOPICS.inventory.name;
 
