@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readlink } from 'node:fs/promises';
+import { readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { SimulatedContainer } from '../../services/simulator/objects.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
@@ -29,7 +29,7 @@ async function linked({ node }: Pipeline): Promise<string[]> {
   return targets.toSorted();
 }
 
-test('[A8, G6, G19, G22, H2, K1] of a deleted pod all goes once it is gone for a minute, with logs and links; of a live pod nothing', async () => {
+test('[A8, G1, G6, G19, G22, H2, I3, K1] of a deleted pod all goes once it is gone for a minute, with logs and links; of a live pod nothing', async () => {
   const pipeline = await pipelineWithNode();
   const { node, time } = pipeline;
   const live = await node.kubelet.startPod(wish('live'));
@@ -46,6 +46,7 @@ test('[A8, G6, G19, G22, H2, K1] of a deleted pod all goes once it is gone for a
   await time.pass(MINUTE);
   expect(containersOf(pipeline, dead)).toEqual([]);
   expect(existsSync(removed?.logFile ?? '')).toBe(false);
+  expect(await readdir(node.podLogsDir)).toEqual([`default_live_${live}`]);
   expect(await linked(pipeline)).toEqual([stays?.logFile]);
   expect(existsSync(stays?.logFile ?? '')).toBe(true);
   expect(containersOf(pipeline, live)).toEqual([stays]);
@@ -58,6 +59,7 @@ test('[A8, G6, G19, G22, H2, K1] of a deleted pod all goes once it is gone for a
   expect(results).toEqual([
     ['container', 'G6', 'removed'],
     ['sandbox', 'H2', 'removed'],
+    ['pod-log-directory', 'I3', 'removed'],
   ]);
 });
 
@@ -83,6 +85,28 @@ test('[G7, G23, G24] of a container that keeps crashing the newest dead one stay
   const left = containersOf(pipeline, uid);
   expect(left.map(({ state }) => state)).toEqual(['exited', 'running']);
   expect(await linked(pipeline)).toEqual(left.map(({ logFile }) => logFile).toSorted());
+});
+
+test('[I4, I6, M35] a dangling symlink goes once its container is gone; those of containers that run stay', async () => {
+  const pipeline = await pipelineWithNode();
+  const { node, time } = pipeline;
+  const uid = await node.kubelet.startPod(wish('live'));
+  const [runs] = containersOf(pipeline, uid);
+  await rm(runs?.logFile ?? '');
+  await symlink(
+    `${node.podLogsDir}/default_old_uid/app/0.log`,
+    `${node.containerLogsDir}/old_default_app-0123456789.log`,
+  );
+  const names = () => readdir(node.containerLogsDir);
+  const [stays] = (await names()).filter((name) => name.startsWith('live'));
+  await time.pass(7 * MINUTE);
+  expect(await names()).toEqual([stays]);
+  const results = (await objectResults(pipeline)).map(({ object, rule, result }) => [
+    object.kind,
+    rule,
+    result.outcome,
+  ]);
+  expect(results).toEqual([['log-symlink', 'M35', 'removed']]);
 });
 
 test('[H1, H2] a pod that got another sandbox loses the older one when nothing is in it, and keeps the newest', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
@@ -40,6 +41,9 @@ async function check(happenings: readonly Happening[], deliveries: number): Prom
   const told = Map.groupBy(await removedOnce(pipeline), (id) => id);
   const tooOften = [...told].filter(([id, results]) => results.length > (guards.gone.get(id) ?? 0));
   expect(tooOften).toEqual([]);
+  const { runtime } = pipeline.node;
+  const running = [...runtime.containers.values()].filter(({ state }) => state === 'running');
+  expect(running.filter(({ logFile }) => logFile !== '' && !existsSync(logFile))).toEqual([]);
 }
 
 test('whatever happens to a node and its pipeline, nothing goes that may not, and every command is accounted for', {

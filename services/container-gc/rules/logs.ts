@@ -2,11 +2,8 @@ import type { LogRemoval } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
 import { podUidOfLogDirectory } from '../../../schemas/log-names.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
-import type { Room } from './admission.ts';
-import { type Judged, kept } from './judged.ts';
+import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
 import { judgeSymlinks } from './symlinks.ts';
 
@@ -16,17 +13,6 @@ export interface LogPlan {
   /** In the order in which they go: directories first, each kind as it was listed (I3). */
   readonly items: readonly LogItem[];
   readonly verdicts: { readonly podLogDirectories: Verdict[]; readonly logSymlinks: Verdict[] };
-}
-
-export interface LogPass {
-  readonly inventory: CompleteInventory;
-  readonly policy: Policy;
-  /** UIDs of pods whose content is removable, none before all sources have delivered (I1, I3). */
-  readonly removable: ReadonlySet<string>;
-  /** Ids of containers that go in this pass, with their symlinks (G22). */
-  readonly plannedContainers: ReadonlySet<string>;
-  readonly room: Room;
-  readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'backoff'>) => Kept | undefined;
 }
 
 /** What goes of the two log directories (I). */

@@ -1,8 +1,7 @@
 import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/inventory.ts';
 import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/log-names.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
-import { type Judged, kept } from './judged.ts';
-import type { LogPass } from './logs.ts';
+import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfSymlink } from './namespaces.ts';
 
 type SymlinkPass = Pick<LogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;

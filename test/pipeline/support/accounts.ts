@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Command } from '../../../schemas/command.ts';
+import type { Command, ObjectKind } from '../../../schemas/command.ts';
 import { commandResults, objectResults } from './events.ts';
 import type { Pipeline } from './pipeline.ts';
 
@@ -30,8 +30,10 @@ export async function expectEveryCommandAccounted(pipeline: Pipeline): Promise<v
 const itemsOf = (commands: readonly Command[], id: string): string[] =>
   commands.filter((command) => command.id === id).flatMap(({ items }) => items.map((item) => item.id));
 
-/** Ids of the objects of which it is told that they went, in that order; a repeated report counts once. */
+/** Ids of the runtime's objects of which it is told that they went, in that order; a repeated report counts once. */
 export const removedOnce = async (pipeline: Pipeline): Promise<string[]> =>
   once(await objectResults(pipeline))
-    .filter(({ result }) => result.outcome === 'removed')
+    .filter(({ object, result }) => result.outcome === 'removed' && !LOG_KINDS.includes(object.kind))
     .map(({ object }) => object.id);
+
+const LOG_KINDS: readonly ObjectKind[] = ['pod-log-directory', 'log-symlink'];
