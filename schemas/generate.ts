@@ -9,7 +9,7 @@ import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { PauseRecord, PolicyRecord } from './policy.ts';
 import { PolicyFile } from './policy-file.ts';
-import { CommandResult, ObjectResult, PressureUnrelieved } from './result.ts';
+import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
 
 /** Where the generated schemas lie, one file each. */
 export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);
@@ -22,6 +22,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.command.v1': Command,
   'fleetgc.node.object-result.v1': ObjectResult,
   'fleetgc.node.command-result.v1': CommandResult,
+  'fleetgc.node.pass-failed.v1': PassFailed,
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.policy.v1': PolicyRecord,

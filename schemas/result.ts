@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Holder, OBJECT_KINDS } from './command.ts';
 import { FilesystemName, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
-import { Reclaim } from './reclaim.ts';
+import { Reclaim, ReclaimTarget } from './reclaim.ts';
 import { Instant } from './time.ts';
 
 /** Why a command as a whole was not carried out. */
@@ -132,6 +132,24 @@ export const CommandResult = z.object({
   ]),
 });
 export type CommandResult = z.infer<typeof CommandResult>;
+
+/** What a kubelet tells as Warning events on its Node, in its words (D21, L1). */
+export const PassProblem = z.enum(['image-gc-failed', 'container-gc-failed', 'free-disk-space-failed']);
+export type PassProblem = z.infer<typeof PassProblem>;
+
+/** Fact: a command was carried out with errors, or ended above the target of its reclaim. Errors and bytes, both (M18). */
+export const PassFailed = z.object({
+  type: z.literal('fleetgc.node.pass-failed'),
+  ...header,
+  problem: PassProblem,
+  removed: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+  measured: Measured.nullable(),
+  /** `null` when the command had none. */
+  target: ReclaimTarget.nullable(),
+  message: z.string(),
+});
+export type PassFailed = z.infer<typeof PassFailed>;
 
 /**
  * Fact: a reclaim ended above its target. From the executor when it measured so, from image-gc when there was nothing

@@ -6,7 +6,7 @@ import { DiskStats } from './disk-stats.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { PolicyRecord, PolicyTopicRecord } from './policy.ts';
-import { CommandResult, ObjectResult, PressureUnrelieved } from './result.ts';
+import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -38,7 +38,7 @@ export const TOPICS = {
     ...byNode,
     name: 'gc.node.results',
     retentionMs: 14 * DAY_MS,
-    schemas: [ObjectResult, CommandResult, PressureUnrelieved],
+    schemas: [ObjectResult, CommandResult, PassFailed, PressureUnrelieved],
   }),
   decisions: topic({
     ...byNode,

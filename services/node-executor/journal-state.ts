@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { Command, type ObjectKind } from '../../schemas/command.ts';
 import { Uint64 } from '../../schemas/filesystem.ts';
 import { Observe } from '../../schemas/observe.ts';
-import { CommandResult, ObjectOutcome, ObjectResult, PressureUnrelieved } from '../../schemas/result.ts';
+import {
+  CommandResult,
+  ObjectOutcome,
+  ObjectResult,
+  PassFailed,
+  PressureUnrelieved,
+} from '../../schemas/result.ts';
 import { Instant } from '../../schemas/time.ts';
 import { RemovalRate } from './removal-rate.ts';
 
@@ -44,7 +50,7 @@ const Unpublished = z.object({
     z.object({
       topic: z.literal('results'),
       key: z.string(),
-      event: z.discriminatedUnion('type', [ObjectResult, CommandResult, PressureUnrelieved]),
+      event: z.discriminatedUnion('type', [ObjectResult, CommandResult, PassFailed, PressureUnrelieved]),
     }),
     z.object({ topic: z.literal('observe'), key: z.string(), event: Observe }),
   ]),
@@ -77,6 +83,8 @@ export const JournalState = z.object({
   appliedIds: z.array(z.string()),
   lastActions: LastActions,
   removalRate: RemovalRate,
+  /** Whether the last command for images ended with errors or above its target (D19); older releases did not keep it. */
+  imagePassFailed: z.boolean().default(false),
 });
 export type JournalState = z.infer<typeof JournalState>;
 
@@ -93,6 +101,7 @@ export const EMPTY_JOURNAL: JournalState = {
     'log-symlink': null,
   },
   removalRate: { bootId: '', minutes: [] },
+  imagePassFailed: false,
 };
 
 export const knows = ({ appliedIds }: JournalState, commandId: string): boolean =>

@@ -18,6 +18,7 @@ import {
 } from './journal-state.ts';
 import type { LateRemovals } from './late-removals.ts';
 import type { ExecutorMetrics } from './metrics.ts';
+import { type Pass, passProblems, withPass } from './pass-problems.ts';
 import { withRemoval } from './removal-rate.ts';
 import type { RemovedImages } from './removed-images.ts';
 import {
@@ -25,6 +26,7 @@ import {
   commandRefused,
   type Ending,
   objectResult,
+  passFailed,
   type Refusal,
   type Reporter,
   resultOutput,
@@ -114,11 +116,16 @@ export function recordDone(
   ending: Ending,
   next: Unpublished['output'] | undefined,
 ): void {
-  const result = commandDone(reporter(recorder), command, ending);
-  const outputs = [resultOutput(result), ...(next ? [next] : [])];
+  const who = reporter(recorder);
+  const pass: Pass = { command, ending, next };
+  const result = commandDone(who, command, ending);
+  const problems = passProblems(pass, recorder.journal.state()).map((problem) =>
+    resultOutput(passFailed(who, command, ending, problem)),
+  );
+  const outputs = [resultOutput(result), ...problems, ...(next ? [next] : [])];
   recorder.journal.update((state) =>
     finished(
-      state,
+      withPass(state, pass),
       command.id,
       outputs.map((output) => ({ trace, output })),
     ),

@@ -7,6 +7,8 @@ import type {
   ObjectOutcome,
   ObjectRefusal,
   ObjectResult,
+  PassFailed,
+  PassProblem,
 } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { deriveId } from '../shared/ids.ts';
@@ -92,6 +94,35 @@ export const commandDone = (
     targetReached,
   });
 
+export const passFailed = (
+  reporter: Reporter,
+  command: Command,
+  { items, measured }: Ending,
+  problem: PassProblem,
+): PassFailed => {
+  const [removed, failed] = [count(items, 'removed'), count(items, 'failed')];
+  const target = command.reclaim?.target ?? null;
+  return {
+    type: 'fleetgc.node.pass-failed',
+    ...header(reporter, command),
+    id: deriveId('pass-failed', reporter.identity.nodeInstance, command.id, problem),
+    problem,
+    removed,
+    failed,
+    measured,
+    target,
+    message: `${removed} of ${items.length} removed, ${failed} failed${freedText(measured)}${targetText(target)}`,
+  };
+};
+
+const freedText = (measured: Measured | null): string =>
+  measured === null
+    ? ''
+    : `; ${BigInt(measured.afterBytes) - BigInt(measured.beforeBytes)} bytes freed on ${measured.filesystem}, ${measured.afterBytes} available`;
+
+const targetText = (target: PassFailed['target']): string =>
+  target === null ? '' : `; wanted: ${target.resource} of ${target.filesystem} at least ${target.atLeast}`;
+
 const commandResult = (
   reporter: Reporter,
   command: CommandIds & { readonly kind: CommandResult['kind'] },
@@ -107,7 +138,7 @@ const commandResult = (
 export const count = (items: readonly ItemProgress[], outcome: ObjectOutcome['outcome']): number =>
   items.filter((item) => item.state === 'done' && item.outcome === outcome).length;
 
-export const resultOutput = (event: ObjectResult | CommandResult) => ({
+export const resultOutput = (event: ObjectResult | CommandResult | PassFailed) => ({
   topic: 'results' as const,
   key: nodeKey(event),
   event,

@@ -32,6 +32,8 @@ function textOf(event: FollowedEvent): string {
     case 'fleetgc.node.object-result':
     case 'fleetgc.node.command-result':
       return resultText(event);
+    case 'fleetgc.node.pass-failed':
+      return `${event.problem}: ${event.message}`;
     case 'fleetgc.node.pressure-unrelieved':
       return `pressure unrelieved ${JSON.stringify(event.holders)}`;
     default:

@@ -1,0 +1,38 @@
+import type { Command } from '../../schemas/command.ts';
+import type { PassProblem } from '../../schemas/result.ts';
+import type { JournalState, Unpublished } from './journal-state.ts';
+import { count, type Ending } from './results.ts';
+
+/** A command that was carried out, and what follows for its reclaim. */
+export interface Pass {
+  readonly command: Command;
+  readonly ending: Ending;
+  readonly next: Unpublished['output'] | undefined;
+}
+
+/**
+ * What a kubelet would tell of such a pass as Warning events. That the target is missed is told beside errors too (M18); a
+ * failed pass of images only if the one before it failed as well (D19), one of containers always (D20).
+ */
+export function passProblems(
+  pass: Pass,
+  { imagePassFailed }: Pick<JournalState, 'imagePassFailed'>,
+): PassProblem[] {
+  if (pass.command.kind !== 'image-removal') return hasErrors(pass) ? ['container-gc-failed'] : [];
+  return [
+    ...(missesTarget(pass) ? (['free-disk-space-failed'] as const) : []),
+    ...(isFailed(pass) && imagePassFailed ? (['image-gc-failed'] as const) : []),
+  ];
+}
+
+/** What is remembered for the next pass of images; others leave it as it is. */
+export const withPass = (state: JournalState, pass: Pass): JournalState =>
+  pass.command.kind === 'image-removal' ? { ...state, imagePassFailed: isFailed(pass) } : state;
+
+const isFailed = (pass: Pass): boolean => hasErrors(pass) || missesTarget(pass);
+
+const hasErrors = ({ ending }: Pass): boolean => count(ending.items, 'failed') > 0;
+
+/** A round after which another follows has not missed it yet (D17). */
+const missesTarget = ({ ending, next }: Pass): boolean =>
+  ending.targetReached === false && next?.topic === 'results';
