@@ -4,6 +4,7 @@ import { runVerb } from '../shared/run-verb.ts';
 import { readTextFile } from '../shared/text-file.ts';
 import type { CliOutside } from './outside.ts';
 import { talkTo } from './talk.ts';
+import { CONFIG_VARIABLE, unknownVariables } from './unknown-variables.ts';
 import { readVerbArguments } from './verb-arguments.ts';
 import type { ListedVerb } from './verb-list.ts';
 import { loadAllVerbs, loadVerb } from './verb-loaders.ts';
@@ -20,13 +21,14 @@ export async function runListedVerb(
     writeOut(given.text);
     return 0;
   }
-  const file = readConfigFile(given.configPath ?? environment.FLEETGC_CONFIG);
+  const file = readConfigFile(given.configPath ?? environment[CONFIG_VARIABLE]);
   const sources = { flags: given.flags, environment, file, otherKeys: await otherKeys(file) };
   return await runVerb(verb, sources, {
     control,
     stderr: listed.kind === 'task' ? talkTo(stderr) : stderr,
     print: (line) => writeOut(`${line}\n`),
     terminalColumns,
+    warnings: await unknownVariables(environment, verb, loadAllVerbs),
   });
 }
 

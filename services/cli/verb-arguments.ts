@@ -35,7 +35,7 @@ export function readVerbArguments(verb: Verb, rest: readonly string[]): VerbArgu
   } catch (error) {
     if (error instanceof CommanderError && error.code === 'commander.helpDisplayed')
       return { kind: 'help', text: output };
-    throw error instanceof CommanderError ? usageError(error) : error;
+    throw error instanceof CommanderError ? usageError(error, verb) : error;
   }
   const { [CONFIG_KEY]: configPath, ...flags } = command.opts<Record<string, string | undefined>>();
   return { kind: 'given', flags: { ...flags, ...positionals(verb, command.processedArgs) }, configPath };
@@ -123,8 +123,17 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const usageError = ({ message }: CommanderError): FleetGcError =>
-  new FleetGcError(
-    'USAGE',
-    REWORDED.reduce((text, [pattern, wording]) => text.replace(pattern, wording), message),
-  );
+function usageError({ message }: CommanderError, verb: Verb): FleetGcError {
+  const text = REWORDED.reduce((reworded, [pattern, wording]) => reworded.replace(pattern, wording), message);
+  const [, unknown] = /^there is no option (--[^=\s;]+)/.exec(text) ?? [];
+  const meant = unknown === undefined ? undefined : fullFlag(unknown, verb);
+  if (meant === undefined) return new FleetGcError('USAGE', text);
+  return new FleetGcError('USAGE', `${text.replace(/; did you mean .*$/, '')}; did you mean ${meant}?`);
+}
+
+/** Of an option that was cut off, as `--state-dir`; the library's own suggestions only know of misspelt ones. */
+function fullFlag(beginning: string, { options }: Verb): string | undefined {
+  const flags = options.filter(({ positional }) => !positional).map(({ flag }) => flag);
+  const [only, ...others] = flags.filter((flag) => flag.startsWith(beginning));
+  return others.length === 0 ? only : undefined;
+}

@@ -12,20 +12,24 @@ export interface VerbOutside {
   readonly print: (line: string) => void;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
+  /** About what the verb was given, a sentence each; told first, also where the options are wrong. */
+  readonly warnings: readonly string[];
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, print, terminalColumns } = outside;
+  const { control, stderr, print, terminalColumns, warnings } = outside;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
   } catch (thrown) {
     const { message, exitCode } = toFleetGcError(thrown);
+    for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
     stderr.write(`fleetgc ${verb.name}: ${message}\n`);
     return exitCode;
   }
   const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
+  for (const warning of warnings) logger.warn(warning);
   return await runProcess((signal) => prepared.run({ signal, logger, print, terminalColumns }), {
     logger,
     control,

@@ -86,6 +86,16 @@ test.each<{ args: string; says: string }>([
     says: 'there is no option --log-level before the verb; options of a verb follow it, as in "fleetgc run --log-level debug"',
   },
   { args: 'policy list --outptu json', says: 'there is no option --outptu; did you mean --output?' },
+  {
+    args: 'node --state-dir /x',
+    says: 'there is no option --state-dir; did you mean --state-directory?',
+  },
+  {
+    args: 'node --kubelet-cert=x',
+    says: 'there is no option --kubelet-cert=x; did you mean --kubelet-certificate-file?',
+  },
+  { args: 'node --kafka-ca', says: 'there is no option --kafka-ca; did you mean --kafka-ca-file?' },
+  { args: 'node --pod-x y', says: 'there is no option --pod-x' },
   { args: 'policy validate', says: 'the argument FILE is missing' },
   { args: 'policy show a b', says: 'too many arguments: a, b (the verb takes 1)' },
   { args: 'policy list a', says: 'too many arguments: a (the verb takes 0)' },
@@ -134,6 +144,37 @@ test.each<{ name: string; args: string[]; environment?: Record<string, string>; 
 
   expect({ stdout, stderr }).toEqual({ stdout: '', stderr: says });
   expect(exitCode).toBeGreaterThan(0);
+});
+
+test('a variable that is no setting of any verb is named, with the one that was meant', async () => {
+  const { stderr, exitCode } = await inProcess(['policy', 'list'], { FLEETGC_KAFKA_BROKER: 'kafka:9092' });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe(
+    'warning: the environment variable FLEETGC_KAFKA_BROKER is no setting and is ignored; did you mean FLEETGC_KAFKA_BROKERS?\n' +
+      'fleetgc policy list: --kafka-brokers is missing; give it, or --log embedded for one machine\n',
+  );
+});
+
+test('a variable that is no setting stops nothing, and those of other verbs and of Kubernetes are no mistake', async () => {
+  const policy = join(temporaryDirectory(), 'policy.yaml');
+  writeFileSync(policy, 'name: a\nmode: dry-run\n');
+
+  expect(
+    await inProcess(['policy', 'validate', policy], {
+      FLEETGC_FROBNICATION: '1',
+      FLEETGC_STATE_DIRECTORY: '/var/lib/fleetgc',
+      FLEETGC_EMPTY: '',
+      FLEETGC_DECIDE_SERVICE_HOST: '10.0.0.1',
+      FLEETGC_DECIDE_SERVICE_PORT: '9640',
+      FLEETGC_DECIDE_SERVICE_PORT_HTTP: '9640',
+      FLEETGC_DECIDE_PORT: 'tcp://10.0.0.1:9640',
+      FLEETGC_DECIDE_PORT_9640_TCP_ADDR: '10.0.0.1',
+    }),
+  ).toMatchObject({
+    exitCode: 0,
+    stderr: 'warning: the environment variable FLEETGC_FROBNICATION is no setting and is ignored\n',
+  });
 });
 
 test('a setting comes from the command line, else the environment, else the config file', async () => {

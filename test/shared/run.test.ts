@@ -132,6 +132,7 @@ const runGreet = async (flags: Record<string, string>) => {
     stderr,
     print: (line: string) => stdout.push(line),
     terminalColumns: null,
+    warnings: [],
   };
   const exitCode = await runVerb(greet, { flags, environment: {}, file: null }, outside);
   return { exitCode, stdout, stderr: stderr.lines };
