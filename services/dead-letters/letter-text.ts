@@ -59,7 +59,8 @@ function contentLines(letter: StoredLetter['letter']): readonly string[] {
     return [
       `The content of ${letter.omittedBytes} bytes was too large to be kept here; it lies at its position.`,
     ];
-  if (value === null) return ['The message had no content.'];
+  if (value === null) return ['(no value)'];
+  if (value.length === 0) return ['(empty value)'];
   if (!isUtf8(value))
     return [`${value.length} bytes that are not text, in base64:`, value.toString('base64')];
   return printable(readableJson(value.toString('utf8'))).split('\n');

@@ -122,6 +122,17 @@ test('show has everything, for people and for machines', async () => {
   });
 });
 
+test.each([
+  { value: null, says: '(no value)' },
+  { value: '', says: '(empty value)' },
+  { value: base64('null'), says: 'null' },
+])('show of a message with the value $value says $says', async ({ value, says }) => {
+  const { log, run } = await ownLog();
+  await bury(log, deadLetter({ value }));
+
+  expect((await run('dead-letters', 'show', 'dead-letter-aaaa1')).stdout).toMatch(`\n\n${says}\n`);
+});
+
 test('show of an id that is none, or of several', async () => {
   const { log, run } = await ownLog();
   await bury(log, deadLetter(), deadLetter({ id: 'dead-letter-aaaa2' }));
