@@ -1,35 +1,43 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryPod } from '../../schemas/inventory.ts';
+import { containerIdOfSymlink } from '../../schemas/log-names.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/container-gc/decide.ts';
-import { arbitraryNode, arbitraryPolicy, shuffled } from '../fixtures/arbitrary-node.ts';
+import { shuffled } from '../fixtures/arbitrary-node.ts';
 import { incompleteInventory, tooLargeInventory } from '../fixtures/inventory.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
 import { NOW } from '../fixtures/time.ts';
+import { arbitraryContainerNode, arbitraryContainerPolicy } from './arbitrary.ts';
 import { referencePass } from './reference.ts';
 
 const MANY = { numRuns: 1_000 };
 
-/** Outside a reclaim, sometimes right after deaths. */
+/** Outside a reclaim or at its containers, sometimes right after deaths. */
 const node = fc
-  .record({ base: arbitraryNode, died: fc.subarray(['container-0', 'container-1', 'container-2']) })
+  .record({
+    base: arbitraryContainerNode,
+    died: fc.subarray(['container0', 'container1', 'container2']),
+  })
   .map(
     ({ base, died }): CompleteInventory => ({
       ...base,
-      reclaim: null,
       trigger: died.length > 0 ? 'container-died' : 'interval',
       diedContainerIds: died,
     }),
   );
 
 const plan = (given: CompleteInventory, settings: Policy) => {
-  const { items } = decide(given, settings);
+  const { items, logItems } = decide(given, settings);
   const idsOf = (kind: string) => items.filter((item) => item.kind === kind).map(({ id }) => id);
-  return { items, containers: idsOf('container'), sandboxes: idsOf('sandbox') };
+  return { items, logItems, containers: idsOf('container'), sandboxes: idsOf('sandbox') };
 };
 
 const holds = (check: (given: CompleteInventory, settings: Policy) => void): void =>
-  fc.assert(fc.property(node, arbitraryPolicy, check), MANY);
+  fc.assert(fc.property(node, arbitraryContainerPolicy, check), MANY);
+
+const inFleetGc = (check: (given: CompleteInventory, settings: Policy) => void): void =>
+  holds((given, settings) => check(given, { ...settings, profile: 'fleetgc' }));
 
 const ageNs = ({ createdAtNs }: { readonly createdAtNs: string }): bigint =>
   BigInt(NOW) * 1_000_000n - BigInt(createdAtNs);
@@ -46,7 +54,7 @@ describe('on any node, under any policy', () => {
   });
 
   test('[A12, M41] nothing without the kubelet labels ever goes', () => {
-    holds((given, settings) => {
+    inFleetGc((given, settings) => {
       const { containers, sandboxes } = plan(given, settings);
       const foreign = [...given.containers, ...given.sandboxes].filter(({ pod }) => pod === null);
       expect(foreign.filter(({ id }) => [...containers, ...sandboxes].includes(id))).toEqual([]);
@@ -65,7 +73,7 @@ describe('on any node, under any policy', () => {
   });
 
   test('[G3, M32, G23] nothing younger than its minimum age goes, except what a death takes', () => {
-    holds((given, settings) => {
+    inFleetGc((given, settings) => {
       const byPass = new Set(
         plan(given, settings)
           .items.filter(({ rule }) => rule !== 'G23')
@@ -89,13 +97,9 @@ describe('on any node, under any policy', () => {
     });
   });
 
-  test('[G6, A8, K1] nothing goes as of a gone pod unless its pod is gone and the sources have delivered', () => {
+  test('[G6, A8, K1] nothing goes as of a removed pod unless its pod may go and the sources have delivered', () => {
     holds((given, settings) => {
-      const gone = new Set(
-        given.pods
-          .filter(({ state, contentRemovable }) => state === 'gone' && contentRemovable)
-          .map(({ uid }) => uid),
-      );
+      const gone = new Set(given.pods.filter((pod) => mayGo(pod, given, settings)).map(({ uid }) => uid));
       const taken = plan(given, settings).items.filter(({ rule }) => rule === 'G6');
       if (!given.allSourcesReady) expect(taken).toEqual([]);
       const uids = taken.map(({ id }) => given.containers.find((one) => one.id === id)?.pod?.uid ?? '');
@@ -104,7 +108,7 @@ describe('on any node, under any policy', () => {
   });
 
   test('[H2, H7] every pod that is not gone keeps its newest sandbox', () => {
-    holds((given, settings) => {
+    inFleetGc((given, settings) => {
       const { sandboxes } = plan({ ...given, pods: [] }, settings);
       const ours = given.sandboxes.filter(({ pod }) => pod !== null);
       for (const ofPod of Map.groupBy(ours, ({ podUid }) => podUid).values())
@@ -114,7 +118,18 @@ describe('on any node, under any policy', () => {
 
   test('[M38] every object has one verdict, and exactly what goes has the verdict to go', () => {
     holds((given, settings) => {
-      const { items, verdicts } = decide(given, settings);
+      const { items, logItems, verdicts } = decide(given, settings);
+      const { podLogDirectories: directories, logSymlinks: links } = given;
+      expect(verdicts.podLogDirectories.map(({ position }) => position)).toEqual([
+        ...(directories ?? []).keys(),
+      ]);
+      expect(verdicts.logSymlinks.map(({ position }) => position)).toEqual([...(links ?? []).keys()]);
+      const namesOf = (list: readonly { readonly name: string }[] | null, of: typeof verdicts.logSymlinks) =>
+        of.filter(({ action }) => action === 'remove').map(({ position }) => list?.[position]?.name);
+      expect([
+        ...namesOf(directories, verdicts.podLogDirectories),
+        ...namesOf(links, verdicts.logSymlinks),
+      ]).toEqual(logItems.map(({ id }) => id));
       expect(verdicts.containers.map(({ position }) => position)).toEqual([...given.containers.keys()]);
       expect(verdicts.sandboxes.map(({ position }) => position)).toEqual([...given.sandboxes.keys()]);
       const goes = [
@@ -132,11 +147,83 @@ describe('on any node, under any policy', () => {
   test('[G13, H5] the order of the listing changes neither what goes nor in which order', () => {
     const withOther = node.chain((given) => fc.tuple(fc.constant(given), shuffled(given)));
     fc.assert(
-      fc.property(withOther, arbitraryPolicy, ([given, other], settings) => {
+      fc.property(withOther, arbitraryContainerPolicy, ([given, other], settings) => {
         expect(plan(other, settings).items).toEqual(plan(given, settings).items);
       }),
       MANY,
     );
+  });
+
+  test('[I3, A7, A8, K1] no log directory goes unless its pod is removable and the sources have delivered', () => {
+    holds((given, settings) => {
+      const uids = plan(given, settings).logItems.flatMap((item) =>
+        item.kind === 'pod-log-directory' ? [item.podUid] : [],
+      );
+      if (!given.allSourcesReady) expect(uids).toEqual([]);
+      const periodic = { ...given, reclaim: null };
+      const gone = given.pods.filter((pod) => mayGo(pod, periodic, settings)).map(({ uid }) => uid);
+      expect(uids.filter((uid) => !gone.includes(uid))).toEqual([]);
+    });
+  });
+
+  test('[I7, M35] no symlink goes that can be of a container that has not exited', () => {
+    inFleetGc((given, settings) => {
+      const alive = given.containers.filter(({ state }) => state !== 'exited').map(({ id }) => id);
+      const ids = plan(given, settings).logItems.flatMap(({ kind, id }) =>
+        kind === 'log-symlink' ? [containerIdOfSymlink(id) ?? ''] : [],
+      );
+      const exited = new Set(given.containers.filter(({ state }) => state === 'exited').map(({ id }) => id));
+      const inDoubt = ids.filter((id) => !exited.has(id) && alive.some((one) => one.startsWith(id)));
+      expect([...inDoubt, ...ids.filter((id) => alive.includes(id))]).toEqual([]);
+    });
+  });
+
+  test('[M28] no last finished init container of a pod that may restart goes', () => {
+    inFleetGc((given, settings) => {
+      const { containers } = plan({ ...given, trigger: 'interval', diedContainerIds: [] }, settings);
+      for (const { uid, state, runtimeRemovable, initContainers } of given.pods) {
+        const finished = given.containers.filter(
+          (one) => one.pod?.uid === uid && initContainers.includes(one.name) && one.state === 'exited',
+        );
+        if (state === 'known' && !runtimeRemovable && finished.length > 0)
+          expect(finished.every(({ id }) => containers.includes(id))).toBe(false);
+      }
+    });
+  });
+
+  test('[M11] one more namespace to keep never makes another object go', () => {
+    holds((given, settings) => {
+      const more = {
+        ...settings,
+        keep: { ...settings.keep, namespaces: [...settings.keep.namespaces, 'system'] },
+      };
+      // The link of a container goes with it, and on its own where the container stays.
+      expect(withoutLinks(added(plan(given, settings), plan(given, more)))).toEqual([]);
+    });
+  });
+
+  test('[G3, M26, M32] a higher minimum age never makes another container or sandbox go', () => {
+    holds((given, settings) => {
+      const older = {
+        ...settings,
+        minimumContainerTTLMs: settings.minimumContainerTTLMs + 2_000,
+        minimumCreatedContainerAgeMs: settings.minimumCreatedContainerAgeMs + 2_000,
+      };
+      const [before, after] = [plan(given, settings), plan(given, older)];
+      expect(added({ ...before, logItems: [] }, { ...after, logItems: [] })).toEqual([]);
+    });
+  });
+
+  test('[A8, K1] fewer pods that are known to be gone never make another object go, apart from the limit of the node', () => {
+    holds((given, base) => {
+      const settings = { ...base, maximumDeadContainers: -1 };
+      const before = plan(given, settings);
+      const forgotten = plan(
+        { ...given, pods: given.pods.filter(({ state }) => state === 'known') },
+        settings,
+      );
+      expect(withoutLinks(added(before, forgotten))).toEqual([]);
+    });
   });
 
   test('the same input gives the same bytes', () => {
@@ -151,7 +238,7 @@ describe('on any node, under any policy', () => {
   test('[P3] nothing goes on an inventory that is not complete', () => {
     fc.assert(
       fc.property(
-        arbitraryPolicy,
+        arbitraryContainerPolicy,
         fc.constantFrom(incompleteInventory, tooLargeInventory),
         (settings, given) => {
           expect(decide(given, settings).items).toEqual([]);
@@ -163,8 +250,9 @@ describe('on any node, under any policy', () => {
 
   test('[P7] nothing goes while a reclaim is at its images', () => {
     fc.assert(
-      fc.property(arbitraryNode, arbitraryPolicy, (given, settings) => {
-        expect(decide(given, settings)).toMatchObject({ items: [], goesOnAt: null });
+      fc.property(arbitraryContainerNode, arbitraryContainerPolicy, (base, settings) => {
+        const given = { ...base, reclaim: reclaim() };
+        expect(decide(given, settings)).toMatchObject({ items: [], logItems: [], goesOnAt: null });
       }),
       MANY,
     );
@@ -173,7 +261,7 @@ describe('on any node, under any policy', () => {
   test('[C5] listing an object twice never makes another one go', () => {
     const withTwice = fc.tuple(node, fc.nat(15), fc.nat(7));
     fc.assert(
-      fc.property(withTwice, arbitraryPolicy, ([given, container, sandbox], settings) => {
+      fc.property(withTwice, arbitraryContainerPolicy, ([given, container, sandbox], settings) => {
         const twice = {
           ...given,
           containers: [...given.containers, ...given.containers.slice(container, container + 1)],
@@ -188,19 +276,53 @@ describe('on any node, under any policy', () => {
   });
 });
 
-test('[G3, G5, G6, G7, G8, G9, G10, G12, G13, H1, H2, H3, H5] agrees with the rules written down word for word', () => {
-  /** Without what the specification does not speak of: back-off, log paths, deaths, times in the future. */
-  const plain = arbitraryNode.map((given) => ({
+/** A8 and G2: by whose word, and for what, a pod's containers may go. */
+const mayGo = (
+  { state, contentRemovable, runtimeRemovable }: InventoryPod,
+  { reclaim: order }: CompleteInventory,
+  { profile }: Policy,
+): boolean => {
+  if (order?.cause.signal === 'nodefs.available' && state !== 'unknown' && runtimeRemovable) return true;
+  return contentRemovable && (profile === 'kubelet' ? state !== 'unknown' : state === 'gone');
+};
+
+type Planned = Pick<ReturnType<typeof plan>, 'items' | 'logItems'>;
+const idsOf = ({ items, logItems }: Planned): string[] => [...items, ...logItems].map(({ id }) => id);
+const added = (before: Planned, after: Planned): string[] => {
+  const known = idsOf(before);
+  return idsOf(after).filter((id) => !known.includes(id));
+};
+
+const withoutLinks = (ids: readonly string[]) => ids.filter((id) => !id.endsWith('.log'));
+
+describe.each(['fleetgc', 'kubelet'] as const)('profile %s', (profile) => {
+  /** Without what the specification does not speak of: back-off, log paths, deaths. */
+  const plain = arbitraryContainerNode.map((given) => ({
     ...given,
-    reclaim: null,
     containers: given.containers.map((one) => ({ ...one, backoff: null, logPath: null })),
-    sandboxes: given.sandboxes.map((one) => ({ ...one, backoff: null })).filter((one) => ageNs(one) >= 0n),
+    sandboxes: given.sandboxes.map((one) => ({ ...one, backoff: null })),
+    logSymlinks: given.logSymlinks && distinct(given.logSymlinks.map((one) => ({ ...one, backoff: null }))),
   }));
-  fc.assert(
-    fc.property(plain, arbitraryPolicy, (given, settings) => {
-      const { containers, sandboxes } = plan(given, settings);
-      expect({ containers, sandboxes }).toEqual(referencePass(given, settings));
-    }),
-    { numRuns: 5_000 },
-  );
+
+  test('[G1, G3, G5, G6, G7, G8, G9, G10, G12, G13, H1, H2, H3, H5, I3, I6] agrees with the rules written down word for word', () => {
+    fc.assert(
+      fc.property(plain, arbitraryContainerPolicy, (given, settings) => {
+        const { containers, sandboxes, logItems } = plan(given, {
+          ...settings,
+          ...ofProfile(profile, settings),
+        });
+        const reference = referencePass(given, { ...settings, ...ofProfile(profile, settings) });
+        expect({ containers, sandboxes, logs: logItems.map(({ id }) => id) }).toEqual(reference);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
 });
+
+const ofProfile = (profile: Policy['profile'], { maximumDeadContainerAgeMs }: Policy) => ({
+  profile,
+  maximumDeadContainerAgeMs: profile === 'kubelet' ? null : maximumDeadContainerAgeMs,
+});
+const distinct = <T extends { readonly name: string }>(entries: readonly T[]): T[] => [
+  ...new Map(entries.map((entry) => [entry.name, entry])).values(),
+];

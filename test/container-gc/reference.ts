@@ -1,14 +1,23 @@
-import type { CompleteInventory, InventoryContainer, InventorySandbox } from '../../schemas/inventory.ts';
+import type {
+  CompleteInventory,
+  InventoryContainer,
+  InventoryPod,
+  InventorySandbox,
+} from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 
 /**
- * Sections G and H once more, written down sentence by sentence without a thought for speed or shape, to compare the
- * decider with. It knows nothing of back-off, doubles, log paths, limits of a command or deaths.
+ * Sections G, H and I once more, for both profiles, written down sentence by sentence without a thought for speed or
+ * shape, to compare the decider with. It knows nothing of back-off, doubles, log paths, limits of a command or deaths.
  */
 export function referencePass(inventory: CompleteInventory, policy: Policy) {
   const containers = referenceContainers(inventory, policy);
-  return { containers, sandboxes: referenceSandboxes(inventory, containers) };
+  const sandboxes = referenceSandboxes(inventory, policy, containers);
+  return { containers, sandboxes, logs: referenceLogs(inventory, policy, containers) };
 }
+
+const isKubelet = ({ profile }: Policy): boolean => profile === 'kubelet';
+const nowOf = ({ takenAt }: CompleteInventory): bigint => BigInt(takenAt.wallTimeMs) * 1_000_000n;
 
 const newestFirst = (
   a: { id: string; createdAtNs: string },
@@ -18,33 +27,59 @@ const newestFirst = (
   if (difference !== 0n) return difference > 0n ? 1 : -1;
   return a.id < b.id ? 1 : -1;
 };
+const oldestFirst = <T extends { id: string; createdAtNs: string }>(objects: readonly T[]): T[] =>
+  objects.toSorted(newestFirst).toReversed();
 
-const contentRemovable = ({ pods, allSourcesReady }: CompleteInventory, uid: string): boolean =>
-  allSourcesReady && pods.some((pod) => pod.uid === uid && pod.state === 'gone' && pod.contentRemovable);
+/** A8, per profile: FleetGC believes only that a pod is gone, and nothing before all sources have delivered. */
+function contentRemovable(
+  { pods, allSourcesReady }: CompleteInventory,
+  policy: Policy,
+  uid: string,
+): boolean {
+  const pod = pods.find((one) => one.uid === uid);
+  if (pod === undefined) return false;
+  if (isKubelet(policy)) return pod.state !== 'unknown' && pod.contentRemovable;
+  return allSourcesReady && pod.state === 'gone' && pod.contentRemovable;
+}
+
+/** G2: an eviction signal takes pods in whose containers have all stopped. */
+function terminatedIfForced(inventory: CompleteInventory, policy: Policy, uid: string): boolean {
+  if (inventory.reclaim?.cause.signal !== 'nodefs.available') return false;
+  if (!isKubelet(policy) && !inventory.allSourcesReady) return false;
+  return inventory.pods.some((pod) => pod.uid === uid && pod.state !== 'unknown' && pod.runtimeRemovable);
+}
+
+const isKept = (namespace: string | undefined, { keep }: Policy): boolean =>
+  keep.namespaces.length > 0 && (namespace === undefined || keep.namespaces.includes(namespace));
+
+function isEvictable(container: InventoryContainer, inventory: CompleteInventory, policy: Policy): boolean {
+  const now = nowOf(inventory);
+  const { state, pod, createdAtNs, finishedAtNs } = container;
+  const created = BigInt(createdAtNs);
+  if (state === 'running' || isKept(pod?.namespace, policy)) return false;
+  const minimum = BigInt(policy.minimumContainerTTLMs) * 1_000_000n;
+  if (isKubelet(policy)) return !(created > now - minimum);
+  if (pod === null || created > now) return false;
+  const createdMinimum = BigInt(policy.minimumCreatedContainerAgeMs) * 1_000_000n;
+  if (state === 'created' && created > now - createdMinimum) return false;
+  const hasExit = state === 'exited' && finishedAtNs !== null && BigInt(finishedAtNs) >= created;
+  return !((hasExit ? BigInt(finishedAtNs) : created) > now - minimum);
+}
+
+const unitOf = ({ pod, name }: InventoryContainer): string => JSON.stringify([pod?.uid ?? '', name]);
 
 function referenceContainers(inventory: CompleteInventory, policy: Policy): string[] {
-  const now = BigInt(inventory.takenAt.wallTimeMs) * 1_000_000n;
-  const minimumAge = ({ state }: InventoryContainer): number =>
-    state === 'created'
-      ? Math.max(policy.minimumContainerTTLMs, policy.minimumCreatedContainerAgeMs)
-      : policy.minimumContainerTTLMs;
-  let left = inventory.containers.filter((container) => {
-    if (container.pod === null || container.state === 'running') return false;
-    return !(BigInt(container.createdAtNs) > now - BigInt(minimumAge(container)) * 1_000_000n);
-  });
+  let left = inventory.containers.filter((container) => isEvictable(container, inventory, policy));
   const gone: string[] = [];
-  const unitOf = ({ pod, name }: InventoryContainer): string => JSON.stringify([pod?.uid, name]);
   const take = (taken: InventoryContainer[]): void => {
-    gone.push(
-      ...taken
-        .toSorted(newestFirst)
-        .toReversed()
-        .map(({ id }) => id),
-    );
+    gone.push(...oldestFirst(taken).map(({ id }) => id));
     left = left.filter((container) => !taken.includes(container));
   };
   // G6
-  take(left.filter(({ pod }) => contentRemovable(inventory, pod?.uid ?? '')));
+  const ofRemovedPod = ({ pod }: InventoryContainer): boolean =>
+    contentRemovable(inventory, policy, pod?.uid ?? '') ||
+    terminatedIfForced(inventory, policy, pod?.uid ?? '');
+  if (inventory.allSourcesReady) take(left.filter(ofRemovedPod));
   const units = new Set(left.map(unitOf));
   const beyond = (keep: number): InventoryContainer[] =>
     [...units].flatMap((unit) =>
@@ -53,6 +88,10 @@ function referenceContainers(inventory: CompleteInventory, policy: Policy): stri
         .toSorted(newestFirst)
         .slice(keep),
     );
+  // M27
+  const maximum = policy.maximumDeadContainerAgeMs;
+  if (maximum !== null)
+    take(left.filter((one) => endedBefore(one, nowOf(inventory) - BigInt(maximum) * 1_000_000n)));
   // G7
   const perContainer = policy.maximumDeadContainersPerContainer;
   if (perContainer >= 0) take(beyond(perContainer));
@@ -60,23 +99,86 @@ function referenceContainers(inventory: CompleteInventory, policy: Policy): stri
   const total = policy.maximumDeadContainers;
   if (total >= 0 && left.length > total) take(beyond(Math.max(1, Math.floor(total / units.size))));
   if (total >= 0 && left.length > total) take(left.toSorted(newestFirst).slice(total));
-  return gone;
+  const spared = isKubelet(policy) ? [] : lastInitContainers(inventory, policy);
+  return gone.filter((id) => !spared.includes(id));
 }
 
-function referenceSandboxes(inventory: CompleteInventory, removedContainers: readonly string[]): string[] {
+const endedBefore = ({ state, finishedAtNs, createdAtNs }: InventoryContainer, instant: bigint): boolean =>
+  state === 'exited' &&
+  finishedAtNs !== null &&
+  BigInt(finishedAtNs) >= BigInt(createdAtNs) &&
+  BigInt(finishedAtNs) < instant;
+
+/** M28. Of each init container of a pod that may restart, the newest that has finished. */
+function lastInitContainers(inventory: CompleteInventory, policy: Policy): string[] {
+  const mayRestart = ({ state, runtimeRemovable }: InventoryPod) => state === 'known' && !runtimeRemovable;
+  return inventory.pods.filter(mayRestart).flatMap(({ uid, initContainers }) =>
+    initContainers.flatMap((name) =>
+      inventory.containers
+        .filter((one) => one.pod?.uid === uid && one.name === name && one.state === 'exited')
+        .filter((one) => BigInt(one.createdAtNs) <= nowOf(inventory) && !isKept(one.pod?.namespace, policy))
+        .toSorted(newestFirst)
+        .slice(0, 1)
+        .map(({ id }) => id),
+    ),
+  );
+}
+
+function referenceSandboxes(
+  inventory: CompleteInventory,
+  policy: Policy,
+  removedContainers: readonly string[],
+): string[] {
   const isActive = ({ id, state }: InventorySandbox): boolean =>
     state === 'ready' ||
     inventory.containers.some(
       (container) => container.sandboxId === id && !removedContainers.includes(container.id),
     );
-  const ours = inventory.sandboxes.filter(({ pod }) => pod !== null);
+  const isOurs = ({ pod, createdAtNs }: InventorySandbox): boolean =>
+    isKubelet(policy) || (pod !== null && BigInt(createdAtNs) <= nowOf(inventory));
+  const ours = inventory.sandboxes.filter((one) => isOurs(one) && !isKept(one.pod?.namespace, policy));
   const gone = ours.filter((sandbox) => {
-    const ofPod = ours.filter(({ podUid }) => podUid === sandbox.podUid).toSorted(newestFirst);
-    const isNewest = ofPod[0] === sandbox;
-    return !isActive(sandbox) && (contentRemovable(inventory, sandbox.podUid) || !isNewest);
+    const { podUid } = sandbox;
+    const newest = ours.filter((other) => other.podUid === podUid).toSorted(newestFirst)[0];
+    const isRemovable =
+      contentRemovable(inventory, policy, podUid) || terminatedIfForced(inventory, policy, podUid);
+    return !isActive(sandbox) && (isRemovable || newest !== sandbox);
   });
-  return gone
-    .toSorted(newestFirst)
-    .toReversed()
-    .map(({ id }) => id);
+  return oldestFirst(gone).map(({ id }) => id);
+}
+
+function referenceLogs(
+  inventory: CompleteInventory,
+  policy: Policy,
+  removedContainers: readonly string[],
+): string[] {
+  const { podLogDirectories, logSymlinks, allSourcesReady, containers, sandboxes } = inventory;
+  const runs = (uid: string): boolean =>
+    containers.some(({ state, pod }) => state === 'running' && pod?.uid === uid) ||
+    sandboxes.some(({ state, pod, podUid }) => state === 'ready' && [podUid, pod?.uid].includes(uid));
+  // I1 to I3; what ends in `_` names no pod, and is kept in both profiles.
+  const directories = (podLogDirectories ?? []).filter(({ name }) => {
+    const fields = name.split('_');
+    const uid = fields.at(-1) ?? '';
+    if (!allSourcesReady || uid === '' || !contentRemovable(inventory, policy, uid)) return false;
+    if (!isKubelet(policy) && (fields.length !== 3 || runs(uid))) return false;
+    return !isKept(fields.length === 3 ? fields[0] : undefined, policy);
+  });
+  // I4 to I8
+  const skipped = podLogDirectories === null && (allSourcesReady || !isKubelet(policy));
+  const links = (skipped ? [] : (logSymlinks ?? [])).filter(({ name, container }) => {
+    const id = /-([^-]{6,})\.log$/.exec(name)?.[1];
+    const exact = containers.filter((one) => one.id === id);
+    const meant =
+      exact.length > 0 || id === undefined ? exact : containers.filter((one) => one.id.startsWith(id));
+    const saysGone = isKubelet(policy)
+      ? ['unreadable', 'no-answer', 'exited'].includes(container)
+      : ['no-answer', 'exited'].includes(container) &&
+        id !== undefined &&
+        meant.every(({ state }) => state === 'exited');
+    const goesWithContainer = meant[0] !== undefined && removedContainers.includes(meant[0].id);
+    const fields = name.split('_');
+    return saysGone && !goesWithContainer && !isKept(fields.length === 3 ? fields[1] : undefined, policy);
+  });
+  return [...directories, ...links].map(({ name }) => name);
 }
