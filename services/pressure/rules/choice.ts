@@ -5,16 +5,15 @@ import type { Met } from './signal.ts';
 const TURN_MS = 60_000;
 
 /**
- * The one reclaim to begin (J13). Thresholds of the same device and resource are one need, with the strictest of their
- * targets. Needs take turns by the minute of the reading, in the order of their thresholds, so that one that nothing
- * relieves does not keep the others waiting for ever.
+ * The one reclaim to begin (J13). Devices take turns by the minute of the reading, so that one that nothing relieves does
+ * not keep the others waiting for ever. On one device the same objects go for space and for inodes, so the resource of
+ * its first threshold waits for no other; thresholds of that resource are one need, with the strictest of their targets.
  */
 export function chosen(met: readonly Met[], { filesystems, takenAt }: DiskStats): Met | null {
-  const needOf = ({ target }: Met): string =>
-    `${target.resource} ${filesystems[target.filesystem]?.device ?? ''}`;
-  const needs = [...Map.groupBy(met, needOf).values()];
-  const need = needs[Math.floor(takenAt.sinceBootMs / TURN_MS) % needs.length];
-  return need === undefined ? null : together(need);
+  const devices = [...Map.groupBy(met, ({ target }) => filesystems[target.filesystem]?.device).values()];
+  const onDevice = devices[Math.floor(takenAt.sinceBootMs / TURN_MS) % devices.length] ?? [];
+  const [first] = onDevice;
+  return first ? together(onDevice.filter(({ target }) => target.resource === first.target.resource)) : null;
 }
 
 /** An eviction signal gives the cause, since it allows what usage does not; else the strictest threshold does. */
