@@ -29,7 +29,7 @@ export const VERB_GROUPS = [
   {
     heading: 'Try it out:',
     verbs: [
-      task('demo', 'Watch three simulated nodes being cleaned, on this machine and within a minute'),
+      task('demo', 'Watch three simulated nodes being cleaned, for half a minute, on this machine'),
       service('simulate-node', 'A simulated node for trying out a fleet, with a real agent and executor'),
     ],
   },

@@ -14,7 +14,10 @@ export const nodeOptions = {
     placeholder: 'NAME',
     description: 'Name of this node; the host name when not given.',
   }),
-  nodeLabels: withMeta(Labels.optional(), { description: 'Labels by which policies select this node.' }),
+  nodeLabels: withMeta(Labels.optional(), {
+    description:
+      'Labels by which policies and pauses select this node; where agent and executor run apart, the same for both.',
+  }),
   nodeLabelsFile: withMeta(FilePath.optional(), {
     description: 'File with more labels, one name=value a line.',
   }),
