@@ -43,7 +43,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     examples: ['fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092'],
   },
   pressure: {
-    text: 'Reads disk statistics. Where the usage has reached the high threshold of the policy, it orders the node to look and begins a reclaim.',
+    text: 'Reads disk statistics. Where a usage threshold or an eviction threshold of the policy is met, it orders the node to look and begins a reclaim.',
     examples: ['fleetgc pressure --kafka-brokers kafka:9092 --http-address 0.0.0.0:9640'],
   },
   'container-gc': {
