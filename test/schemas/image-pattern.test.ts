@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type KeepRules, keepMatcher, type NamedImage } from '../../schemas/image-pattern.ts';
+import {
+  type KeepRules,
+  keepMatcher,
+  type NamedImage,
+  rulesWithoutMatch,
+  tagsByRepository,
+  unpullableBecause,
+} from '../../schemas/image-pattern.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
@@ -94,4 +101,45 @@ test('the answer names the rule that kept the image, labels as key=value', () =>
   const matches = keepMatcher(rules({ patterns: ['x/*'], labels: { keep: 'yes' } }));
   expect(matches(image({ repoTags: ['x/app:1'] }))).toBe('x/*');
   expect(matches(image({ labels: { keep: 'yes' } }))).toBe('keep=yes');
+});
+
+test('[M11] rules that keep none of the images are told as written, in their order', () => {
+  const given = rules({
+    patterns: ['x/*', 'y/*'],
+    digests: [DIGEST, `sha256:${'b'.repeat(64)}`],
+    labels: { keep: 'yes', other: 'no' },
+  });
+  const images = [
+    image({ repoTags: ['x/app:1'], repoDigests: [`x/app@${DIGEST}`] }),
+    image({ labels: { keep: 'yes' } }),
+  ];
+  expect(rulesWithoutMatch(given, images)).toEqual(['y/*', `sha256:${'b'.repeat(64)}`, 'other=no']);
+  expect(rulesWithoutMatch(given, [])).toHaveLength(6);
+  expect(rulesWithoutMatch(rules({ labels: { any: 'x' } }), [image({ labels: null })])).toEqual([]);
+});
+
+test.each([
+  { name: 'x.example/app', why: undefined },
+  { name: 'registry:5000/team/app', why: undefined },
+  { name: 'localhost:5000/app', why: undefined },
+  { name: 'localhost/app', why: 'its name has no registry' },
+  { name: 'team/app.with.dots', why: 'its name has no registry' },
+  { name: 'app', why: 'its name has no registry' },
+])('[M11] whether an image of the name $name can be pulled again: $why', ({ name, why }) => {
+  expect(unpullableBecause({ repoDigests: [`${name}@${DIGEST}`] })).toBe(why);
+});
+
+test('[M11] what has no digest cannot be pulled again', () => {
+  expect(unpullableBecause({ repoDigests: [] })).toBe('it has no repository digest');
+});
+
+test('tags by repository: ports are no tags, and a digest alone gives a repository without any', () => {
+  const tags = tagsByRepository(
+    image({ repoTags: ['r:5000/app:1', 'r:5000/app:2', 'x/b:1'], repoDigests: [`x/c@${DIGEST}`] }),
+  );
+  expect([...tags]).toEqual([
+    ['x/c', []],
+    ['r:5000/app', ['1', '2']],
+    ['x/b', ['1']],
+  ]);
 });
