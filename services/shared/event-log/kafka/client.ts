@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { EventLogContext } from '../context.ts';
 import { registerZstd } from './compression.ts';
+import { repairFirstAnswer } from './first-answer.ts';
 import { repairIdleLoop } from './idle-loop.ts';
 import { logCreator } from './log-lines.ts';
 import { type KafkaOptions, saslOf, tlsOf } from './options.ts';
@@ -44,6 +45,7 @@ let prepared = false;
 function prepareKafkajs(): void {
   if (prepared) return;
   repairIdleLoop();
+  repairFirstAnswer();
   registerZstd();
   prepared = true;
 }
