@@ -1,15 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/topics.ts';
+import { FleetGcError } from '../../errors.ts';
 import type { EventLogContext } from '../context.ts';
 import { missingTopic, partitionDifference } from '../differences.ts';
 import { TOPIC_NAMES, topicSpec } from '../partition.ts';
 import type { TopicDifference } from '../port.ts';
 import { waitAtMost } from '../stopping.ts';
 import { openClient } from './client.ts';
+import { protocolType } from './errors.ts';
 import type { KafkaOptions } from './options.ts';
 import { topicConfig } from './topic-config.ts';
 
 const CREATE_TIMEOUT_MS = 15_000;
+const LOOK_AGAIN_MS = 100;
 const END_MS = 1000;
 
 /** Runs `work` with an administrator's connection of its own. */
@@ -30,7 +34,9 @@ export async function withAdmin<T>(
 }
 
 /** The number of partitions of each of our topics that exists. */
-export async function partitionCounts(admin: Admin): Promise<ReadonlyMap<string, number>> {
+export async function partitionCounts(
+  admin: Pick<Admin, 'listTopics' | 'fetchTopicMetadata'>,
+): Promise<ReadonlyMap<string, number>> {
   const ours: readonly string[] = TOPIC_NAMES;
   const existing = (await admin.listTopics()).filter((name) => ours.includes(name));
   if (existing.length === 0) return new Map();
@@ -38,13 +44,17 @@ export async function partitionCounts(admin: Admin): Promise<ReadonlyMap<string,
   return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
 }
 
-/** Creates what is missing; what exists is left as it is. */
-export async function createMissing(admin: Admin, options: KafkaOptions): Promise<readonly TopicName[]> {
+/** What creating asks of kafkajs. */
+export type TopicAdmin = Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'createTopics'>;
+
+/** Creates what is missing, and waits until it can be used; what exists is left as it is. */
+export async function createMissing(admin: TopicAdmin, options: KafkaOptions): Promise<readonly TopicName[]> {
   const existing = await partitionCounts(admin);
   const missing = TOPIC_NAMES.filter((name) => !existing.has(name));
   if (missing.length === 0) return [];
   await admin.createTopics({
-    waitForLeaders: true,
+    // kafkajs would take a broker that has not heard of a new topic yet for one that will never have it.
+    waitForLeaders: false,
     timeout: CREATE_TIMEOUT_MS,
     topics: missing.map((topic) => ({
       topic,
@@ -53,7 +63,32 @@ export async function createMissing(admin: Admin, options: KafkaOptions): Promis
       configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
     })),
   });
+  await untilUsable(admin, missing);
   return missing;
+}
+
+async function untilUsable(admin: TopicAdmin, topics: readonly TopicName[]): Promise<void> {
+  const late = AbortSignal.timeout(CREATE_TIMEOUT_MS);
+  while (!late.aborted) {
+    if (await haveLeaders(admin, topics)) return;
+    await sleep(LOOK_AGAIN_MS);
+  }
+  throw new FleetGcError(
+    'LOG_UNREACHABLE',
+    `The topics were created, but have no leaders after ${CREATE_TIMEOUT_MS / 1000} s. Check that all brokers run and reach each other.`,
+  );
+}
+
+/** A topic that was just created may be unknown to the broker that is asked, or without leaders. */
+async function haveLeaders(admin: TopicAdmin, names: readonly TopicName[]): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+    return topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0));
+  } catch (error) {
+    const type = protocolType(error);
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE') return false;
+    throw error;
+  }
 }
 
 async function foundConfigs(admin: Admin, topics: readonly TopicName[]) {
