@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
 import { type CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import { agentEvents } from '../../services/node-agent/events.ts';
 import { type InventoryParts, inventoryOf } from '../../services/node-agent/inventory.ts';
 import type { CompleteLook, IncompleteLook } from '../../services/node-agent/look.ts';
 import { imageUsage } from '../../services/shared/cri/usage.ts';
@@ -66,6 +67,16 @@ function complete(given: CompleteLook, parts: Partial<InventoryParts> = {}): Com
   if (inventory.status !== 'complete') throw new Error(`inventory is ${inventory.status}`);
   return inventory;
 }
+
+test('[A11] an inventory says when it was taken and since when its agent looks', () => {
+  const startedAt = instant({ sinceBootMs: 1 });
+  const identity = { cluster: 'c', node: 'n', nodeInstance: 'i' };
+  const work = { trigger: 'interval', order: null, diedContainerIds: [] } as const;
+  const runtime = { name: 'containerd', version: '2' };
+  const events = agentEvents({ identity, nodeLabels: {}, startedAt });
+  const inventory = events.inventory({ look: look(), work, runtime }, PARTS);
+  expect(inventory).toMatchObject({ takenAt, agentStartedAt: startedAt });
+});
 
 test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () => {
   const listing = completeListing({
