@@ -1,5 +1,6 @@
 # One image for every verb: docker build -t fleetgc .
-ARG NODE_IMAGE=node:24-bookworm-slim
+# The version that package.json names too: a rebuild changes nothing by itself.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /opt/fleetgc

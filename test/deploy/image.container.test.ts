@@ -6,10 +6,13 @@ import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { type Service, startService } from '../support/service.ts';
 import { run } from '../support/toolchain/command.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
-import { SERVICE_IMAGE } from '../support/toolchain/versions.ts';
+import { NODE_IMAGE, SERVICE_IMAGE } from '../support/toolchain/versions.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const DOCKER_MS = 60_000;
+const MEGABYTE = 1_000_000;
+/** Program and libraries take about 24 MB; tools of development would take more than 200. */
+const MOST_MEGABYTES = 30;
 const STOP_MS = 5_000;
 /** Nothing listens there. */
 const NO_BROKER = { FLEETGC_KAFKA_BROKERS: '127.0.0.1:9' };
@@ -29,7 +32,21 @@ const inImage = (entryPoint: string, ...args: readonly string[]) =>
 
 beforeAll(() => ensureToolchain(['service']));
 
+const Layers = z.object({ Size: z.int(), RootFS: z.object({ Layers: z.array(z.string()) }) });
+
+async function layersOf(image: string): Promise<z.infer<typeof Layers>> {
+  const { stdout } = await docker('image', 'inspect', '--format', '{{json .}}', image);
+  return Layers.parse(JSON.parse(stdout));
+}
+
 describe('the image', () => {
+  test('adds little to the image of Node.js that it stands on', async () => {
+    const [base, ours] = await Promise.all([layersOf(NODE_IMAGE), layersOf(SERVICE_IMAGE)]);
+
+    expect(ours.RootFS.Layers.slice(0, base.RootFS.Layers.length)).toEqual(base.RootFS.Layers);
+    expect((ours.Size - base.Size) / MEGABYTE).toBeLessThan(MOST_MEGABYTES);
+  });
+
   test('is fleetgc: its arguments are the verb and its options', async () => {
     const version = await docker('run', '--rm', SERVICE_IMAGE, '--version');
     const help = await docker('run', '--rm', SERVICE_IMAGE);

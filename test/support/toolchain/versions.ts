@@ -2,12 +2,14 @@
 export const KAFKA_VERSION = '4.3.1';
 export const CONTAINERD_VERSION = '2.4.2';
 export const KUBELET_VERSION = '1.34.2';
+/** As the Dockerfile and package.json name it. */
+export const NODE_VERSION = '24.21.0';
 export const DEBIAN_RELEASE = 'bookworm';
 /** The oldest Go that builds containerd and the kubelet. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
-export const NODE_IMAGE = `node:24-${DEBIAN_RELEASE}-slim`;
+export const NODE_IMAGE = `node:${NODE_VERSION}-${DEBIAN_RELEASE}-slim`;
 export const KAFKA_IMAGE = `apache/kafka:${KAFKA_VERSION}`;
 export const REGISTRY_IMAGE = 'fleetgc/test-registry:2.8';
 export const SERVICE_IMAGE = 'fleetgc/fleetgc:test';
