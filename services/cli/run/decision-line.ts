@@ -7,12 +7,22 @@ export interface ObjectNames {
   readonly images: readonly string[];
   readonly containers: readonly string[];
   readonly sandboxes: readonly string[];
+  readonly podLogDirectories: readonly string[];
+  readonly logSymlinks: readonly string[];
 }
 
-export const namesIn = ({ images, containers, sandboxes }: CompleteInventory): ObjectNames => ({
+export const namesIn = ({
+  images,
+  containers,
+  sandboxes,
+  podLogDirectories,
+  logSymlinks,
+}: CompleteInventory): ObjectNames => ({
   images: images.map(({ id, repoTags, repoDigests }) => repoTags[0] ?? repoDigests[0] ?? id),
   containers: containers.map(({ id, name, pod }) => (pod === null ? id : `${pod.name}/${name}`)),
   sandboxes: sandboxes.map(({ podUid, pod }) => pod?.name ?? podUid),
+  podLogDirectories: (podLogDirectories ?? []).map(({ name }) => name),
+  logSymlinks: (logSymlinks ?? []).map(({ name }) => name),
 });
 
 const MOST_NAMES = 3;
@@ -48,7 +58,7 @@ function doubtText([first, ...others]: Decision['notBelieved']): string {
 
 /** `2 images (a, b), about 1.2 GB` */
 function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | undefined): string {
-  const chosen = (['containers', 'sandboxes', 'images'] as const).map((list) => ({
+  const chosen = LISTS.map((list) => ({
     list,
     positions: verdicts[list].filter(({ action }) => action === 'remove').map(({ position }) => position),
   }));
@@ -58,9 +68,23 @@ function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | und
   return `${groups.join(' and ')}${estimatedBytes > 0 ? `, about ${sizeText(BigInt(estimatedBytes))}` : ''}`;
 }
 
-const SINGULAR = { containers: 'container', sandboxes: 'sandbox', images: 'image' } as const;
-const counted = (count: number, list: keyof typeof SINGULAR): string =>
-  `${count} ${count === 1 ? SINGULAR[list] : list}`;
+const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;
+const SINGULAR = {
+  containers: 'container',
+  sandboxes: 'sandbox',
+  podLogDirectories: 'pod log directory',
+  logSymlinks: 'log symlink',
+  images: 'image',
+} as const;
+const PLURAL = {
+  containers: 'containers',
+  sandboxes: 'sandboxes',
+  podLogDirectories: 'pod log directories',
+  logSymlinks: 'log symlinks',
+  images: 'images',
+} as const;
+const counted = (count: number, list: (typeof LISTS)[number]): string =>
+  `${count} ${count === 1 ? SINGULAR[list] : PLURAL[list]}`;
 
 function listed(positions: readonly number[], names: readonly string[] | undefined): string {
   const shown = positions.slice(0, MOST_NAMES).map((position) => names?.[position] ?? `number ${position}`);

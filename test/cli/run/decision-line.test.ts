@@ -3,7 +3,13 @@ import type { Decision } from '../../../schemas/decision.ts';
 import { decisionLine } from '../../../services/cli/run/decision-line.ts';
 import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
 
-const NAMES = { images: ['a:1', 'b:1', 'c:1', 'd:1'], containers: ['web/app'], sandboxes: ['web'] };
+const NAMES = {
+  images: ['a:1', 'b:1', 'c:1', 'd:1'],
+  containers: ['web/app'],
+  sandboxes: ['web'],
+  podLogDirectories: ['a_b_c'],
+  logSymlinks: [],
+};
 const verdict = (position: number, action: 'remove' | 'keep' = 'remove') => ({
   position,
   action,
@@ -54,6 +60,15 @@ test.each<{ name: string; given: Partial<Decision>; says: string | null }>([
       verdicts: { ...NO_VERDICTS, containers: [verdict(0)], sandboxes: [verdict(0)] },
     },
     says: 'container-gc wants to remove 1 container (web/app) and 1 sandbox (web)',
+  },
+  {
+    name: 'logs alone',
+    given: {
+      outcome: 'commanded',
+      decider: { name: 'container-gc', version: '1' },
+      verdicts: { ...NO_VERDICTS, podLogDirectories: [verdict(0)], logSymlinks: [verdict(0), verdict(1)] },
+    },
+    says: 'container-gc wants to remove 1 pod log directory (a_b_c) and 2 log symlinks (number 0, number 1)',
   },
   {
     name: 'no policy',
