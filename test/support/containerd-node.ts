@@ -55,7 +55,7 @@ export interface ContainerdNode extends AsyncDisposable {
 /** Starts a node and waits until its runtime answers. It holds the pause image and nothing else. */
 export async function startContainerdNode(options: NodeOptions = {}): Promise<ContainerdNode> {
   const name = options.name ?? 'node-a';
-  await ensureToolchain(['containerd', ...moreNeeds(options)]);
+  await ensureToolchain(needsOf(options));
   await using stack = new AsyncDisposableStack();
   const sockets = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
   stack.defer(() => rmSync(sockets, { recursive: true, force: true }));
@@ -71,9 +71,9 @@ export async function startContainerdNode(options: NodeOptions = {}): Promise<Co
   return { ...node, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function moreNeeds({ runtime, forKubelet }: NodeOptions): Need[] {
+function needsOf({ runtime, forKubelet }: NodeOptions): Need[] {
   if (forKubelet) return ['kubelet'];
-  return runtime === 'containerd-1.6' ? ['containerd-1.6'] : [];
+  return runtime === 'containerd-1.6' ? ['containerd', 'containerd-1.6'] : ['containerd'];
 }
 
 interface Names {

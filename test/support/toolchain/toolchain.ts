@@ -11,7 +11,7 @@ const PREPARE = {
   kafka: ensureKafkaImage,
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
-  kubelet: ensureKubeletImage,
+  kubelet: () => ensureKubeletImage().then(busyboxFile),
   registry: ensureRegistryImage,
   service: ensureServiceImage,
   compose: ensureCompose,

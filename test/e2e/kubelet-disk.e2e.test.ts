@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectRemover } from '../../services/shared/cri/client.ts';
+import type { PushedImage } from '../support/registry.ts';
+import type { StaticPod } from '../support/static-pod.ts';
+import { type Fleet, startFleet } from './support/fleet.ts';
+import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
+import { followImageDeletions } from './support/image-deletions.ts';
+import { namesOf, pushImages } from './support/images.ts';
+import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
+import { policyFor } from './support/policies.ts';
+import { containersOf, runPods } from './support/static-pods.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const DISK_MEBIBYTES = 300;
+/** Unpacked and packed each takes 13 % of that disk. */
+const UNUSED = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`unused-${index}`, 18]));
+/** As the kubelet does by default: it keeps one dead container of each, and of deleted pods none. */
+const COLLECTS_CONTAINERS = { deadContainersPerContainer: 1, minimumContainerTtl: '0s' };
+/** The kubelet collects images every five minutes, and at once when it sees pressure. */
+const RIVAL = {
+  ...COLLECTS_CONTAINERS,
+  configuration: {
+    imageGCHighThresholdPercent: 75,
+    imageGCLowThresholdPercent: 70,
+    imageMinimumGCAge: '1s',
+    evictionHard: { 'nodefs.available': '25%', 'imagefs.available': '25%' },
+    evictionPressureTransitionPeriod: '1s',
+  },
+};
+const BOUND_MS = 60_000;
+/** Detections come every 10 s. */
+const DETECTION_MS = 11_000;
+const MINIMUM_AGE_MS = 50_000;
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await startFleet();
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+const podOf = (name: string, image: string): StaticPod => ({ name, containers: [{ name: 'main', image }] });
+
+/** Resolves when so much time has passed since an instant. */
+const passed = (what: string, sinceMs: number, durationMs: number): Promise<boolean> =>
+  fleet.log.until(what, 2 * durationMs, () => performance.now() - sinceMs > durationMs);
+
+/** Deletes a pod and takes away what the kubelet leaves of it, sooner than its own collector would. */
+async function endStaticPod(node: FleetKubeletNode, name: string): Promise<void> {
+  using remover = connectRemover(node.endpoint);
+  await node.kubelet.remove(name);
+  await fleet.log.until(`the containers of ${name} to end`, BOUND_MS, async () =>
+    (await containersOf(node, { name })).every(({ state }) => state === 'exited'),
+  );
+  for (const { id } of await containersOf(node, { name })) await remover.removeContainer(id);
+}
+
+/** By image id, the rule of the last image-gc decision about the step `images` of a reclaim. */
+function reasons(node: string): Record<string, string> {
+  const decision = decisionsOf(fleet.log, 'image-gc', node).findLast(
+    ({ reclaim }) => reclaim?.step === 'images',
+  );
+  if (!decision) throw new Error(`image-gc decided nothing for the disk of ${node}`);
+  const { images } = inventoryOf(fleet.log, decision);
+  return Object.fromEntries(
+    decision.verdicts.images.map(({ position, rule }) => [images[position]?.id, rule]),
+  );
+}
+
+/** Pulls faster than the disk is relieved, while a pod goes on crashing. */
+async function pullThroughPressure(
+  node: FleetKubeletNode,
+  images: readonly PushedImage[],
+  crashing: StaticPod,
+): Promise<void> {
+  for (const image of images) {
+    await fleet.log.until('room for another image', BOUND_MS, async () => {
+      await node.kubelet.nudge(crashing);
+      return (await node.usedPercent()) < 80;
+    });
+    await node.pull(image);
+  }
+}
+
+/** Errors of the kubelet about what it collects. */
+const removalErrors = (output: string): readonly string[] =>
+  output
+    .split('\n')
+    .filter((line) => /^[EW]\d{4} /.test(line))
+    .filter((line) => /garbage|[Rr]emov|DeleteContainer|ImageGC|evict pod/.test(line));
+
+describe.concurrent('a full disk beside a real kubelet', () => {
+  test('on which the agent restarts: nothing young or imported goes, the rest in the order of its last use [C13, D8, D10, M1, M2, M11]', async () => {
+    const name = 'kubelet-restart';
+    const [node, images] = await Promise.all([
+      fleet.startKubeletNode({ name, diskMebibytes: DISK_MEBIBYTES }),
+      pushImages(fleet.registry, name, {
+        'never-used': 12,
+        'used-long-ago': 12,
+        'used-lately': 12,
+        'in-use': 4,
+        'young-known': 4,
+        'young-new': 40,
+      }),
+      fleet.apply(
+        policyFor(name, {
+          imageGCHighThresholdPercent: 70,
+          imageGCLowThresholdPercent: 10,
+          imageMinimumGCAge: `${MINIMUM_AGE_MS}ms`,
+        }),
+      ),
+    ]);
+    const imported = await node.importImage({
+      name: 'docker.io/air-gapped/tool:1',
+      ballastBytes: 4 * MEBIBYTE,
+    });
+    await node.pull(images['never-used']);
+    const pods = (['in-use', 'used-long-ago', 'used-lately'] as const).map((image) =>
+      podOf(image, images[image].reference),
+    );
+    await runPods(node, pods);
+    await node.startFleetgc();
+    const since = performance.now();
+    await endStaticPod(node, 'used-long-ago');
+    await passed('two detections', since, 2 * DETECTION_MS);
+    await endStaticPod(node, 'used-lately');
+    await passed('the old images to be old', since, MINIMUM_AGE_MS - DETECTION_MS);
+    await node.pull(images['young-known']);
+    await passed('the young image to be detected', since, MINIMUM_AGE_MS);
+
+    await node.stopFleetgc();
+    await node.pull(images['young-new']);
+    expect(await node.usedPercent()).toBeGreaterThanOrEqual(70);
+    await node.startFleetgc();
+
+    await fleet.log.waitFor(
+      'decisions',
+      'the reclaim to end above its target',
+      (event) => event.type === 'fleetgc.node.pressure-unrelieved' && event.node === name,
+    );
+    expect(namesOf(images, removedIds(fleet.log, name))).toEqual([
+      'never-used',
+      'used-long-ago',
+      'used-lately',
+    ]);
+    const left = await node.imageIds();
+    expect(namesOf(images, left).toSorted()).toEqual(['in-use', 'young-known', 'young-new']);
+    expect(left).toContain(imported);
+    expect(reasons(name)).toMatchObject({
+      [images['in-use'].id]: 'C8',
+      [images['young-known'].id]: 'D10',
+      [images['young-new'].id]: 'D10',
+      [imported]: 'M11',
+    });
+  });
+
+  test('with both collectors on: no error on either side, nothing removed twice, nothing that the kubelet needs [K1, M31]', async () => {
+    const name = 'kubelet-rival';
+    const [node, unused, used] = await Promise.all([
+      fleet.startKubeletNode({ name, diskMebibytes: DISK_MEBIBYTES, kubelet: RIVAL }),
+      pushImages(fleet.registry, name, UNUSED),
+      pushImages(fleet.registry, name, { steady: 4, crashing: 4 }),
+      fleet.apply(
+        policyFor(name, {
+          imageGCHighThresholdPercent: 60,
+          imageGCLowThresholdPercent: 40,
+          imageMinimumGCAge: '1s',
+        }),
+      ),
+    ]);
+    await using deletions = await followImageDeletions(node);
+    const steady = podOf('steady', used.steady.reference);
+    const crashing: StaticPod = {
+      name: 'crashing',
+      containers: [{ name: 'main', image: used.crashing.reference, does: { failures: 1000 } }],
+    };
+    await runPods(node, [steady]);
+    await node.kubelet.put(crashing);
+    await node.startFleetgc();
+    const before = await containersOf(node, steady);
+    const said = node.kubelet.output().length;
+
+    await pullThroughPressure(node, Object.values(unused), crashing);
+    await fleet.log.until('usage to fall below both thresholds', BOUND_MS, async () => {
+      return (await node.usedPercent()) < 60;
+    });
+
+    const failed = objectResults(fleet.log, name).filter(({ result }) => result.outcome === 'failed');
+    expect(failed).toEqual([]);
+    expect(removalErrors(node.kubelet.output().slice(said))).toEqual([]);
+    const tags = deletions.tags();
+    expect(tags.length).toBeGreaterThan(0);
+    expect(tags).toHaveLength(new Set(tags).size);
+    const removed = removedIds(fleet.log, name);
+    expect(removed).toHaveLength(new Set(removed).size);
+    expect(await containersOf(node, steady)).toEqual(before);
+    expect(namesOf(used, await node.imageIds()).toSorted()).toEqual(['crashing', 'steady']);
+    await fleet.log.until('the log of the last failure', BOUND_MS, async () =>
+      /^failure \d+\n$/.test(await node.kubelet.previousLog('crashing', 'main')),
+    );
+    const told = await node.kubelet.pods();
+    expect(told.map(({ status }) => status.phase)).toEqual(['Running', 'Running']);
+  });
+});
