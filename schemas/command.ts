@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FilesystemName } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
-import { KeepRules } from './image-pattern.ts';
+import { NamedKeep } from './image-pattern.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -58,7 +58,7 @@ const header = {
 export const ImageRemoval = z.strictObject({
   ...header,
   kind: z.literal('image-removal'),
-  keep: KeepRules,
+  keep: NamedKeep,
   /** What the executor reports when the target is out of reach. */
   holders: z.array(Holder),
   items: z

@@ -16,6 +16,13 @@ export const KeepRules = z.strictObject({
 });
 export type KeepRules = z.infer<typeof KeepRules>;
 
+/** What a command says of images that stay: the node can tell by their names alone. */
+export const NamedKeep = KeepRules.extend({
+  /** Images that cannot be pulled again (`unpullableBecause`). */
+  unpullable: z.boolean(),
+});
+export type NamedKeep = z.infer<typeof NamedKeep>;
+
 /** What of an image the keep rules look at. */
 export interface NamedImage {
   readonly id: string;

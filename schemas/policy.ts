@@ -2,7 +2,7 @@ import picomatch from 'picomatch';
 import { z } from 'zod';
 import { EvictionThreshold } from './eviction.ts';
 import { Uint64 } from './filesystem.ts';
-import { KeepRules } from './image-pattern.ts';
+import { NamedKeep } from './image-pattern.ts';
 
 /** The label of a node that says to which pool it belongs. */
 export const POOL_LABEL = 'fleetgc.io/pool';
@@ -19,11 +19,9 @@ export const NodeSelector = z.strictObject({
 export type NodeSelector = z.infer<typeof NodeSelector>;
 
 /** What stays, whatever the disk usage. Commands carry the rules about names alone. */
-export const PolicyKeep = KeepRules.extend({
+export const PolicyKeep = NamedKeep.extend({
   /** Containers, sandboxes and logs of pods in these namespaces stay, and with them the images they use. */
   namespaces: z.array(z.string().min(1)),
-  /** Images that cannot be pulled again: no repo digest, no registry name, or `localhost/` (M11). */
-  unpullable: z.boolean(),
   /** The newest so many images of each repository; 0 is off. */
   lastVersions: z.int().nonnegative(),
 });

@@ -1,5 +1,5 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
-import type { KeepRules } from '../../schemas/image-pattern.ts';
+import type { NamedKeep } from '../../schemas/image-pattern.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
@@ -63,8 +63,9 @@ const imageRemoval = (
 });
 
 /** What the executor can tell by an image's names; the other rules have decided already. */
-const keepRules = ({ keep: { patterns, digests, labels } }: Policy): KeepRules => ({
+const keepRules = ({ keep: { patterns, digests, labels, unpullable } }: Policy): NamedKeep => ({
   patterns,
   digests,
   labels,
+  unpullable,
 });

@@ -1,6 +1,11 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { ImageHistoryFile } from '../../schemas/image-history.ts';
-import { type KeepRules, keepMatcher } from '../../schemas/image-pattern.ts';
+import {
+  type KeepRules,
+  keepMatcher,
+  type NamedKeep,
+  unpullableBecause,
+} from '../../schemas/image-pattern.ts';
 import type { ListedImage } from '../shared/cri/listing-types.ts';
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import type { LocalRules } from './local-file.ts';
@@ -51,9 +56,10 @@ function inUse({ id }: ListedImage, { users }: ImageUsage): Refusal | undefined 
 const pinned = ({ pinned: isPinned }: ListedImage): Refusal | undefined =>
   isPinned ? { reason: 'pinned', message: 'the runtime has the image pinned' } : undefined;
 
-function keptByPolicy(image: ListedImage, keep: KeepRules): Refusal | undefined {
-  if (image.repoDigests.length === 0) {
-    const message = 'the image has no repository digest, so nobody could pull it again';
+function keptByPolicy(image: ListedImage, keep: NamedKeep): Refusal | undefined {
+  const unpullable = keep.unpullable ? unpullableBecause(image) : undefined;
+  if (unpullable !== undefined) {
+    const message = `nobody could pull the image again: ${unpullable}`;
     return { reason: 'kept-by-policy', message };
   }
   const entry = keptBy(image, keep);

@@ -47,7 +47,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
 });
 
 test('the command carries the keep rules and the lifetime of its policy', async () => {
-  const keep = { patterns: ['other/**'], digests: [], labels: {} };
+  const keep = { patterns: ['other/**'], digests: [], labels: {}, unpullable: false };
   const { followUp } = await handled(full, policySet({ keep: keepList(keep), commandLifetimeMs: 5_000 }));
   expect(ImageRemoval.parse(followUp?.event)).toMatchObject({ keep, lifetimeMs: 5_000 });
 });

@@ -120,6 +120,13 @@ describe('an image', () => {
       },
     },
     {
+      name: '[M11] that cannot be pulled again, when the policy lets such images go',
+      command: imageRemoval([APP], {
+        keep: { patterns: [], digests: [], labels: {}, unpullable: false },
+      }),
+      listing: { images: [runtimeImage('app', { repoDigests: [] })] },
+    },
+    {
       name: '[M17] whose back-off ends now',
       restrictions: { backoff: [{ kind: 'image', id: APP, failures: 1, untilMs: NOW + 100 }] },
     },
@@ -193,25 +200,34 @@ describe('an image', () => {
     {
       name: '[M11] that the command keeps by name',
       command: imageRemoval([APP], {
-        keep: { patterns: ['registry.example/team/*'], digests: [], labels: {} },
+        keep: { patterns: ['registry.example/team/*'], digests: [], labels: {}, unpullable: true },
       }),
       reason: 'kept-by-policy',
     },
     {
       name: '[M11] that the command keeps by label',
-      command: imageRemoval([APP], { keep: { patterns: [], digests: [], labels: { keep: 'yes' } } }),
+      command: imageRemoval([APP], {
+        keep: { patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true },
+      }),
       listing: { images: [runtimeImage('app', { labels: { keep: 'yes' } })] },
       reason: 'kept-by-policy',
     },
     {
       name: '[M11] whose labels are not known, when the command keeps by label',
-      command: imageRemoval([APP], { keep: { patterns: [], digests: [], labels: { keep: 'yes' } } }),
+      command: imageRemoval([APP], {
+        keep: { patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true },
+      }),
       listing: { images: [runtimeImage('app', { labels: null })] },
       reason: 'kept-by-policy',
     },
     {
       name: '[M11] that lost its digest',
       listing: { images: [runtimeImage('app', { repoDigests: [] })] },
+      reason: 'kept-by-policy',
+    },
+    {
+      name: '[M11] whose name has no registry',
+      listing: { images: [runtimeImage('app', { repoDigests: [`localhost/app@sha256:${'a'.repeat(64)}`] })] },
       reason: 'kept-by-policy',
     },
     {
