@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KubeletPod } from '../shared/pod-source.ts';
 import type { Faults } from './faults.ts';
 import type { Pod } from './kubelet-pod.ts';
-import { type LogDirectories, linkLog } from './logs.ts';
+import { type LogDirectories, linkLog, unlinkLog } from './logs.ts';
 import type { SimulatedRuntime } from './runtime.ts';
 
 export interface KubeletParts {
@@ -63,13 +63,16 @@ async function startContainer(
   await runtime.startContainer(id);
 }
 
-/** What a pod leaves behind: its sandboxes with their containers, and its logs. */
+/** What a pod leaves behind: its sandboxes with their containers, and its logs with the symlinks to them. */
 export async function removeRemains({ runtime, logs }: KubeletParts, pod: Pod): Promise<void> {
   const sandboxes = [...runtime.sandboxes.values()].filter(({ metadata }) => metadata.uid === pod.uid);
-  for (const { id } of sandboxes) {
+  const ids = new Set(sandboxes.map(({ id }) => id));
+  const containers = [...runtime.containers.values()].filter(({ sandboxId }) => ids.has(sandboxId));
+  for (const id of ids) {
     runtime.stopSandbox(id);
     runtime.removeSandbox(id);
   }
+  for (const container of containers) await unlinkLog(logs, container);
   await rm(logDirectoryOf(logs, pod), { recursive: true, force: true });
 }
 

@@ -21,18 +21,20 @@ export async function writeLog(path: string, sizeBytes: bigint): Promise<void> {
 }
 
 /** `<pod>_<namespace>_<container>-<id>.log`, the part before `.log` cut to 251 characters (G22). */
-export async function linkLog(
-  { containerLogsDir }: LogDirectories,
-  container: SimulatedContainer,
-): Promise<void> {
-  const { labels, id, logFile } = container;
+function linkPath({ containerLogsDir }: LogDirectories, { labels, id }: SimulatedContainer): string {
   const pod = `${labels['io.kubernetes.pod.name']}_${labels['io.kubernetes.pod.namespace']}`;
   const name = `${pod}_${labels['io.kubernetes.container.name']}-${id}`;
-  await mkdir(containerLogsDir, { recursive: true });
-  const link = join(containerLogsDir, `${name.slice(0, 251)}.log`);
-  await rm(link, { force: true });
-  await symlink(logFile, link);
+  return join(containerLogsDir, `${name.slice(0, 251)}.log`);
 }
+
+export async function linkLog(logs: LogDirectories, container: SimulatedContainer): Promise<void> {
+  await mkdir(logs.containerLogsDir, { recursive: true });
+  await unlinkLog(logs, container);
+  await symlink(container.logFile, linkPath(logs, container));
+}
+
+export const unlinkLog = (logs: LogDirectories, container: SimulatedContainer): Promise<void> =>
+  rm(linkPath(logs, container), { force: true });
 
 /**
  * Bytes that all files under `directory` say they have. Synchronous: the trees are small, and this is asked once a second

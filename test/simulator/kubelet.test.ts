@@ -27,6 +27,15 @@ describe('a pod', () => {
     expect(lstatSync(container?.logFile ?? '').isFile()).toBe(true);
   });
 
+  test('that is cleaned up leaves no logs behind, and no symlink to them', async () => {
+    const node = await simulatedNode();
+    const uid = await node.kubelet.startPod(POD);
+    await node.kubelet.startPod({ ...POD, name: 'other' });
+    await node.kubelet.cleanUpPod(uid);
+    expect(readdirSync(node.containerLogsDir)).toEqual([expect.stringMatching(/^other_default_app-/)]);
+    expect(readdirSync(node.podLogsDir)).toEqual([expect.stringMatching(/^default_other_/)]);
+  });
+
   test('that crashed is restarted with the next attempt', async () => {
     const node = await simulatedNode();
     const uid = await node.kubelet.startPod(POD);
