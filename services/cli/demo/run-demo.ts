@@ -28,10 +28,11 @@ export interface DemoOptions {
 }
 
 const GB = 1_000_000_000n;
+/** Each reaches the high threshold within the demo, one after the other, and none before its images are old enough to go. */
 const NODES = [
-  { name: 'node-1', capacityBytes: 25n * GB, startPercent: 74, seed: 11 },
+  { name: 'node-1', capacityBytes: 25n * GB, startPercent: 60, seed: 11 },
   { name: 'node-2', capacityBytes: 30n * GB, startPercent: 68, seed: 23 },
-  { name: 'node-3', capacityBytes: 40n * GB, startPercent: 60, seed: 42 },
+  { name: 'node-3', capacityBytes: 40n * GB, startPercent: 70, seed: 42 },
 ];
 const STEP_MS = 900;
 const REFRESH_MS = 200;

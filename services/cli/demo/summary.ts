@@ -1,5 +1,5 @@
 import { sizeText } from '../telling/size-text.ts';
-import { type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
+import { keptCounts, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
 
 /** Adds the counts of all nodes, most frequent first. */
 function overall(
@@ -47,10 +47,7 @@ export function summaryLines({ tally, logPath, questions }: SummaryNeeds): strin
       'Named by a command, but stayed after the second look',
       overall(tally, ({ stayed }) => stayed),
     ),
-    ...counted(
-      'Images kept by the last decision of each node',
-      overall(tally, ({ kept }) => kept),
-    ),
+    ...counted('Kept by the last decisions about each node', overall(tally, keptCounts)),
     '',
     `Everything seen, decided and done is in the event log ${logPath}`,
     'Ask it:',
@@ -72,7 +69,7 @@ export const summaryJson = ({ tally, logPath, questions }: SummaryNeeds) => ({
     reclaims: node.reclaims,
     removed: Object.fromEntries(node.removed),
     stayed: Object.fromEntries(node.stayed),
-    keptImages: Object.fromEntries(node.kept),
+    kept: Object.fromEntries(keptCounts(node)),
   })),
   logPath,
   questions,

@@ -1,5 +1,4 @@
 import type { Tale } from '../telling/narrator.ts';
-import { keptBecause } from '../telling/rule-text.ts';
 
 export interface NodeTally {
   usedBytes: bigint;
@@ -11,8 +10,8 @@ export interface NodeTally {
   readonly removed: Map<string, number>;
   /** Objects a command named that stayed after the second look, by reason. */
   readonly stayed: Map<string, number>;
-  /** Images kept by the newest decision, by reason. */
-  kept: ReadonlyMap<string, number>;
+  /** What the newest decision about each kind of object kept, by reason. */
+  readonly kept: Map<string, ReadonlyMap<string, number>>;
 }
 
 /** By node name. */
@@ -60,7 +59,7 @@ function add(node: NodeTally, tale: Tale): void {
       increase(node.stayed, `${tale.object}: ${tale.reason}`);
       return;
     case 'kept':
-      node.kept = byReason(tale.byRule);
+      node.kept.set(tale.object, tale.byReason);
       return;
     case 'unrelieved':
       return;
@@ -71,12 +70,13 @@ const increase = (counts: Map<string, number>, key: string): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 };
 
-function byReason(byRule: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const [rule, number] of byRule)
-    counts.set(keptBecause(rule), (counts.get(keptBecause(rule)) ?? 0) + number);
-  return counts;
-}
+/** By kind and reason, as `removed` is. */
+export const keptCounts = ({ kept }: NodeTally): ReadonlyMap<string, number> =>
+  new Map(
+    [...kept].flatMap(([object, byReason]) =>
+      [...byReason].map(([reason, count]) => [`${object}: ${reason}`, count] as const),
+    ),
+  );
 
 /** Rounded up, as the thresholds are compared (D6). */
 export const usedPercent = ({

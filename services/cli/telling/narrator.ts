@@ -3,7 +3,7 @@ import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
-import { removedBecause } from './rule-text.ts';
+import { keptBecause, removedBecause } from './rule-text.ts';
 
 /** What of the log a person who watches is told. */
 export type Tale =
@@ -33,8 +33,13 @@ export type Tale =
       readonly reason: string;
     }
   | { readonly kind: 'unrelieved'; readonly node: string; readonly holders: PressureUnrelieved['holders'] }
-  /** A decision about images: how many it kept, by rule. */
-  | { readonly kind: 'kept'; readonly node: string; readonly byRule: ReadonlyMap<string, number> };
+  /** What a decision kept of one kind of object: how many, by reason. */
+  | {
+      readonly kind: 'kept';
+      readonly node: string;
+      readonly object: 'image' | 'container' | 'sandbox';
+      readonly byReason: ReadonlyMap<string, number>;
+    };
 
 export interface Narrator {
   tell(event: FleetEvent): readonly Tale[];
@@ -86,17 +91,36 @@ function usage(node: string, reading: FilesystemReading | null): readonly Tale[]
   return [{ kind: 'usage', node, capacityBytes, usedBytes: capacityBytes - BigInt(reading.availableBytes) }];
 }
 
-function decided({ node, decider, outcome, reclaim, verdicts }: Decision): readonly Tale[] {
-  if (decider.name === 'pressure' && outcome === 'ordered' && reclaim) {
-    const { reading, threshold } = reclaim.cause;
-    return [{ kind: 'reclaim', node, reading, threshold }];
+function decided(decision: Decision): readonly Tale[] {
+  const { node, decider, outcome, reclaim, verdicts } = decision;
+  switch (decider.name) {
+    case 'pressure':
+      if (outcome !== 'ordered' || !reclaim) return [];
+      return [{ kind: 'reclaim', node, reading: reclaim.cause.reading, threshold: reclaim.cause.threshold }];
+    case 'image-gc':
+      return kept(decision, 'image', verdicts.images);
+    case 'container-gc':
+      return [
+        ...kept(decision, 'container', verdicts.containers),
+        ...kept(decision, 'sandbox', verdicts.sandboxes),
+      ];
   }
-  if (decider.name !== 'image-gc' || verdicts.images.length === 0) return [];
-  const kept = verdicts.images.filter(({ action }) => action === 'keep');
-  const byRule = new Map(
-    [...Map.groupBy(kept, ({ rule }) => rule)].map(([rule, { length }]) => [rule, length]),
+}
+
+function kept(
+  { node, outcome }: Decision,
+  object: 'image' | 'container' | 'sandbox',
+  verdicts: Decision['verdicts']['images'],
+): readonly Tale[] {
+  // Without facts nothing is judged, and the decision before it still tells what stays.
+  if (verdicts.length === 0) return [];
+  const reasons = verdicts
+    .filter(({ action }) => action === 'keep')
+    .map(({ rule }) => keptBecause(rule, outcome));
+  const byReason = new Map(
+    [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
   );
-  return [{ kind: 'kept', node, byRule }];
+  return [{ kind: 'kept', node, object, byReason }];
 }
 
 function became({ node, object, rule, result }: ObjectResult, name: string): Tale {

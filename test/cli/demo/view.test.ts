@@ -87,8 +87,11 @@ describe('the summary', () => {
       why: 'a container uses it',
       reason: 'in-use',
     },
-    { kind: 'kept', node: 'node-1', byRule: new Map([['D10', 3]]) },
-    { kind: 'kept', node: 'node-1', byRule: new Map([['D10', 2]]) },
+    { kind: 'kept', node: 'node-1', object: 'image', byReason: new Map([['too young', 3]]) },
+    { kind: 'kept', node: 'node-1', object: 'image', byReason: new Map([['too young', 2]]) },
+    { kind: 'kept', node: 'node-2', object: 'image', byReason: new Map([['too young', 5]]) },
+    { kind: 'kept', node: 'node-1', object: 'container', byReason: new Map([['running', 4]]) },
+    { kind: 'kept', node: 'node-1', object: 'sandbox', byReason: new Map([['in use', 1]]) },
   ];
   tales.forEach(count);
   const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
@@ -100,7 +103,10 @@ describe('the summary', () => {
     '2  image: unused',
     'stayed after the second look: 1',
     '1  image: in-use',
-    '2  younger than the minimum age',
+    'Kept by the last decisions about each node: 12',
+    '7  image: too young',
+    '4  container: running',
+    '1  sandbox: in use',
     '/tmp/log.db',
     'fleetgc policy list',
   ])('says %j', (part) => {

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import type { Decision } from '../../../schemas/decision.ts';
+import { createNarrator } from '../../../services/cli/telling/narrator.ts';
+import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
+import { decision } from '../../fixtures/outputs.ts';
+
+const keep = (position: number, rule: string) => ({ position, action: 'keep', rule, facts: {} }) as const;
+const remove = (position: number) => ({ position, action: 'remove', rule: 'G7', facts: {} }) as const;
+const tell = (over: Partial<Decision>) => createNarrator().tell(decision(over));
+
+test('a decision of container-gc tells what it kept of containers and of sandboxes, and why', () => {
+  const verdicts = {
+    ...NO_VERDICTS,
+    containers: [keep(0, 'G7'), remove(1), keep(2, 'G7')],
+    sandboxes: [keep(0, 'H1')],
+  };
+
+  expect(tell({ decider: { name: 'container-gc', version: '1' }, verdicts })).toMatchObject([
+    { kind: 'kept', object: 'container', byReason: new Map([['kept for looking at its logs', 2]]) },
+    { kind: 'kept', object: 'sandbox', byReason: new Map([['in use by its pod', 1]]) },
+  ]);
+});
+
+test.each<{ outcome: Decision['outcome']; reason: string }>([
+  { outcome: 'waits-for-containers', reason: 'containers go first' },
+  { outcome: 'nothing-to-do', reason: 'no room had to be made' },
+])('[P6] images that stay, where the outcome is $outcome: $reason', ({ outcome, reason }) => {
+  const verdicts = { ...NO_VERDICTS, images: [keep(0, 'P6')] };
+
+  expect(tell({ outcome, verdicts })).toMatchObject([
+    { kind: 'kept', object: 'image', byReason: new Map([[reason, 1]]) },
+  ]);
+});
+
+test('a decision that judged nothing tells nothing', () => {
+  expect(tell({ outcome: 'not-believed' })).toEqual([]);
+});
