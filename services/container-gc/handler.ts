@@ -23,10 +23,8 @@ export const containerGcHandler =
   (input) =>
     answer(input, policies());
 
-const PROFILES = ['fleetgc', 'kubelet'] as const;
-
 function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
-  const gate = gateFor(policies, input.event, PROFILES);
+  const gate = gateFor(policies, input.event);
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
   const conclusion = decide(input.event, gate.record.policy);

@@ -23,7 +23,7 @@ export const imageGcHandler =
     answer(input, policies());
 
 function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
-  const gate = gateFor(policies, input.event, ['fleetgc', 'kubelet']);
+  const gate = gateFor(policies, input.event);
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
   const conclusion = decide(input.event, gate.record.policy);

@@ -16,7 +16,7 @@ export const pressureHandler =
     answer(input, policies());
 
 function answer(input: Input<DiskStats>, policies: PolicySet): Outputs {
-  const gate = gateFor(policies, input.event, ['fleetgc', 'kubelet']);
+  const gate = gateFor(policies, input.event);
   const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return outputs(deciding, { ...gate, begin: null });
   return outputs(deciding, decide(input.event, gate.record.policy));
