@@ -6,11 +6,16 @@ import { stopPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
 import { namesOf, pushImages } from './support/images.ts';
-import { decisionsOf, objectResults } from './support/outcomes.ts';
+import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 
 /** The history is read to 10 ms, and a reboot is told by the wall clock. */
 const CLOCK_NOISE_MS = 1_000;
+/** Longer than two restarts and a reboot take, so that what was young before them is young after them. */
+const MINIMUM_AGE_MS = 120_000;
+const DECIDED_MS = 60_000;
+/** The minimum age is waited for. */
+const TEST_MS = 400_000;
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -51,13 +56,24 @@ const historyOf = (node: string) =>
     ]),
   );
 
+/** Waits until the agent knows an image for longer than the minimum age. */
+async function isOldEnough(node: string, imageId: string): Promise<void> {
+  const firstDetectedMs = historyOf(node).get(imageId)?.firstDetectedMs;
+  if (firstDetectedMs === undefined) throw new Error(`the agent of ${node} does not know ${imageId}`);
+  await fleet.log.until(
+    `${imageId} to pass the minimum age`,
+    MINIMUM_AGE_MS + DECIDED_MS,
+    () => Date.now() - firstDetectedMs > MINIMUM_AGE_MS + CLOCK_NOISE_MS,
+  );
+}
+
 /**
- * What image-gc said of the pressure that the agent of now found: nobody knows what pods want, so nothing may go; and the
- * unused image is too young still, so its age survived.
+ * What image-gc said of the pressure that the agent of now found: nobody knows what pods want, so nothing may go; and only
+ * one image is too young besides, so the ages survived.
  */
-async function nothingBelieved(node: string): Promise<void> {
+async function nothingBelieved(node: string, youngId: string): Promise<void> {
   const { agentStartedAt } = inventory(node);
-  const decision = await fleet.log.until(`image-gc to answer the pressure on ${node}`, 60_000, () => {
+  const decision = await fleet.log.until(`image-gc to answer the pressure on ${node}`, DECIDED_MS, () => {
     const isOfNow = ({ outcome, reclaim, takenAt: { bootId, sinceBootMs } }: Decision): boolean =>
       outcome === 'not-believed' &&
       reclaim?.step === 'images' &&
@@ -66,61 +82,82 @@ async function nothingBelieved(node: string): Promise<void> {
     return decisionsOf(fleet.log, 'image-gc', node).find(isOfNow) ?? null;
   });
   expect(decision.reason).toContain('it is not known which images pods want');
-  expect(decision.verdicts.images.filter(({ rule }) => rule === 'D10')).toHaveLength(1);
+  const { images } = inventoryOf(fleet.log, decision);
+  const tooYoung = decision.verdicts.images.filter(({ rule }) => rule === 'D10');
+  expect(tooYoung.map(({ position }) => images[position]?.id)).toEqual([youngId]);
 }
 
 describe.concurrent('after a restart', () => {
-  test('of the agent, and of the node, nothing goes that was not removable before [C10, K1, M1, M2]', async () => {
-    const node = await fleet.startNode({ name: 'rebooted', kubelet: true, diskMebibytes: 200 });
-    const images = await pushImages(fleet.registry, 'rebooted', { used: 9, unused: 9 });
-    for (const image of Object.values(images)) await node.pull(image);
-    await fleet.apply(
-      policyFor('rebooted', {
-        imageGCHighThresholdPercent: 50,
-        imageGCLowThresholdPercent: 10,
-        imageMinimumGCAge: '1h',
-      }),
-    );
-    const live = await runPod(node, { name: 'live', image: images.used.reference });
-    const stopped = await runPod(node, { name: 'stopped', image: images.used.reference });
-    await stopPod(node, stopped);
-    const known = [live, stopped].map((pod: Pod) => ({ pod, image: images.used.reference }));
-    await node.kubelet?.tell(known);
-    await node.startFleetgc();
-    await decidedOn('rebooted');
-    const before = historyOf('rebooted');
-    const heldBefore = await held(node);
+  test(
+    'of the agent, and of the node, nothing goes that was not removable before [C10, K1, M1, M2]',
+    async () => {
+      const node = await fleet.startNode({ name: 'rebooted', kubelet: true, diskMebibytes: 200 });
+      const images = await pushImages(fleet.registry, 'rebooted', { used: 9, old: 9, young: 9 });
+      for (const image of [images.used, images.old]) await node.pull(image);
+      await fleet.apply(
+        policyFor('rebooted', {
+          imageGCHighThresholdPercent: 50,
+          imageGCLowThresholdPercent: 10,
+          imageMinimumGCAge: `${MINIMUM_AGE_MS / 1000}s`,
+        }),
+      );
+      const live = await runPod(node, { name: 'live', image: images.used.reference });
+      const stopped = await runPod(node, { name: 'stopped', image: images.used.reference });
+      await stopPod(node, stopped);
+      const known = [live, stopped].map((pod: Pod) => ({ pod, image: images.used.reference }));
+      await node.kubelet?.tell(known);
+      await node.startFleetgc();
+      await isOldEnough('rebooted', images.old.id);
+      await node.pull(images.young);
+      const pulledAtMs = Date.now();
+      await fleet.log.until('the young image to be seen', DECIDED_MS, () =>
+        inventory('rebooted').images.some(({ id }) => id === images.young.id),
+      );
+      await decidedOn('rebooted');
+      const before = historyOf('rebooted');
+      const heldBefore = await held(node);
 
-    // The agent restarts while nobody tells of pods and the disk is full.
-    expect(await node.stopFleetgc()).toBe(0);
-    await node.kubelet?.stop();
-    await node.exec(['dd', 'if=/dev/zero', 'of=/disk/filler', 'bs=1M', 'count=60']);
-    await node.startFleetgc();
-    await decidedOn('rebooted');
-    expect(inventory('rebooted').pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
-    await nothingBelieved('rebooted');
-    expect(await held(node)).toEqual(heldBefore);
-    expectSame(historyOf('rebooted'), before);
+      // The agent restarts while nobody tells of pods and the disk is full.
+      expect(await node.stopFleetgc()).toBe(0);
+      await node.kubelet?.stop();
+      await node.exec(['dd', 'if=/dev/zero', 'of=/disk/filler', 'bs=1M', 'count=60']);
+      await node.startFleetgc();
+      await decidedOn('rebooted');
+      expect(inventory('rebooted').pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+      await nothingBelieved('rebooted', images.young.id);
+      expect(await held(node)).toEqual(heldBefore);
+      expectSame(historyOf('rebooted'), before);
 
-    // The node restarts: another boot, all containers dead, and a kubelet that has not heard of any pod yet.
-    const { bootId } = inventory('rebooted').takenAt;
-    await node.stopFleetgc();
-    await node.reboot();
-    await node.kubelet?.tellNothing();
-    await node.kubelet?.start();
-    await node.startFleetgc();
-    await decidedOn('rebooted');
-    const after = inventory('rebooted');
-    expect(after.takenAt.bootId).not.toBe(bootId);
-    expect(after.containers.map(({ state }) => state)).not.toContain('running');
-    expect(after.pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
-    expect(after.allSourcesReady).toBe(false);
-    await nothingBelieved('rebooted');
-    expect(await held(node)).toEqual(heldBefore);
-    expectSame(historyOf('rebooted'), before);
-    expect(namesOf(images, await node.imageIds()).toSorted()).toEqual(['unused', 'used']);
-    expect(objectResults(fleet.log, 'rebooted')).toEqual([]);
-  });
+      // The node restarts: another boot, all containers dead, and a kubelet that has not heard of any pod yet.
+      const { bootId } = inventory('rebooted').takenAt;
+      await node.stopFleetgc();
+      await node.reboot();
+      await node.kubelet?.tellNothing();
+      await node.kubelet?.start();
+      await node.startFleetgc();
+      await decidedOn('rebooted');
+      const after = inventory('rebooted');
+      expect(after.takenAt.bootId).not.toBe(bootId);
+      expect(after.containers.map(({ state }) => state)).not.toContain('running');
+      expect(after.pods.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+      expect(after.allSourcesReady).toBe(false);
+      await nothingBelieved('rebooted', images.young.id);
+      expect(await held(node)).toEqual(heldBefore);
+      expectSame(historyOf('rebooted'), before);
+      expect(objectResults(fleet.log, 'rebooted')).toEqual([]);
+
+      // The kubelet knows its pods again, and the disk is still full: what could go all the time goes now, and nothing else.
+      await node.kubelet?.tell(known);
+      await fleet.log.until('the old image to go', DECIDED_MS, () =>
+        removedIds(fleet.log, 'rebooted').includes(images.old.id),
+      );
+      const left = namesOf(images, await node.imageIds()).toSorted();
+      expect(Date.now() - pulledAtMs, 'too slow to tell').toBeLessThan(MINIMUM_AGE_MS);
+      expect(left).toEqual(['used', 'young']);
+      expect(objectResults(fleet.log, 'rebooted').map(({ object }) => object.id)).toEqual([images.old.id]);
+    },
+    TEST_MS,
+  );
 });
 
 type HistoryOfImages = ReturnType<typeof historyOf>;
