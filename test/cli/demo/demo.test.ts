@@ -20,7 +20,7 @@ test('the demo shows its policy, what happens on three nodes, and a summary whos
   timeout: LIMIT_MS,
 }, async () => {
   const run = promisify(execFile);
-  const { stdout } = await run(FLEETGC, ['demo', '--duration', '5s', '--json'], { timeout: LIMIT_MS });
+  const { stdout } = await run(FLEETGC, ['demo', '--duration', '8s', '--json'], { timeout: LIMIT_MS });
   const lines = stdout
     .trimEnd()
     .split('\n')
