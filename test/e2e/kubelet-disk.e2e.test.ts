@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectRemover } from '../../services/shared/cri/client.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { StaticPod } from '../support/static-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
@@ -8,7 +7,7 @@ import { followImageDeletions } from './support/image-deletions.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
-import { containersOf, runPods } from './support/static-pods.ts';
+import { containersOf, endStaticPod, runPods } from './support/static-pods.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const DISK_MEBIBYTES = 300;
@@ -43,16 +42,6 @@ const podOf = (name: string, image: string): StaticPod => ({ name, containers: [
 /** Resolves when so much time has passed since an instant. */
 const passed = (what: string, sinceMs: number, durationMs: number): Promise<boolean> =>
   fleet.log.until(what, 2 * durationMs, () => performance.now() - sinceMs > durationMs);
-
-/** Deletes a pod and takes away what the kubelet leaves of it, sooner than its own collector would. */
-async function endStaticPod(node: FleetKubeletNode, name: string): Promise<void> {
-  using remover = connectRemover(node.endpoint);
-  await node.kubelet.remove(name);
-  await fleet.log.until(`the containers of ${name} to end`, BOUND_MS, async () =>
-    (await containersOf(node, { name })).every(({ state }) => state === 'exited'),
-  );
-  for (const { id } of await containersOf(node, { name })) await remover.removeContainer(id);
-}
 
 /** By image id, the rule of the last image-gc decision about the step `images` of a reclaim. */
 function reasons(node: string): Record<string, string> {

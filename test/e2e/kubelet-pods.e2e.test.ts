@@ -5,7 +5,7 @@ import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
 import { objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
-import { containersOf, copiesOf, remainsOf, runPods } from './support/static-pods.ts';
+import { containersOf, copiesOf, endStaticPod, remainsOf, runPods } from './support/static-pods.ts';
 import { withStuckLogs } from './support/stuck-logs.ts';
 
 const NODE = 'kubelet-pods';
@@ -14,6 +14,8 @@ const DEADLINE_SECONDS = 5;
 const WATCHED_MS = 20_000;
 /** Two good answers of the kubelet that lack a pod lie at least 60 s apart, and detections come every 10 s. */
 const GONE_MS = 110_000;
+/** Without pressure an inventory follows a change within a minute, and without a change after five. */
+const AGED_MS = 150_000;
 
 let fleet: Fleet;
 let node: FleetKubeletNode;
@@ -23,8 +25,10 @@ beforeAll(async () => {
   [node, image] = await Promise.all([
     fleet.startKubeletNode({ name: NODE }),
     fleet.registry.push('kubelet/app', '1', 0),
-    fleet.apply(policyFor(NODE)),
+    fleet.apply(policyFor(NODE, { imageMinimumGCAge: '1s', imageMaximumGCAge: '20s' })),
   ]);
+  // While the kubelet tells of no pod at all, it may not have read its files yet.
+  await runPods(node, [{ name: 'anchor', containers: [{ name: 'main', image: image.reference }] }]);
   await node.startFleetgc();
 });
 afterAll(() => fleet?.[Symbol.asyncDispose]());
@@ -74,6 +78,7 @@ describe.concurrent('beside a real kubelet', () => {
     const staying = [live, prepared, failed, ended];
     const uids = await runPods(node, [deleted, ...staying]);
     const uid = uids.get('deleted') ?? '';
+    const stayingUids = new Set(staying.map(({ name }) => uids.get(name)));
     const phaseOf = async (name: string) => (await node.kubelet.pod(name))?.status.phase;
     await fleet.log.until('one dead container of each to be left', COLLECTED_MS, async () => {
       const left = await Promise.all([live, deleted].map((pod) => containersOf(node, pod)));
@@ -99,7 +104,7 @@ describe.concurrent('beside a real kubelet', () => {
     expect(removedIds(fleet.log, NODE)).toEqual(
       expect.arrayContaining(remains.containers.map(({ id }) => id)),
     );
-    const told = await node.kubelet.pods();
+    const told = (await node.kubelet.pods()).filter(({ metadata }) => stayingUids.has(metadata.uid));
     const restarts = told.flatMap(({ status }) => status.containerStatuses.map((one) => one.restartCount));
     expect(restarts.toSorted()).toEqual([0, 0, 0, 4]);
     expect(await Promise.all(['failed', 'ended'].map(phaseOf))).toEqual(['Failed', 'Failed']);
@@ -131,5 +136,22 @@ describe.concurrent('beside a real kubelet', () => {
     await Promise.all([...uids.values()].map(gone));
     const failures = objectResults(fleet.log, NODE).filter(({ result }) => result.outcome === 'failed');
     expect(failures).toEqual([]);
+  });
+
+  test('an image that a deleted pod leaves goes by its age, and the images of the others stay [O2, E3, C8]', async () => {
+    const left = await fleet.registry.push('kubelet/left', '1', 0);
+    await runPods(node, [{ name: 'aging', containers: [{ name: 'main', image: left.reference }] }]);
+    expect(await node.imageIds()).toContain(left.id);
+
+    await endStaticPod(node, 'aging');
+    await fleet.log.until('the image of the deleted pod to go', AGED_MS, () =>
+      removedIds(fleet.log, NODE).includes(left.id),
+    );
+
+    expect(await node.imageIds()).not.toContain(left.id);
+    const images = objectResults(fleet.log, NODE).filter(({ object }) => object.kind === 'image');
+    expect(images.map(({ object, rule, result }) => [object.id, rule, result.outcome])).toEqual([
+      [left.id, 'E3', 'removed'],
+    ]);
   });
 });
