@@ -91,5 +91,7 @@ test('a password given as an argument is no option', async () => {
   const ended = await fleetgc(['topics', 'check', '--kafka-password', 'secret'], { environment: access() });
 
   expect(ended.exitCode).toBe(2);
-  expect(ended.stderr).toBe('fleetgc: there is no option --kafka-password; did you mean --kafka-password-file?\n');
+  expect(ended.stderr).toBe(
+    'fleetgc: there is no option --kafka-password; did you mean --kafka-password-file?\n',
+  );
 });
