@@ -12,8 +12,11 @@ export const EvictionSignal = z.enum([
 ]);
 export type EvictionSignal = z.infer<typeof EvictionSignal>;
 
-/** What disk statistics always tell of the past: two hours in buckets of a minute, the oldest of which may be going. */
-export const LONGEST_GRACE_PERIOD_MS = 7_140_000;
+/**
+ * What disk statistics always vouch for: two hours in buckets of a minute, the oldest of which may be going, and the next
+ * does not tell when in its minute the first sample was taken.
+ */
+export const LONGEST_GRACE_PERIOD_MS = 7_080_000;
 
 const amount = (percent: z.ZodNumber) =>
   z.union([z.strictObject({ percent }), z.strictObject({ quantity: Uint64 })]);

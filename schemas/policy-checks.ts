@@ -74,7 +74,7 @@ export const gracePeriods: CrossCheck = (settings) => {
       ];
     if (!EvictionSignal.safeParse(signal).success) return [];
     return typeof period === 'number' && period > LONGEST_GRACE_PERIOD_MS
-      ? [{ path, message: 'must be at most 1h59m: nodes tell the past two hours' }]
+      ? [{ path, message: 'must be at most 1h58m: nodes tell the past two hours' }]
       : [];
   });
 };

@@ -30,7 +30,7 @@ const anyThresholds: fc.Arbitrary<EvictionThreshold[]> = fc
       signal: fc.constantFrom(...EvictionSignal.options),
       kind: fc.constantFrom('hard', 'soft'),
       value: fc.oneof(quantity, percentage, fc.constantFrom({ percent: 0 }, { percent: 100 })),
-      gracePeriodMs: upTo(7_140_000),
+      gracePeriodMs: upTo(7_080_000),
     }),
     { selector: ({ signal, kind }) => `${kind} ${signal}` },
   )

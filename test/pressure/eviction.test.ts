@@ -132,7 +132,10 @@ describe('the past in the event', () => {
     const soft = { ...over, kind: 'soft', gracePeriodMs: MINUTE } as const;
     const since = (ms: number) => ({
       history: {
-        imagefs: { availableBytes: [bucket(ms, 99), bucket(10 * SECOND, 99)], inodesFree: [] },
+        imagefs: {
+          availableBytes: [bucket(ms + 10 * SECOND, 99), bucket(ms, 99), bucket(10 * SECOND, 99)],
+          inodesFree: [],
+        },
       },
     });
     expect(past(since(MINUTE), '99', soft)).not.toBeNull();

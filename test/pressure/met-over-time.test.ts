@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Bucket } from '../../schemas/disk-stats.ts';
+import { LONGEST_GRACE_PERIOD_MS } from '../../schemas/eviction.ts';
 import { isMet } from '../../services/pressure/rules/met-over-time.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { bucket, NOW_MS } from './node-disks.ts';
@@ -94,10 +95,27 @@ const steady = (sinceMs: number, value: number): Bucket[] =>
 describe('[J11] a soft threshold with a grace of a minute', () => {
   const graceMs = MINUTE;
   test.each<Case>([
-    { name: 'is met after a minute below', free: 99, past: steady(MINUTE, 99), met: true },
-    { name: 'is not met before', free: 99, past: steady(MINUTE - 10 * SECOND, 99), met: false },
+    { name: 'is met after a minute below', free: 99, past: steady(70 * SECOND, 99), met: true },
+    {
+      name: 'is not met while the first sample may be younger than a minute',
+      free: 99,
+      past: steady(MINUTE, 99),
+      met: false,
+    },
+    {
+      name: 'is met a minute after the second bucket began',
+      free: 99,
+      past: [bucket(MINUTE + 1, 99), bucket(MINUTE, 99), bucket(0, 99)],
+      met: true,
+    },
+    {
+      name: 'is not met a millisecond before',
+      free: 99,
+      past: [bucket(MINUTE, 99), bucket(MINUTE - 1, 99), bucket(0, 99)],
+      met: false,
+    },
     { name: 'is not met without a past', free: 99, met: false },
-    { name: 'is not met now', free: 100, past: steady(MINUTE, 99).slice(0, -1), met: false },
+    { name: 'is not met now', free: 100, past: steady(70 * SECOND, 99).slice(0, -1), met: false },
     {
       name: 'begins anew where one value was not below',
       free: 99,
@@ -105,15 +123,33 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
       met: false,
     },
     {
-      name: 'counts from the bucket after it',
+      name: 'counts from the second bucket after it',
+      free: 99,
+      past: steady(90 * SECOND, 99).with(1, bucket(80 * SECOND, 90, 100, 90)),
+      met: true,
+    },
+    {
+      name: 'does not count from the first after it',
       free: 99,
       past: steady(90 * SECOND, 99).with(2, bucket(70 * SECOND, 90, 100, 90)),
-      met: true,
+      met: false,
     },
     {
       name: 'begins anew after a time in which nobody looked',
       free: 99,
       past: steady(3 * MINUTE, 99).filter((_, index) => index < 2 || index > 13),
+      met: false,
+    },
+    {
+      name: 'is met a minute after the second bucket of a new start',
+      free: 99,
+      past: steady(3 * MINUTE, 99).filter((_, index) => index < 2 || index > 10),
+      met: true,
+    },
+    {
+      name: 'is not met a minute after the first',
+      free: 99,
+      past: steady(3 * MINUTE, 99).filter((_, index) => index < 2 || index > 11),
       met: false,
     },
     {
@@ -125,7 +161,7 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
     {
       name: 'does not stay met when it was not past its grace',
       free: 149,
-      past: [...steady(2 * MINUTE, 99).slice(5, 8), ...steady(40 * SECOND, 149)],
+      past: [...steady(2 * MINUTE, 99).slice(1, 8), ...steady(40 * SECOND, 149)],
       met: false,
     },
     {
@@ -137,4 +173,11 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
   ])('$name', ({ met: expected, ...given }) => {
     expect(met({ graceMs, ...given })).toBe(expected);
   });
+});
+
+test('[J11] the longest grace that a policy may ask for fits what nodes tell of the past', () => {
+  // The bucket that began two hours ago has just gone.
+  const minutes = Array.from({ length: 120 }, (_, index) => bucket((119 - index) * MINUTE, 99));
+  expect(met({ free: 99, past: minutes, graceMs: LONGEST_GRACE_PERIOD_MS })).toBe(true);
+  expect(met({ free: 99, past: minutes, graceMs: LONGEST_GRACE_PERIOD_MS + 1 })).toBe(false);
 });

@@ -65,12 +65,12 @@ test.each<{ name: string; settings: object; thresholds: string[] }>([
     settings: {
       evictionHard: { 'imagefs.available': '1Gi' },
       evictionSoft: { 'imagefs.available': '2Gi' },
-      evictionSoftGracePeriod: { 'imagefs.available': '1h59m' },
+      evictionSoftGracePeriod: { 'imagefs.available': '1h58m' },
       evictionMinimumReclaim: { 'imagefs.available': '500Mi', 'nodefs.available': '1%' },
     },
     thresholds: [
       'hard imagefs.available 1073741824, more 524288000',
-      'soft imagefs.available 2147483648, more 524288000 after 7140000',
+      'soft imagefs.available 2147483648, more 524288000 after 7080000',
     ],
   },
 ])('$name', ({ settings, thresholds }) => {
@@ -147,8 +147,8 @@ test.each<{ name: string; settings: object; says: string[] }>([
   },
   {
     name: 'a grace period that is longer than what nodes tell of the past',
-    settings: soft('nodefs.available', '1h59m1ms'),
-    says: ['evictionSoftGracePeriod.nodefs.available must be at most 1h59m: nodes tell the past two hours'],
+    settings: soft('nodefs.available', '1h58m1ms'),
+    says: ['evictionSoftGracePeriod.nodefs.available must be at most 1h58m: nodes tell the past two hours'],
   },
   {
     name: 'any length for memory, on which nothing is decided',

@@ -11,13 +11,15 @@ export interface Bars {
 
 /** What the past leaves behind. */
 interface Past {
-  /** Start of the unbroken time below the threshold (J11); `null` when it is not below. */
+  /** The last bucket was below the threshold throughout. */
+  readonly isBelow: boolean;
+  /** Start of the unbroken time below that samples vouch for (J11); `null` when there is none. */
   readonly belowSinceMs: number | null;
   /** It was met and past its grace, and has not been cleared since. */
   readonly isActive: boolean;
 }
 
-const NOTHING: Past = { belowSinceMs: null, isActive: false };
+const NOTHING: Past = { isBelow: false, belowSinceMs: null, isActive: false };
 
 /** Buckets span a minute at most; where two lie further apart nobody looked in between. */
 const MAX_GAP_MS = 60_000;
@@ -51,12 +53,20 @@ const followsOn = (beforeMs: number | null, atMs: number): boolean =>
   beforeMs !== null && atMs >= beforeMs && atMs - beforeMs <= MAX_GAP_MS;
 
 function after(before: Past, [startMs, minimum, maximum, last]: Bucket, bars: Bars): Past {
-  const isBelow = (value: string): boolean => BigInt(value) < bars.threshold;
-  const belowSinceMs = isBelow(maximum) ? (before.belowSinceMs ?? startMs) : null;
+  const isUnder = (value: string): boolean => BigInt(value) < bars.threshold;
+  const isBelow = isUnder(maximum);
+  const belowSinceMs = isBelow ? vouchedSince(before, startMs) : null;
   const isCleared = BigInt(maximum) >= bars.cleared;
   const begins =
     bars.gracePeriodMs === 0
-      ? isBelow(last) || (isBelow(minimum) && !isCleared)
+      ? isUnder(last) || (isUnder(minimum) && !isCleared)
       : belowSinceMs !== null && startMs - belowSinceMs >= bars.gracePeriodMs;
-  return { belowSinceMs, isActive: begins || (before.isActive && !isCleared) };
+  return { isBelow, belowSinceMs, isActive: begins || (before.isActive && !isCleared) };
 }
+
+/**
+ * A bucket does not tell when its first sample was taken, only that it was before the next bucket. So time counts from
+ * the start of the second bucket that is below throughout.
+ */
+const vouchedSince = ({ isBelow, belowSinceMs }: Past, startMs: number): number | null =>
+  isBelow ? (belowSinceMs ?? startMs) : null;
