@@ -148,6 +148,11 @@ describe.concurrent('after a restart', () => {
 
       // The kubelet knows its pods again, and the disk is still full: what could go all the time goes now, and nothing else.
       await node.kubelet?.tell(known);
+      await fleet.log.until('the agent to know the pods again', DECIDED_MS, () =>
+        inventory('rebooted').pods.every(({ state }) => state !== 'unknown'),
+      );
+      // A disk whose usage stays is looked at once a minute; one that fills further, at once.
+      await node.exec(['dd', 'if=/dev/zero', 'of=/disk/filler-2', 'bs=1M', 'count=10']);
       await fleet.log.until('the old image to go', DECIDED_MS, () =>
         removedIds(fleet.log, 'rebooted').includes(images.old.id),
       );
