@@ -6,7 +6,7 @@ import { decide } from '../../services/pressure/decide.ts';
 import { quantityOf } from '../../services/pressure/rules/quantity.ts';
 import { policy } from '../fixtures/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
-import { bucket, DEDICATED, disks, evictionPolicy, NOW_MS, SINGLE, threshold } from './node-disks.ts';
+import { bucket, DEDICATED, disks, evictionPolicy, NOW_MS, SINGLE, SPLIT, threshold } from './node-disks.ts';
 
 /** One threshold on the images of a node that has them apart. */
 const at = (
@@ -210,13 +210,41 @@ describe('[J13] several thresholds at once', () => {
   const quantities = (...values: readonly [EvictionThreshold['signal'], string][]) =>
     values.map(([signal, quantity]) => threshold(signal, { value: { quantity } }));
 
-  test('of one device and resource are one reclaim, with the strictest target', () => {
-    const evictionThresholds = quantities(['nodefs.available', '10'], ['imagefs.available', '30']);
+  test.each([
+    { nodefs: '10', imagefs: '30', named: 'imagefs' },
+    { nodefs: '30', imagefs: '10', named: 'nodefs' },
+    { nodefs: '30', imagefs: '30', named: 'nodefs' },
+  ] as const)('of one device and resource are one reclaim, by the name of the strictest: $named', (given) => {
+    const evictionThresholds = quantities(
+      ['nodefs.available', given.nodefs],
+      ['imagefs.available', given.imagefs],
+    );
     for (const minute of [0, 1, 2])
       expect(begun({ evictionThresholds, imageGCHighThresholdPercent: 100 }, minute)).toMatchObject({
-        cause: { signal: 'nodefs.available' },
-        target: { filesystem: 'nodefs', resource: 'availableBytes', atLeast: '30' },
+        cause: { signal: `${given.named}.available`, threshold: '30' },
+        target: { filesystem: given.named, resource: 'availableBytes', atLeast: '30' },
       });
+  });
+
+  test.each([
+    { name: 'dedicated', layout: DEDICATED },
+    { name: 'split', layout: SPLIT },
+  ])(
+    '[J6] of a device that containerfs shares are named by the thresholds that were written: $name',
+    (given) => {
+      const evictionThresholds = quantities(['nodefs.available', '10'], ['imagefs.available', '30']);
+      const settings = { evictionThresholds, imageGCHighThresholdPercent: 100 };
+      const named = [0, 1].map((minute) => begun(settings, minute, given.layout)?.target.filesystem);
+      expect(named).toEqual(['nodefs', 'imagefs']);
+    },
+  );
+
+  test('of usage that asks for more than a signal of another name of the disk: the target has the name of usage', () => {
+    const evictionThresholds = quantities(['nodefs.available', '10']);
+    expect(begun({ evictionThresholds })).toMatchObject({
+      cause: { signal: 'nodefs.available', threshold: '10' },
+      target: { filesystem: 'imagefs', atLeast: '200' },
+    });
   });
 
   test('an eviction signal gives the cause and usage the target, where that is the stricter', () => {

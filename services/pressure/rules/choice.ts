@@ -16,18 +16,18 @@ export function chosen(met: readonly Met[], { filesystems, takenAt }: DiskStats)
   return first ? together(onDevice.filter(({ target }) => target.resource === first.target.resource)) : null;
 }
 
-/** An eviction signal gives the cause, since it allows what usage does not; else the strictest threshold does. */
+/**
+ * The strictest eviction signal gives the cause, since it allows what usage does not; without one the strictest threshold
+ * does. The target is that of the strictest threshold, by its own name of the filesystem: where one disk has several
+ * names, whoever reads of a target finds the threshold that it comes from.
+ */
 function together(need: readonly Met[]): Met | null {
-  const [strictest] = need.toSorted((a, b) => compare(BigInt(b.target.atLeast), BigInt(a.target.atLeast)));
-  const lead = need.find(({ isForced }) => isForced) ?? strictest;
-  if (lead === undefined || strictest === undefined) return null;
-  const { atLeast } = strictest.target;
-  if (atLeast === lead.target.atLeast) return lead;
-  return {
-    ...lead,
-    target: { ...lead.target, atLeast },
-    reason: `${lead.reason}; ${strictest.reason}`,
-  };
+  const strictestFirst = need.toSorted((a, b) => compare(BigInt(b.target.atLeast), BigInt(a.target.atLeast)));
+  const [strictest] = strictestFirst;
+  if (strictest === undefined) return null;
+  const lead = strictestFirst.find(({ isForced }) => isForced) ?? strictest;
+  if (lead === strictest) return lead;
+  return { ...lead, target: strictest.target, reason: `${lead.reason}; ${strictest.reason}` };
 }
 
 const compare = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
