@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EvictionSignal } from './eviction.ts';
 import { FilesystemName, Resource, Uint64 } from './filesystem.ts';
 
 /** What a reclaim wants, in absolute terms, so that the executor can stop by measurement alone. */
@@ -58,6 +59,9 @@ export const Reclaim = z
     error: 'actions must differ, and step must be one of them',
   });
 export type Reclaim = z.infer<typeof Reclaim>;
+
+/** Whether an eviction signal began the reclaim (J), and not a usage threshold of image GC. */
+export const isForced = ({ cause }: Reclaim): boolean => EvictionSignal.safeParse(cause.signal).success;
 
 /** The reclaim at its next action; `null` when it has none left. */
 export function atNextAction(reclaim: Reclaim): Reclaim | null {

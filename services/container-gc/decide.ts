@@ -1,8 +1,7 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
-import { EvictionSignal } from '../../schemas/eviction.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
-import { atNextAction, type Reclaim } from '../../schemas/reclaim.ts';
+import { atNextAction, isForced, type Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
@@ -39,7 +38,8 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
   const pass: Pass = {
     inventory,
     policy,
-    evictNonDeletedPods: isForcedByEviction(inventory),
+    // Takes pods in that have only ended, which a reclaim for image usage does not (G2, J5).
+    evictNonDeletedPods: inventory.reclaim !== null && isForced(inventory.reclaim),
     waits: inventory.reclaim?.step === 'images',
     isForCommand: true,
   };
@@ -65,10 +65,6 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
     reclaim: inventory.reclaim,
   };
 }
-
-/** A pass that an eviction signal forces takes pods in that have only ended (G2, J5); one for image usage does not. */
-const isForcedByEviction = ({ reclaim }: CompleteInventory): boolean =>
-  reclaim !== null && EvictionSignal.safeParse(reclaim.cause.signal).success;
 
 type PlannedObject = ContainerPlan['containers' | 'sandboxes'][number];
 

@@ -1,12 +1,11 @@
 import type { Holder, ImageRemoval } from '../../schemas/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
-import type { Reclaim } from '../../schemas/reclaim.ts';
+import { isForced, type Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS, reportedBytes } from '../shared/decision/conclusion.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
-import { USAGE_SIGNALS } from '../shared/decision/usage-thresholds.ts';
 import { type ImageGcMode, type ImagePlan, planImages } from './plan-images.ts';
 import type { Removal } from './rules/candidates.ts';
 import { type Limited, withinCommand } from './rules/command-limit.ts';
@@ -49,8 +48,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
 
 function modeOf(reclaim: Reclaim | null): ImageGcMode {
   if (reclaim === null) return 'age';
-  const { signal } = reclaim.cause;
-  return Object.values(USAGE_SIGNALS).some((own) => own === signal) ? 'usage' : 'forced';
+  return isForced(reclaim) ? 'forced' : 'usage';
 }
 
 const NO_REMOVAL = { items: [], holders: [], estimatedBytes: 0, unrelievedAt: null } as const;

@@ -1,4 +1,5 @@
 import type { Command } from '../../schemas/command.ts';
+import { isForced } from '../../schemas/reclaim.ts';
 import type { PassProblem } from '../../schemas/result.ts';
 import type { JournalState, Unpublished } from './journal-state.ts';
 import { count, type Ending } from './results.ts';
@@ -12,22 +13,28 @@ export interface Pass {
 
 /**
  * What a kubelet would tell of such a pass as Warning events. That the target is missed is told beside errors too (M18); a
- * failed pass of images only if the one before it failed as well (D19), one of containers always (D20).
+ * failed pass of images only if the one before it failed as well (D19), one of containers always (D20). Of images that an
+ * eviction signal forces a kubelet tells nothing (F3, J14): the results do, and `pressure-unrelieved`.
  */
 export function passProblems(
   pass: Pass,
   { imagePassFailed }: Pick<JournalState, 'imagePassFailed'>,
 ): PassProblem[] {
   if (pass.command.kind !== 'image-removal') return hasErrors(pass) ? ['container-gc-failed'] : [];
+  if (!isOwnPass(pass)) return [];
   return [
     ...(missesTarget(pass) ? (['free-disk-space-failed'] as const) : []),
     ...(isFailed(pass) && imagePassFailed ? (['image-gc-failed'] as const) : []),
   ];
 }
 
-/** What is remembered for the next pass of images; others leave it as it is. */
+/** What is remembered for the next pass of images; forced ones and those of other objects leave it as it is. */
 export const withPass = (state: JournalState, pass: Pass): JournalState =>
-  pass.command.kind === 'image-removal' ? { ...state, imagePassFailed: isFailed(pass) } : state;
+  isOwnPass(pass) ? { ...state, imagePassFailed: isFailed(pass) } : state;
+
+/** One of image GC's own passes, by age or by usage: the kubelet's periodic ones. */
+const isOwnPass = ({ command: { kind, reclaim } }: Pass): boolean =>
+  kind === 'image-removal' && (reclaim === null || !isForced(reclaim));
 
 const isFailed = (pass: Pass): boolean => hasErrors(pass) || missesTarget(pass);
 

@@ -15,14 +15,21 @@ function failing(node: ExecutorNode, text: string): void {
   };
 }
 
-/** Carries out one command for each image, one after the other: `x…` fails, others go. */
+const forced = reclaim({
+  cause: { ...reclaim().cause, signal: 'imagefs.available' },
+  target: { filesystem: 'imagefs', resource: 'availableBytes', atLeast: '1001' },
+  round: 5,
+});
+
+/** Carries out one command for each image, one after the other: `x…` fails, others go; `…!` is forced by a signal. */
 async function passes(node: ExecutorNode, names: readonly string[]): Promise<void> {
   const executor = node.start();
   for (const name of names) {
     const [id = ''] = addImages(node, [name]);
     failing(node, name.startsWith('x') ? id : 'nothing');
     const takenAt = { ...node.clock.now() };
-    await executor.carryOut(imageRemoval([id], { id: `command-${name}`, takenAt }));
+    const over = name.endsWith('!') ? { reclaim: forced } : {};
+    await executor.carryOut(imageRemoval([id], { id: `command-${name}`, takenAt, ...over }));
     node.clock.advance(100);
   }
   await executor.stop();
@@ -38,6 +45,13 @@ describe('[D19] a pass of images that failed', () => {
       told: ['image-gc-failed', 'image-gc-failed'],
     },
     { name: 'after one that did not fail is not told', given: ['x1', 'a', 'x2'], told: [] },
+    { name: '[F3, F4] and was forced is not told', given: ['x1', 'x2!'], told: [] },
+    { name: 'after a forced one that failed is not told', given: ['x1!', 'x2'], told: [] },
+    {
+      name: 'is told when a forced one came between, failed or not',
+      given: ['x1', 'x2!', 'a!', 'x3'],
+      told: ['image-gc-failed'],
+    },
   ])('$name', async ({ given, told }) => {
     const node = executorNode();
     await passes(node, given);
@@ -107,6 +121,13 @@ describe('[D17] a reclaim that', () => {
     const executor = node.start();
     await executor.carryOut(imageRemoval(addImages(node, ['a']), wants('1000')));
     await executor.stop();
+    expect(node.published.map(({ type }) => type)).toContain('fleetgc.node.pressure-unrelieved');
+    expect(problems(node)).toEqual([]);
+  });
+
+  test('[F3] an eviction signal forced is not told, other than by what holds the space', async () => {
+    const node = executorNode();
+    await passes(node, ['a!']);
     expect(node.published.map(({ type }) => type)).toContain('fleetgc.node.pressure-unrelieved');
     expect(problems(node)).toEqual([]);
   });
