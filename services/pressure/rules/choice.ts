@@ -1,6 +1,9 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Met } from './signal.ts';
 
+/** What a choice looks at beside the thresholds. */
+type Facts = Pick<DiskStats, 'filesystems' | 'takenAt'>;
+
 /** Disk statistics come once a minute while nothing changes. */
 const TURN_MS = 60_000;
 
@@ -9,7 +12,7 @@ const TURN_MS = 60_000;
  * not keep the others waiting for ever. On one device the same objects go for space and for inodes, so the resource of
  * its first threshold waits for no other; thresholds of that resource are one need, with the strictest of their targets.
  */
-export function chosen(met: readonly Met[], { filesystems, takenAt }: DiskStats): Met | null {
+export function chosen(met: readonly Met[], { filesystems, takenAt }: Facts): Met | null {
   const devices = [...Map.groupBy(met, ({ target }) => filesystems[target.filesystem]?.device).values()];
   const onDevice = devices[Math.floor(takenAt.sinceBootMs / TURN_MS) % devices.length] ?? [];
   const [first] = onDevice;

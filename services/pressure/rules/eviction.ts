@@ -2,6 +2,7 @@ import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Amount, EvictionThreshold } from '../../../schemas/eviction.ts';
 import type { FilesystemName } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import type { ReclaimCause } from '../../../schemas/reclaim.ts';
 import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
 import { thresholdsInForce, WATCHED } from './eviction-signals.ts';
 import { actionsFor, type Layout, layoutOf } from './layout.ts';
@@ -10,10 +11,12 @@ import { type Observed, observe } from './observation.ts';
 import { quantityOf } from './quantity.ts';
 import { type Finding, notMet } from './signal.ts';
 
+export const FORCED_GC_OFF = 'M16: forced garbage collection is switched off';
+
 /** The eviction thresholds of the kubelet, which force garbage collection (J). */
 export function evictionThresholds(stats: DiskStats, policy: Policy): readonly Finding[] {
   if (policy.evictionThresholds.length === 0) return [];
-  if (!policy.forcedGC) return [notMet('M16: forced garbage collection is switched off')];
+  if (!policy.forcedGC) return [notMet(FORCED_GC_OFF)];
   const layout = layoutOf(stats.filesystems);
   if (layout === null) return unreadable(stats);
   const node = { stats, policy, layout };
@@ -43,13 +46,23 @@ function find(threshold: EvictionThreshold, { stats, policy, layout }: Node): Fi
   if (observation.kind === 'doubt') return observation;
   const history = stats.history[watched.filesystem][watched.resource];
   const bars = barsOf(threshold, observation);
-  if (!isMet(observation.free, history, { bars, nowMs: stats.takenAt.sinceBootMs })) return null;
-  const cause = causeOf(threshold, observation, { stats, policy });
+  const isNowMet = isMet(observation.free, history, { bars, nowMs: stats.takenAt.sinceBootMs });
+  return isNowMet ? reclaimOf(threshold, observation, { eventId: stats.id, policy, layout }) : null;
+}
+
+/** What a threshold orders while it is met. */
+export function reclaimOf(
+  threshold: EvictionThreshold,
+  observation: Observed,
+  { eventId, policy, layout }: Pick<Node, 'policy' | 'layout'> & { readonly eventId: string },
+): Finding {
+  const watched = WATCHED[threshold.signal];
+  const cause = causeOf(threshold, observation, { eventId, policy: policy.name });
   const sentence = `${cause.signal} is at ${cause.reading}, threshold ${cause.threshold}`;
   const actions = [...actionsFor(layout, watched.filesystem, policy)];
   const [step] = actions;
   if (step === undefined) return notMet(`${sentence}, and garbage collection frees none of it (J17)`);
-  const target = { ...watched, atLeast: String(bars.cleared) };
+  const target = { ...watched, atLeast: String(barsOf(threshold, observation).cleared) };
   const reason = `${sentence}: ${target.resource} of ${target.filesystem} shall be at least ${target.atLeast}`;
   return { kind: 'met', isForced: true, cause, target, actions, step, reason };
 }
@@ -63,13 +76,13 @@ function barsOf({ value, minimumReclaim, gracePeriodMs }: EvictionThreshold, { c
 const causeOf = (
   { signal, value }: EvictionThreshold,
   { free, capacity }: Observed,
-  { stats, policy }: Pick<Node, 'stats' | 'policy'>,
-) => ({
+  { eventId, policy }: Pick<ReclaimCause, 'eventId' | 'policy'>,
+): ReclaimCause => ({
   signal,
   threshold: textOf(value),
   reading: 'percent' in value ? `${(free * 100n) / capacity}% free` : `${free} free`,
-  policy: policy.name,
-  eventId: stats.id,
+  policy,
+  eventId,
 });
 
 const textOf = (value: Amount): string => ('percent' in value ? `${value.percent}%` : value.quantity);

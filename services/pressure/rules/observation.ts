@@ -18,12 +18,21 @@ export type Observation =
   | { readonly kind: 'doubt'; readonly doubt: Doubt };
 
 /** A signal is observed only where both what is free and how much there is are known, and possible (J8). */
-export function observe(stats: DiskStats, { filesystem, resource }: Watched): Observation {
-  const reading = stats.filesystems[filesystem];
+export function observe(stats: DiskStats, watched: Watched): Observation {
+  const observation = observeReading(stats, watched);
+  if (observation.kind !== 'doubt' || watched.resource === 'inodesFree') return observation;
+  return { kind: 'doubt', doubt: quietAtStart(observation.doubt, stats, watched.filesystem) };
+}
+
+/** The same of one reading, whatever was before it. */
+export function observeReading(
+  { filesystems }: Pick<DiskStats, 'filesystems'>,
+  { filesystem, resource }: Watched,
+): Observation {
+  const reading = filesystems[filesystem];
   if (resource === 'inodesFree' && reading !== null) return inodes(reading, filesystem);
   const believed = believeUsage(filesystem, reading);
-  if (believed.kind === 'doubt')
-    return { kind: 'doubt', doubt: quietAtStart(believed.doubt, stats, filesystem) };
+  if (believed.kind === 'doubt') return believed;
   const { availableBytes, capacityBytes } = believed.usage;
   return { kind: 'observed', free: availableBytes, capacity: capacityBytes };
 }
