@@ -1,29 +1,6 @@
 import type { Decision } from '../../../schemas/decision.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { ObjectNames } from '../../shared/decision/object-names.ts';
 import { sizeText } from '../telling/size-text.ts';
-
-/** Names of the objects of an inventory, by list and position, as verdicts refer to them. */
-export interface ObjectNames {
-  readonly images: readonly string[];
-  readonly containers: readonly string[];
-  readonly sandboxes: readonly string[];
-  readonly podLogDirectories: readonly string[];
-  readonly logSymlinks: readonly string[];
-}
-
-export const namesIn = ({
-  images,
-  containers,
-  sandboxes,
-  podLogDirectories,
-  logSymlinks,
-}: CompleteInventory): ObjectNames => ({
-  images: images.map(({ id, repoTags, repoDigests }) => repoTags[0] ?? repoDigests[0] ?? id),
-  containers: containers.map(({ id, name, pod }) => (pod === null ? id : `${pod.name}/${name}`)),
-  sandboxes: sandboxes.map(({ podUid, pod }) => pod?.name ?? podUid),
-  podLogDirectories: (podLogDirectories ?? []).map(({ name }) => name),
-  logSymlinks: (logSymlinks ?? []).map(({ name }) => name),
-});
 
 const MOST_NAMES = 3;
 

@@ -1,8 +1,9 @@
 import type { Decision } from '../../../schemas/decision.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
+import { namesIn, type ObjectNames } from '../../shared/decision/object-names.ts';
 import { createNarrator, type Tale } from '../telling/narrator.ts';
 import { taleLine } from '../telling/tale-line.ts';
-import { decisionLine, namesIn, type ObjectNames } from './decision-line.ts';
+import { decisionLine } from './decision-line.ts';
 
 /** Tells people what happens on one node. */
 export interface NodeTeller {

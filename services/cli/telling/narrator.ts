@@ -3,7 +3,7 @@ import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
-import { keptBecause, removedBecause } from './rule-text.ts';
+import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
 
 /** What of the log a person who watches is told. */
 export type Tale =
