@@ -3,6 +3,7 @@ import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
 import { commandRefusal, holding } from './command-checks.ts';
+import { firstReading, kept } from './first-reading.ts';
 import { begun, type JournalEntry } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from './reclaim.ts';
@@ -31,7 +32,7 @@ export async function carryOut(
   }
   let reading = await readFilesystem(filesystems, measuredFilesystem(command));
   const first = firstReading(entry, reading);
-  recorder.journal.update((state) => begun(state, command.id, { availableBytes: textOf(first) }));
+  recorder.journal.update((state) => begun(state, command.id, kept(first)));
   for (const [index, item] of command.items.entries()) {
     reading = await carryOutItem({ entry, index, item, before: reading }, parts, signal);
   }
@@ -63,16 +64,6 @@ const isFollowed = ({ command }: JournalEntry, { recorder }: CarryOutParts): boo
       ({ command: other, before }) =>
         other.id !== command.id && other.decisionId === command.decisionId && before === null,
     );
-
-/** A command that an earlier process began is measured from its beginning. */
-function firstReading({ before }: JournalEntry, reading: Reading | null): Reading | null {
-  if (before === null) return reading;
-  return before.availableBytes === null
-    ? null
-    : { availableBytes: BigInt(before.availableBytes), inodesFree: null };
-}
-
-const textOf = (reading: Reading | null): string | null => reading && String(reading.availableBytes);
 
 interface Readings {
   readonly first: Reading | null;

@@ -35,8 +35,14 @@ const JournalEntry = z.object({
   command: Command,
   /** `null`: a new one begins with what is published. */
   trace: Trace.nullable(),
-  /** Space before the first removal; `null` until the command was begun. */
-  before: z.object({ availableBytes: Uint64.nullable() }).nullable(),
+  /** What was free before the first removal; `null` until the command was begun. */
+  before: z
+    .object({
+      availableBytes: Uint64.nullable(),
+      /** Older releases did not keep it. */
+      inodesFree: Uint64.nullable().default(null),
+    })
+    .nullable(),
   /** One per item of the command. */
   items: z.array(ItemProgress),
 });

@@ -1,4 +1,4 @@
-import type { FilesystemReading } from '../../schemas/filesystem.ts';
+import type { FilesystemReading, Resource } from '../../schemas/filesystem.ts';
 import type { ReclaimTarget } from '../../schemas/reclaim.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
@@ -7,7 +7,7 @@ import type { Sleep } from './sleep.ts';
 /** Space becomes free some time after a removal returned; so long is waited for it. */
 export const SETTLE_MS = 2_000;
 const POLL_MS = 50;
-/** Less than this share of an image's listed size is somebody else's doing, in percent. */
+/** Less bytes than this share of an image's listed size are somebody else's doing, in percent. */
 const NOISE_PERCENT = 1n;
 
 /** What a filesystem had free at one moment; `null` when that cannot be had or cannot be true. */
@@ -60,7 +60,7 @@ export interface Expectation {
 }
 
 /**
- * Reads the filesystem after a removal (M7, M21): at once, and again until the target is reached, the space has grown
+ * Reads the filesystem after a removal (M7, M21): at once, and again until the target is reached, what it wants has grown
  * and stands still, or `waitMs` have passed.
  */
 export async function settled(
@@ -86,7 +86,12 @@ function isSettled(
   last: Reading | null,
 ): boolean {
   if (target === null || reading === null || before === null || isReached(target, reading)) return true;
-  const noiseBytes = (sizeBytes * NOISE_PERCENT) / 100n;
-  const hasGrown = reading.availableBytes - before.availableBytes > noiseBytes;
-  return hasGrown && last?.availableBytes === reading.availableBytes;
+  const { resource } = target;
+  const [free, freeBefore] = [reading[resource], before[resource]];
+  if (free === null || freeBefore === null) return true;
+  return free - freeBefore > noise(resource, sizeBytes) && last?.[resource] === free;
 }
+
+/** Sizes do not tell how many inodes an image frees (M13). */
+const noise = (resource: Resource, sizeBytes: bigint): bigint =>
+  resource === 'availableBytes' ? (sizeBytes * NOISE_PERCENT) / 100n : 0n;

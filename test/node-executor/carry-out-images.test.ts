@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { imageRemoval } from '../fixtures/command.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
 import { digestOf, imageSpec } from '../fixtures/listing.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { NOW } from '../fixtures/time.ts';
-import { addContainer, addImages, executorNode } from './executor-node.ts';
+import { addContainer, addImages, type ExecutorNode, executorNode } from './executor-node.ts';
 
 const ids = (...names: string[]): string[] => names.map(digestOf);
 const toTarget = (atLeast: string) =>
@@ -250,6 +251,40 @@ describe('the target of a reclaim', () => {
     const target = { filesystem: 'imagefs', resource: 'inodesFree', atLeast: '90' } as const;
     await node.start().carryOut(imageRemoval([a, b], { reclaim: reclaim({ target }) }));
     expect(node.runtime.gone).toEqual([a]);
+  });
+
+  /** Images whose inodes are free `lateMs` after they went, while their bytes are free at once. */
+  function inodesFreedLate(node: ExecutorNode, lateMs: number): void {
+    let counted = node.runtime.images.size;
+    let freeAtMs = Number.POSITIVE_INFINITY;
+    node.runtime.after = (call) => {
+      if (call.startsWith('removeImage')) freeAtMs = node.clock.now().sinceBootMs + lateMs;
+    };
+    node.runtime.filesystemReadings = (available) => {
+      if (node.clock.now().sinceBootMs >= freeAtMs) counted = node.runtime.images.size;
+      return filesystems({ availableBytes: String(available), inodesFree: String(900 - 10 * counted) });
+    };
+  }
+  const toInodes = (atLeast: string) =>
+    reclaim({ target: { filesystem: 'imagefs', resource: 'inodesFree', atLeast } });
+
+  test('[M13, M7] in inodes is waited for while only bytes have become free', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);
+    inodesFreedLate(node, 1_900);
+    await node.start().carryOut(imageRemoval([a, b], { reclaim: toInodes('890') }));
+    expect(node.runtime.gone).toEqual([a]);
+  });
+
+  test('[M13, M7] in inodes is waited for no longer once they have grown and stand still', async () => {
+    const node = executorNode();
+    const ids = addImages(node, ['a', 'b'], 0n);
+    inodesFreedLate(node, 500);
+    await node.start().carryOut(imageRemoval(ids, { reclaim: toInodes('999') }));
+    expect(node.runtime.gone).toEqual(ids);
+    const waitedMs = node.slept.reduce((sum, ms) => sum + ms, 0);
+    expect(waitedMs).toBeGreaterThan(1_000);
+    expect(waitedMs).toBeLessThan(1_300);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 import { BOOT_B } from '../support/manual-clock.ts';
@@ -179,6 +180,23 @@ describe('an executor that was killed between removal and result', () => {
     const late = imageRemoval(addImages(node, ['c']), { id: 'late', takenAt });
     expect(await node.start().carryOut(late)).toMatchObject({ reason: 'superseded' });
   });
+});
+
+test('[M13] an executor that was killed waits for inodes as they were before the first removal', async () => {
+  const node = executorNode();
+  for (const id of ['a', 'b']) addContainer(node, id);
+  const freeAtMs = node.clock.now().sinceBootMs + 1_500;
+  node.runtime.filesystemReadings = () =>
+    filesystems({ inodesFree: node.clock.now().sinceBootMs < freeAtMs ? '800' : '950' });
+  const target = { filesystem: 'containerfs', resource: 'inodesFree', atLeast: '900' } as const;
+  const first = node.start();
+  node.runtime.after = (call) => {
+    if (call === 'removeContainer a') first.kill();
+  };
+  await first.receive(containerRemoval(['a', 'b'], { reclaim: reclaim({ step: 'containers', target }) }));
+  await until('the removal', () => node.runtime.gone[0]);
+  node.start();
+  expect(await until('the result', () => node.result())).toMatchObject({ removed: 2, targetReached: true });
 });
 
 describe('an executor that is told to stop', () => {
