@@ -1,0 +1,102 @@
+import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { Plan } from '../../schemas/plan.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import { doubts } from '../container-gc/rules/doubts.ts';
+import { runningTwice } from '../container-gc/rules/findings.ts';
+import { unmatchedNamespaces } from '../container-gc/rules/namespaces.ts';
+import { type ContainerPlan, planPass } from '../container-gc/rules/plan.ts';
+import { type ImagePlan, planImages } from '../image-gc/plan-images.ts';
+import { imageDoubts } from '../image-gc/rules/doubts.ts';
+import { keepNotes } from '../image-gc/rules/keep-notes.ts';
+import type { Turn } from '../image-gc/rules/turn.ts';
+import { verdicts } from '../image-gc/rules/verdicts.ts';
+import { type Doubt, type Kept, keepAll, type Note } from '../shared/decision/conclusion.ts';
+import { afterContainers } from './after-containers.ts';
+import { type Fates, podObjectsKept } from './objects.ts';
+import type { Order } from './ordered.ts';
+
+/** What one pass over a node comes to. */
+export interface Passed extends Pick<Plan, 'target' | 'reason'> {
+  readonly fates: Fates;
+  readonly actions: Order['actions'];
+  readonly notBelieved: readonly Doubt[];
+  readonly notes: readonly Note[];
+}
+
+/** Goes through the actions of an order; images are decided on what containers leave. */
+export function passThrough(inventory: CompleteInventory, policy: Policy, order: Order): Passed {
+  const asked = { ...inventory, reclaim: order.reclaim };
+  const containers = order.actions.includes('containers') ? containerPlan(asked, policy, order) : null;
+  const left = containers === null ? asked : afterContainers(asked, containers);
+  const images = order.actions.includes('images') ? planImages(left, policy, order.imageMode) : null;
+  const told = [order.reason, ...(images === null ? [] : imageReasons(images))];
+  return {
+    fates: fatesOf(inventory, containers, images),
+    actions: order.actions,
+    reason: told.filter((text) => text !== '').join('; '),
+    target: images && targetOf(images.turn),
+    notBelieved: [
+      ...(containers === null ? [] : doubts(inventory)),
+      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory)]),
+    ],
+    notes: [
+      ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),
+      ...(images === null ? [] : keepNotes(inventory, policy.keep)),
+    ],
+  };
+}
+
+const containerPlan = (
+  inventory: CompleteInventory,
+  policy: Policy,
+  { evictNonDeletedPods }: Order,
+): ContainerPlan => planPass({ inventory, policy, evictNonDeletedPods, waits: false, isForCommand: false });
+
+/** Of what the order does not go through. */
+const NOT_ASKED: Kept = { rule: 'J5', facts: {} };
+
+const fatesOf = (
+  inventory: CompleteInventory,
+  containers: ContainerPlan | null,
+  images: ImagePlan | null,
+): Fates => ({
+  verdicts: {
+    ...(containers === null ? podObjectsKept(inventory, NOT_ASKED) : containers.verdicts),
+    images: images === null ? keepAll(inventory.images, NOT_ASKED) : imageVerdicts(images),
+  },
+  order: {
+    containers: positions(containers?.containers ?? []),
+    sandboxes: positions(containers?.sandboxes ?? []),
+    images: images?.removals.map(({ position }) => position) ?? [],
+  },
+  doubtedImages: new Set(images === null ? [] : doubted(images)),
+});
+
+const positions = (selected: readonly { readonly item: { readonly position: number } }[]): number[] =>
+  selected.map(({ item: { position } }) => position);
+
+/** As in a decision record, of a command that holds them all. */
+const imageVerdicts = ({ removals, spared, surveyed }: ImagePlan) =>
+  verdicts({ commanded: removals, later: [], endedBy: 'P4', spared, protected: surveyed.protected });
+
+const doubted = ({ turn, spared }: ImagePlan): number[] =>
+  turn.kind === 'keep' && turn.outcome === 'not-believed' ? spared.map(({ position }) => position) : [];
+
+function imageReasons({ turn, removals }: ImagePlan): string[] {
+  const byAge = removals.filter(({ rule }) => rule === 'E3').length;
+  return [
+    ...(byAge === 0 ? [] : [`${byAge} image(s) were unused for longer than the maximum age`]),
+    turn.kind === 'remove' ? turn.why : turn.reason,
+  ];
+}
+
+function targetOf(turn: Turn): Plan['target'] {
+  if (turn.kind === 'keep' || turn.lack === null) return null;
+  const { resource, availableNow, missing } = turn.lack;
+  return {
+    filesystem: turn.reclaim?.target.filesystem ?? 'imagefs',
+    resource,
+    atLeast: String(availableNow + missing),
+    available: String(availableNow),
+  };
+}

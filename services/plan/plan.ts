@@ -1,0 +1,98 @@
+import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import type { Plan, PlanTrigger } from '../../schemas/plan.ts';
+import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { Note } from '../shared/decision/conclusion.ts';
+import { gateFor } from '../shared/decision/gate.ts';
+import { statusDoubts } from '../shared/decision/listing.ts';
+import { OWN_RULES } from '../shared/decision/own-rules.ts';
+import { allKept, plannedObjects } from './objects.ts';
+import { type Ordered, ordered } from './ordered.ts';
+import { type Passed, passThrough } from './pass.ts';
+
+/** Everything a plan follows from. */
+export interface PlanInput {
+  readonly inventory: Inventory;
+  /** The one that holds for the node is chosen as a decision service chooses it. */
+  readonly policies: PolicySet;
+  readonly trigger: PlanTrigger;
+  /** What is to be told of how the inventory came about. */
+  readonly notes?: readonly Note[];
+}
+
+/**
+ * What would be removed from a node, in order, and what would stay, by the functions that decide for real; no limit of a
+ * command is applied, and every removal is taken to succeed. Equal input gives equal plans.
+ */
+export function planFor(input: PlanInput): Plan {
+  const { inventory, policies } = input;
+  const gate = gateFor(policies, inventory);
+  const policy = gate.record && referenceTo(gate.record);
+  if (inventory.status !== 'complete') return { ...notPlanned(input, inventory), policy };
+  if (gate.kind === 'closed') {
+    const { rule, reason, notBelieved } = gate;
+    return planOf(input, inventory, nothingGoes(inventory, { kind: 'nothing', rule, reason, notBelieved }));
+  }
+  return { ...planOf(input, inventory, passFor(input, inventory, gate.record.policy)), policy };
+}
+
+function passFor({ trigger }: PlanInput, inventory: CompleteInventory, policy: Policy): Passed {
+  const order = ordered(trigger, inventory, policy);
+  return order.kind === 'nothing' ? nothingGoes(inventory, order) : passThrough(inventory, policy, order);
+}
+
+const nothingGoes = (
+  inventory: CompleteInventory,
+  { rule, reason, notBelieved }: Extract<Ordered, { kind: 'nothing' }>,
+): Passed => ({
+  fates: { verdicts: allKept(inventory, { rule, facts: {} }), order: {}, doubtedImages: new Set() },
+  actions: [],
+  reason,
+  target: null,
+  notBelieved,
+  notes: [],
+});
+
+const referenceTo = ({ policy: { name, mode, profile }, hash }: PolicyRecord): Plan['policy'] => ({
+  name,
+  hash,
+  mode,
+  profile,
+});
+
+const headOf = ({ inventory: { id, cluster, node, takenAt }, trigger }: PlanInput) =>
+  ({
+    type: 'fleetgc.plan',
+    version: 1,
+    inventory: { id, cluster, node, takenAt },
+    policy: null,
+    trigger,
+  }) as const satisfies Partial<Plan>;
+
+function planOf(input: PlanInput, inventory: CompleteInventory, passed: Passed): Plan {
+  const { remove, keep } = plannedObjects(inventory, passed.fates);
+  return {
+    ...headOf(input),
+    status: 'planned',
+    reason: passed.reason,
+    actions: [...passed.actions],
+    target: passed.target,
+    remove,
+    keep,
+    estimatedBytes: String(remove.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes ?? 0), 0n)),
+    notBelieved: [...passed.notBelieved],
+    notes: [...(input.notes ?? []), ...passed.notes],
+  };
+}
+
+const notPlanned = (input: PlanInput, inventory: Exclude<Inventory, CompleteInventory>): Plan => ({
+  ...headOf(input),
+  status: 'not-planned',
+  reason: OWN_RULES.P3,
+  actions: [],
+  target: null,
+  remove: [],
+  keep: [],
+  estimatedBytes: '0',
+  notBelieved: statusDoubts(inventory),
+  notes: [...(input.notes ?? [])],
+});
