@@ -234,7 +234,7 @@ describe('an image is kept', () => {
     expect(removed([image('a', goes)], {}, settings)).toEqual(['a']);
   });
 
-  test('[M41] used only by a container that is not ours: kept, and named so', () => {
+  test('[M41, M12] used only by a container that is not ours: kept, and named so', () => {
     const foreign = container('foreign', { pod: null });
     const images = [image('a', { usedBy: [{ kind: 'container', id: 'foreign' }] })];
     expect(verdict(images, { containers: [foreign] })).toMatchObject({ action: 'keep', rule: 'M41' });

@@ -30,7 +30,7 @@ const removed = (...args: Parameters<typeof decided>) =>
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
-describe('[M11] what cannot be pulled again', () => {
+describe('[M11, M12] what cannot be pulled again', () => {
   test.each([
     { repoDigests: [], stays: true },
     { repoDigests: [`localhost/app@${DIGEST}`], stays: true },

@@ -74,7 +74,7 @@ describe('images of a command', () => {
 });
 
 describe('a removal that fails', () => {
-  test('[M17, M18] leaves the others their turn, and both the error and the freed space are told', async () => {
+  test('[F4, M17, M18] leaves the others their turn, and both the error and the freed space are told', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);
     node.runtime.before = (call) => {

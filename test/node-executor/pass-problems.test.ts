@@ -94,7 +94,7 @@ describe('[D17] a reclaim that', () => {
     return node;
   }
 
-  test('[D15, M18] ends above its target is told with errors and bytes, both', async () => {
+  test('[D15, D18, M18] ends above its target is told with errors and bytes, both', async () => {
     const node = await ended('1000');
     const [told] = node.published.filter(({ type }) => type === 'fleetgc.node.pass-failed');
     expect(PassFailed.parse(told)).toMatchObject({
