@@ -11,7 +11,7 @@ endProcess(
   await runCli(process.argv.slice(2), {
     environment: process.env,
     control: processControl,
-    writeOut: (text) => process.stdout.write(text),
+    writeOut: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
     terminalColumns: process.stdout.isTTY ? process.stdout.columns : null,
     stderr: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
   }),

@@ -18,12 +18,12 @@ export async function runCli(argv: readonly string[], outside: CliOutside): Prom
 async function carryOut(wanted: Wanted, outside: CliOutside): Promise<number> {
   switch (wanted.kind) {
     case 'version':
-      outside.writeOut(`fleetgc ${packageJson.version}\n`);
+      await outside.writeOut(`fleetgc ${packageJson.version}\n`);
       return 0;
     case 'overview':
-      return showHelp(overviewHelp(), wanted.asked, outside);
+      return await showHelp(overviewHelp(), wanted.asked, outside);
     case 'family':
-      return showHelp(familyHelp(wanted.family), wanted.asked, outside);
+      return await showHelp(familyHelp(wanted.family), wanted.asked, outside);
     case 'verb': {
       // Loaded here, so that the list of verbs is shown without reading the code of any.
       const { runListedVerb } = await import('./run-listed-verb.ts');
@@ -33,11 +33,11 @@ async function carryOut(wanted: Wanted, outside: CliOutside): Promise<number> {
 }
 
 /** Help that nobody asked for is the answer to a missing verb. */
-function showHelp(text: string, asked: boolean, { writeOut, stderr }: CliOutside): number {
+async function showHelp(text: string, asked: boolean, { writeOut, stderr }: CliOutside): Promise<number> {
   if (!asked) {
     stderr.write(`${text}\n`);
     throw new FleetGcError('USAGE', 'a verb is missing');
   }
-  writeOut(text);
+  await writeOut(text);
   return 0;
 }

@@ -5,7 +5,8 @@ import type { ProcessControl } from '../shared/run.ts';
 export interface CliOutside {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly control: ProcessControl;
-  readonly writeOut: (text: string) => void;
+  /** Resolves once the reader of stdout has room for more. */
+  readonly writeOut: (text: string) => Promise<void>;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
   readonly stderr: LogDestination;

@@ -1,9 +1,15 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type PolicyFiles, type PolicyText, readPolicyFiles, type WrittenPolicy } from '../policy/file.ts';
+import {
+  type PolicyFiles,
+  type PolicyOverride,
+  type PolicyText,
+  readPolicyFiles,
+  type WrittenPolicy,
+} from '../policy/file.ts';
 import { type Problem, problemText } from '../policy/problem.ts';
 import { FleetGcError } from '../shared/errors.ts';
-import { withMeta } from '../shared/option-types.ts';
+import { FilePath, withMeta } from '../shared/option-types.ts';
 import { readTextFile } from '../shared/text-file.ts';
 
 /** The files of `policy validate` and `policy apply`. */
@@ -16,14 +22,20 @@ export const policyFileOptions = {
   }),
 };
 
+/** Policies in place of those of an event log. */
+export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.array(FilePath)]);
+
 /** Reads policy files that an operator named. Throws `USAGE` when one of them cannot be read. */
-export function loadPolicyFiles(paths: readonly string[]): PolicyFiles {
+export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
   const files = paths.map((path) => ({ file: path === '-' ? 'stdin' : path, read: readTextFile(path) }));
   const unreadable = files.flatMap(({ file, read }) =>
     read.ok ? [] : [`${file} cannot be read: ${read.reason}`],
   );
   if (unreadable.length > 0) throw new FleetGcError('USAGE', unreadable.join('; '));
-  return readPolicyFiles(files.map(({ file, read }) => ({ file, text: read.ok ? read.text : '' })));
+  return readPolicyFiles(
+    files.map(({ file, read }) => ({ file, text: read.ok ? read.text : '' })),
+    override,
+  );
 }
 
 /** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */

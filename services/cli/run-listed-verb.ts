@@ -18,7 +18,7 @@ export async function runListedVerb(
   const verb = await loadVerb(listed.name);
   const given = readVerbArguments(verb, rest);
   if (given.kind === 'help') {
-    writeOut(given.text);
+    await writeOut(given.text);
     return 0;
   }
   const file = readConfigFile(given.configPath ?? environment[CONFIG_VARIABLE]);
@@ -26,7 +26,8 @@ export async function runListedVerb(
   return await runVerb(verb, sources, {
     control,
     stderr: listed.kind === 'task' ? talkTo(stderr) : stderr,
-    print: (line) => writeOut(`${line}\n`),
+    print: (line) => void writeOut(`${line}\n`),
+    write: writeOut,
     terminalColumns,
     warnings: await unknownVariables(environment, verb, loadAllVerbs),
   });

@@ -22,6 +22,9 @@ export type PolicyFiles =
   | { readonly valid: true; readonly policies: readonly WrittenPolicy[]; readonly notes: readonly Problem[] }
   | { readonly valid: false; readonly problems: readonly Problem[] };
 
+/** Settings that replace what is written; the policy is checked as if it said so itself. */
+export type PolicyOverride = Partial<Pick<Policy, 'profile'>>;
+
 interface DocumentReading {
   readonly policies: readonly WrittenPolicy[];
   readonly problems: readonly Problem[];
@@ -29,10 +32,13 @@ interface DocumentReading {
 }
 
 /** Reads policy files strictly and reports all problems at once, file by file, in the order of the lines (B12). */
-export function readPolicyFiles(files: readonly PolicyText[]): PolicyFiles {
+export function readPolicyFiles(files: readonly PolicyText[], override: PolicyOverride = {}): PolicyFiles {
   const parsed = files.map(({ file, text }) => ({ file, documents: parseYaml(file, text) }));
   const repeated = repeatedNames(parsed.flatMap(({ documents }) => documents));
-  const readings = parsed.map(({ file, documents }) => ({ file, readings: documents.map(readDocument) }));
+  const readings = parsed.map(({ file, documents }) => ({
+    file,
+    readings: documents.map((document) => readDocument(document, override)),
+  }));
   const problems = readings.flatMap(({ file, readings: ofFile }) =>
     [
       ...(ofFile.length === 0 ? [emptyFile(file)] : ofFile.flatMap((reading) => reading.problems)),
@@ -48,9 +54,9 @@ export function readPolicyFiles(files: readonly PolicyText[]): PolicyFiles {
   };
 }
 
-function readDocument(document: YamlDocument): DocumentReading {
+function readDocument(document: YamlDocument, override: PolicyOverride): DocumentReading {
   if (!document.wellFormed) return { policies: [], problems: document.problems, notes: [] };
-  const { data, error } = PolicyFile.safeParse(document.value);
+  const { data, error } = PolicyFile.safeParse(overridden(document.value, override));
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : [])];
   if (!data || problems.length > 0) return { policies: [], problems, notes: [] };
   return {
@@ -59,6 +65,12 @@ function readDocument(document: YamlDocument): DocumentReading {
     notes: notesOn(data, document).toSorted(byPlace),
   };
 }
+
+/** What is no map of settings is left for the schema to refuse. */
+export const overridden = (written: unknown, override: PolicyOverride): unknown =>
+  typeof written === 'object' && written !== null && !Array.isArray(written)
+    ? { ...written, ...override }
+    : written;
 
 const emptyFile = (file: string): Problem => ({
   file,

@@ -7,6 +7,7 @@ const CODES = {
   CONFIG_INVALID: { retry: false, exitCode: 2 },
   POLICY_INVALID: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },
+  NOT_PLANNED: { retry: false, exitCode: 1 },
   EVENT_REJECTED: { retry: false, exitCode: 1 },
   LOG_UNREACHABLE: { retry: true, exitCode: 1 },
   LOG_UNAUTHORIZED: { retry: false, exitCode: 1 },

@@ -43,7 +43,8 @@ export function parseRecord<Id extends TopicId>(
 const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
   ({ ok: false, rejection: { cause, message, value } }) as const;
 
-function parseJson(value: Buffer | null): ParsedRecord<unknown> {
+/** Bytes as JSON, whatever it says. */
+export function parseJson(value: Buffer | null): ParsedRecord<unknown> {
   if (value === null) return reject('not-json', 'the record has no value');
   if (value.length > MAX_VALUE_BYTES) {
     return reject('too-large', `the value has ${value.length} bytes; at most ${MAX_VALUE_BYTES} are read`);
@@ -56,7 +57,8 @@ function parseJson(value: Buffer | null): ParsedRecord<unknown> {
   }
 }
 
-function parseValue<Id extends TopicId>(topic: Id, value: unknown): ParsedRecord<EventOf<Id>> {
+/** A value as an event of the topic, where it is no record with a key and headers. */
+export function parseValue<Id extends TopicId>(topic: Id, value: unknown): ParsedRecord<EventOf<Id>> {
   const claim = claimOf(value);
   if (!claim) return reject('wrong-schema', 'the value has no type (text) and version (number)', value);
   const parse = EVENT_SCHEMAS[topic].find(claim);

@@ -10,6 +10,8 @@ export interface VerbOutside {
   readonly stderr: LogDestination;
   /** Writes one line to stdout. */
   readonly print: (line: string) => void;
+  /** Writes text to stdout as it is; resolves once the reader has room for more. */
+  readonly write: (text: string) => Promise<void>;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
   /** About what the verb was given, a sentence each; told first, also where the options are wrong. */
@@ -18,7 +20,7 @@ export interface VerbOutside {
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, print, terminalColumns, warnings } = outside;
+  const { control, stderr, warnings, print, write, terminalColumns } = outside;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
@@ -30,7 +32,7 @@ export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbO
   }
   const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
   for (const warning of warnings) logger.warn(warning);
-  return await runProcess((signal) => prepared.run({ signal, logger, print, terminalColumns }), {
+  return await runProcess((signal) => prepared.run({ signal, logger, print, write, terminalColumns }), {
     logger,
     control,
     shutdownLimitMs: verb.shutdownLimitMs,

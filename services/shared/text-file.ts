@@ -18,7 +18,12 @@ export function readTextFile(path: string): TextFile {
   try {
     return { ok: true, text: path === '-' ? readStandardInput() : readFileSync(path, 'utf8') };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return { ok: false, reason: REASONS[code] ?? code };
+    return { ok: false, reason: unreadableReason(error) };
   }
+}
+
+/** In a few words why a file cannot be read. */
+export function unreadableReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return REASONS[code] ?? code;
 }

@@ -12,6 +12,8 @@ export interface VerbContext {
   readonly logger: Logger;
   /** Writes one line of the result to stdout. Everything else goes to the logger. */
   readonly print: (line: string) => void;
+  /** For results of any size: resolves once the reader of stdout has room for more. The text ends its lines itself. */
+  readonly write: (text: string) => Promise<void>;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
 }

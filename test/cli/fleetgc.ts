@@ -52,7 +52,7 @@ export async function inProcess(
     environment,
     control: new FakeProcess(),
     terminalColumns: null,
-    writeOut: (text) => {
+    writeOut: async (text) => {
       output.stdout += text;
     },
     stderr: {

@@ -56,7 +56,7 @@ export function startVerb(...args: readonly string[]): RunningVerb {
     environment: {},
     terminalColumns: null,
     control,
-    writeOut: writer('stdout'),
+    writeOut: async (text) => writer('stdout')(text),
     stderr: { isTerminal: false, write: writer('stderr') },
   });
   const terminate = (): Promise<number> => {

@@ -131,6 +131,7 @@ const runGreet = async (flags: Record<string, string>) => {
     control: new FakeProcess(),
     stderr,
     print: (line: string) => stdout.push(line),
+    write: async (text: string) => void stdout.push(text),
     terminalColumns: null,
     warnings: [],
   };

@@ -9,6 +9,7 @@ const context = {
   signal: new AbortController().signal,
   logger: pino({ level: 'silent' }),
   print: () => undefined,
+  write: async () => undefined,
   terminalColumns: null,
 };
 

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
-import { FilePath, Switch, withMeta } from '../../shared/option-types.ts';
+import { Switch, withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { openThisNode } from '../node/this-node.ts';
 import { openProcessOn } from '../open-process.ts';
+import { PolicyPaths } from '../policy-files.ts';
 import { runPipeline } from '../run/run-pipeline.ts';
 import { policiesOf } from '../run/run-policies.ts';
 import { about } from '../verb-list.ts';
@@ -16,7 +17,7 @@ const { logPath, logMaxSize } = logOptions('embedded');
 export const run = defineVerb({
   ...about('run'),
   options: z.object({
-    policy: withMeta(z.union([FilePath.transform((path) => [path]), z.array(FilePath)]).optional(), {
+    policy: withMeta(PolicyPaths.optional(), {
       kind: 'list',
       placeholder: 'FILE',
       description:
@@ -34,7 +35,7 @@ export const run = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
-    const written = policiesOf(policyFiles, logger);
+    const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
     using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
     await using process = await openProcessOn({
       service: 'run',
