@@ -1,30 +1,24 @@
 import type { FilesystemName, FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { Doubt } from './conclusion.ts';
 
+interface Doubted {
+  readonly kind: 'doubt';
+  readonly doubt: Doubt;
+}
+
 /** Bytes of one filesystem, exact at any size (D6). */
 export interface FilesystemUsage {
   readonly capacityBytes: bigint;
   readonly availableBytes: bigint;
 }
 
-export type BelievedUsage =
-  | { readonly kind: 'usage'; readonly usage: FilesystemUsage }
-  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+export type BelievedUsage = { readonly kind: 'usage'; readonly usage: FilesystemUsage } | Doubted;
 
-/**
- * Takes a reading at its word, or says why not: a missing value is not zero (A1), a capacity of zero is no disk (D5),
- * and more available than there is in all is nonsense, which is refused where the kubelet cuts it down (D4, M37).
- */
+/** Takes the bytes of a reading at their word, or says why not. */
 export function believeUsage(name: FilesystemName, reading: FilesystemReading | null): BelievedUsage {
-  if (reading === null) return doubt('A1', `${name} could not be read`);
-  if (reading.capacityBytes === null) return doubt('A1', `the capacity of ${name} could not be read`);
-  if (reading.availableBytes === null) return doubt('A1', `the available space of ${name} could not be read`);
-  const capacityBytes = BigInt(reading.capacityBytes);
-  const availableBytes = BigInt(reading.availableBytes);
-  if (capacityBytes === 0n) return doubt('D5', `${name} reports a capacity of 0 bytes`);
-  if (availableBytes > capacityBytes)
-    return doubt('M37', `${name} reports ${availableBytes} bytes available of ${capacityBytes} in all`);
-  return { kind: 'usage', usage: { capacityBytes, availableBytes } };
+  const share = believeShare(name, reading && [reading.capacityBytes, reading.availableBytes], BYTES);
+  if (share.kind === 'doubt') return share;
+  return { kind: 'usage', usage: { capacityBytes: share.whole, availableBytes: share.free } };
 }
 
 /** Inodes of one filesystem. */
@@ -33,23 +27,63 @@ export interface InodeUsage {
   readonly free: bigint;
 }
 
-export type BelievedInodes =
-  | { readonly kind: 'inodes'; readonly inodes: InodeUsage }
-  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+export type BelievedInodes = { readonly kind: 'inodes'; readonly inodes: InodeUsage } | Doubted;
 
 /** As `believeUsage`, for inodes: a filesystem that makes them as it goes reports 0 of them, which tells nothing. */
 export function believeInodes(name: FilesystemName, reading: FilesystemReading | null): BelievedInodes {
-  if (reading === null) return doubt('A1', `${name} could not be read`);
-  if (reading.inodes === null) return doubt('A1', `the number of inodes of ${name} could not be read`);
-  if (reading.inodesFree === null) return doubt('A1', `the free inodes of ${name} could not be read`);
-  const inodes = BigInt(reading.inodes);
-  const free = BigInt(reading.inodesFree);
-  if (inodes === 0n) return doubt('D5', `${name} reports 0 inodes in all`);
-  if (free > inodes) return doubt('M37', `${name} reports ${free} inodes free of ${inodes} in all`);
-  return { kind: 'inodes', inodes: { inodes, free } };
+  const share = believeShare(name, reading && [reading.inodes, reading.inodesFree], INODES);
+  return share.kind === 'doubt'
+    ? share
+    : { kind: 'inodes', inodes: { inodes: share.whole, free: share.free } };
 }
 
-const doubt = (rule: string, message: string): Extract<BelievedUsage, { kind: 'doubt' }> => ({
+/** How a doubt calls what is counted. */
+interface Words {
+  readonly whole: string;
+  readonly free: string;
+  readonly none: string;
+  readonly counted: string;
+}
+
+const BYTES: Words = {
+  whole: 'capacity',
+  free: 'available space',
+  none: 'a capacity of 0 bytes',
+  counted: 'bytes available',
+};
+const INODES: Words = {
+  whole: 'number of inodes',
+  free: 'free inodes',
+  none: '0 inodes in all',
+  counted: 'inodes free',
+};
+
+interface Share {
+  readonly kind: 'share';
+  readonly whole: bigint;
+  readonly free: bigint;
+}
+
+/**
+ * A missing value is not zero (A1), a capacity of zero is no disk (D5), and more available than there is in all is
+ * nonsense, which is refused where the kubelet cuts it down (D4, M37).
+ */
+function believeShare(
+  name: FilesystemName,
+  read: readonly [whole: string | null, free: string | null] | null,
+  words: Words,
+): Share | Doubted {
+  if (read === null) return doubt('A1', `${name} could not be read`);
+  const [wholeText, freeText] = read;
+  if (wholeText === null) return doubt('A1', `the ${words.whole} of ${name} could not be read`);
+  if (freeText === null) return doubt('A1', `the ${words.free} of ${name} could not be read`);
+  const [whole, free] = [BigInt(wholeText), BigInt(freeText)];
+  if (whole === 0n) return doubt('D5', `${name} reports ${words.none}`);
+  if (free > whole) return doubt('M37', `${name} reports ${free} ${words.counted} of ${whole} in all`);
+  return { kind: 'share', whole, free };
+}
+
+const doubt = (rule: string, message: string): Doubted => ({
   kind: 'doubt',
   doubt: { rule, message: `${message}: no decision rests on it` },
 });
