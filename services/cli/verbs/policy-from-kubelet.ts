@@ -22,6 +22,14 @@ const NotNegativeDuration = z.string().refine((text) => (parseDurationMs(text) ?
   error: 'must be a duration of 0s or more, such as 90s or 1m30s',
 });
 
+/** A setting that a kubelet has as a flag alone. */
+const kubeletFlag = <Value extends z.ZodType>(value: Value, placeholder: string) =>
+  withMeta(value.optional(), {
+    commandLineOnly,
+    placeholder,
+    description: 'What the kubelet is started with, if it has this flag.',
+  });
+
 export const policyFromKubeletVerb = defineVerb({
   ...about('policy from-kubelet'),
   options: z.object({
@@ -43,21 +51,9 @@ export const policyFromKubeletVerb = defineVerb({
       commandLineOnly,
       description: 'Profile of the policy.',
     }),
-    minimumContainerTtlDuration: withMeta(NotNegativeDuration.optional(), {
-      commandLineOnly,
-      placeholder: 'DURATION',
-      description: 'What the kubelet is started with, if it has this flag.',
-    }),
-    maximumDeadContainersPerContainer: withMeta(Limit.optional(), {
-      commandLineOnly,
-      placeholder: 'NUMBER',
-      description: 'What the kubelet is started with, if it has this flag.',
-    }),
-    maximumDeadContainers: withMeta(Limit.optional(), {
-      commandLineOnly,
-      placeholder: 'NUMBER',
-      description: 'What the kubelet is started with, if it has this flag.',
-    }),
+    minimumContainerTtlDuration: kubeletFlag(NotNegativeDuration, 'DURATION'),
+    maximumDeadContainersPerContainer: kubeletFlag(Limit, 'NUMBER'),
+    maximumDeadContainers: kubeletFlag(Limit, 'NUMBER'),
   }),
   run: async ({ file, minimumContainerTtlDuration, ...choices }, context) => {
     const configuration = requireConfiguration(file, context);
