@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sweepOwn } from './support/cleanup.ts';
+import { PROPERTY_PERCENT } from './support/property-runs.ts';
 import { suiteEnvironment } from './support/runner/environment.ts';
 import { type SuiteRow, summary } from './support/runner/report.ts';
 import { runSuite, runSuites } from './support/runner/run-suites.ts';
@@ -15,12 +16,14 @@ import {
 import { ALL_NEEDS, ensureToolchain } from './support/toolchain/toolchain.ts';
 
 const HELP = `Usage: npm test                  everything
-       npm run test:fast         the tests that need no container
+       npm run test:fast         the tests that need no container, with a tenth of the cases of each property
 
 The container suites need a Docker Engine and Go. What is missing is installed or built where that is possible
 (as root on Debian or Ubuntu) and kept in ~/.cache/fleetgc; the first run takes some minutes longer.
 `;
 const WHOLE_RUN_MS = 60 * 60_000;
+/** A quick run is for every change; the whole run checks ten times as many cases of each property. */
+const QUICK_PROPERTIES = { [PROPERTY_PERCENT]: '10' };
 
 const toolchain: Suite = {
   name: 'toolchain',
@@ -61,7 +64,10 @@ async function main(fast: boolean): Promise<void> {
   const interrupted = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort());
   const bound = setTimeout(() => interrupted.abort(), WHOLE_RUN_MS);
-  const env = suiteEnvironment(process.env, cwd);
+  const env: Record<string, string> = {
+    ...suiteEnvironment(process.env, cwd),
+    ...(fast && QUICK_PROPERTIES),
+  };
   // Where the containers of this run belong, for this process too.
   process.env.FLEETGC_TEST_OWNER = env.FLEETGC_TEST_OWNER;
   const context = { cwd, env, signal: interrupted.signal };

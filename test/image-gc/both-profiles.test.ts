@@ -6,9 +6,10 @@ import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/image-gc/decide.ts';
 import { planImages } from '../../services/image-gc/plan-images.ts';
 import { NOW } from '../fixtures/time.ts';
+import { runs } from '../support/property-runs.ts';
 import { arbitraryCase, type Case, caseTwice, KEEP_NOTHING } from './support/arbitrary-case.ts';
 
-const MANY = { numRuns: 1_500 };
+const MANY = runs(1_500);
 const holds = (check: (one: Case) => void) => fc.assert(fc.property(arbitraryCase, check), MANY);
 
 const planned = ({ given, settings, mode }: Case) => planImages(given, settings, mode);

@@ -9,8 +9,9 @@ import { image, incompleteInventory, inventory, tooLargeInventory } from '../fix
 import { keepList, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { NOW } from '../fixtures/time.ts';
+import { runs } from '../support/property-runs.ts';
 
-const MANY = { numRuns: 1_000 };
+const MANY = runs(1_000);
 
 const ids = (given: CompleteInventory, settings: Policy): string[] =>
   decide(given, settings).items.map(({ id }) => id);
@@ -81,7 +82,7 @@ describe('the plan', () => {
         const { items } = decide(inventory({ images, reclaim: reclaim() }), policy());
         expect(items.length).toBeLessThanOrEqual(Math.min(50, Math.max(1, Math.floor(images.length / 2))));
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     );
   });
 
@@ -171,7 +172,7 @@ describe('nothing goes', () => {
           expect(decide({ ...given, reclaim: reclaim() }, settings).items).toEqual([]);
         },
       ),
-      { numRuns: 1_000 },
+      runs(1_000),
     );
   });
 

@@ -9,6 +9,7 @@ import { container, image, inventory } from '../fixtures/inventory.ts';
 import { keepList, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant, NOW } from '../fixtures/time.ts';
+import { runs } from '../support/property-runs.ts';
 import {
   type ReferenceNode,
   type ReferenceOptions,
@@ -104,7 +105,7 @@ const configured = ({ options: { high, low, minAge, maxAge } }: Case): Policy =>
 const planned = (given: Case, mode: ImageGcMode): string[] =>
   planImages(told(given), configured(given), mode).removals.map(({ image: { id } }) => id);
 
-const compare = (check: (given: Case) => void) => fc.assert(fc.property(cases, check), { numRuns: 5_000 });
+const compare = (check: (given: Case) => void) => fc.assert(fc.property(cases, check), runs(5_000));
 
 test('[D3, D6, D7, D8, D9, D10, D11, D12, D13, E3, E7] a pass of the profile kubelet is that of the kubelet', () => {
   compare((given) => {

@@ -11,6 +11,7 @@ import {
   wallTimeOf,
 } from '../../services/node-agent/image-history.ts';
 import { BOOT_A, BOOT_B, manualClock } from '../support/manual-clock.ts';
+import { runs } from '../support/property-runs.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -226,6 +227,6 @@ test('[C3, C7, M1, M2] whatever clocks, agents and machines do, no image counts 
         expect(Math.min(ageMs, unusedMs)).toBeGreaterThanOrEqual(0);
       }
     }),
-    { numRuns: 500 },
+    runs(500),
   );
 });

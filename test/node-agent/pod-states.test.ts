@@ -10,6 +10,7 @@ import {
   weigh,
 } from '../../services/node-agent/pod-states.ts';
 import type { KubeletPod } from '../../services/shared/pod-source.ts';
+import { runs } from '../support/property-runs.ts';
 
 const pod = (uid: string, over: Partial<KubeletPod> = {}): KubeletPod => ({
   uid,
@@ -294,7 +295,7 @@ test('[A8, K1] no pod is gone unless an undisturbed kubelet has been without it 
         for (const ms of missingForMs) expect(ms).toBeGreaterThanOrEqual(60_000);
       }
     }),
-    { numRuns: 500 },
+    runs(500),
   );
   expect(gone).toBeGreaterThan(0);
 });

@@ -7,6 +7,7 @@ import { filesystems } from '../fixtures/filesystems.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 import { BOOT_B } from '../support/manual-clock.ts';
+import { runs } from '../support/property-runs.ts';
 import {
   addContainer,
   addImages,
@@ -105,7 +106,7 @@ describe('an executor that is killed at any moment, any number of times', () => 
           for (const id of node.runtime.gone)
             expect(node.outcomes()[id]).toMatchObject({ outcome: 'removed' });
         }),
-        { numRuns: 40 },
+        runs(40),
       );
     },
   );

@@ -7,6 +7,7 @@ import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
 import { completeListing, digestOf, imageSpec, runtimeImage } from '../fixtures/listing.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
+import { runs } from '../support/property-runs.ts';
 import {
   addContainer,
   addImages,
@@ -146,7 +147,7 @@ test('[K2, K8, H3, M6] nothing goes that the command does not name or the last l
       const named = new Set(commands.flatMap(({ items }) => items.map(({ kind, id }) => `${kind} ${id}`)));
       for (const { call, listing } of removals) expectAllowed(call, listing, named);
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });
 
@@ -189,6 +190,6 @@ test('[M6] every command ends, with one result for each of its objects, whatever
         await executor.stop();
       },
     ),
-    { numRuns: 60 },
+    runs(60),
   );
 });

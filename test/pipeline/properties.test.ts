@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { boundlessRegistry } from '../../services/simulator/registry.ts';
 import { keepList } from '../fixtures/policy.ts';
 import { SECOND } from '../fixtures/time.ts';
+import { runs } from '../support/property-runs.ts';
 import { expectEveryCommandAccounted, removedOnce } from './support/accounts.ts';
 import { guard } from './support/guards.ts';
 import { arbitraryLife, begin, type Happening, live, type Stage, settleDown } from './support/node-life.ts';
@@ -50,7 +51,7 @@ test('whatever happens to a node and its pipeline, nothing goes that may not, an
   timeout: TEST_BOUND_MS,
 }, async () => {
   await fc.assert(fc.asyncProperty(arbitraryLife, fc.integer({ min: 1, max: 2 }), check), {
-    numRuns: 12,
+    ...runs(12),
     // The same lives in every run, so that a failure can be repeated; other seeds are for searching.
     seed: 7,
     endOnFailure: true,

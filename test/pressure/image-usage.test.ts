@@ -6,6 +6,7 @@ import { decide } from '../../services/pressure/decide.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { policy } from '../fixtures/policy.ts';
+import { runs } from '../support/property-runs.ts';
 
 const decided = (reading: Partial<FilesystemReading>, settings: Partial<Policy> = {}) =>
   decide(diskStats(reading), usagePolicy(settings));
@@ -222,6 +223,6 @@ test('[D6] usage and target agree with arithmetic on fractions, for any disk and
       const wanted = capacity * BigInt(100 - low);
       expect(free <= wanted && wanted < free + 100n).toBe(true);
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });

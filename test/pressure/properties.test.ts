@@ -11,10 +11,11 @@ import { filesystem } from '../fixtures/filesystems.ts';
 import { input } from '../fixtures/input.ts';
 import { policy, policySet } from '../fixtures/policy.ts';
 import { instant, SECOND } from '../fixtures/time.ts';
+import { runs } from '../support/property-runs.ts';
 import { NOW_MS } from './node-disks.ts';
 
 const NAMES: readonly FilesystemName[] = ['nodefs', 'imagefs', 'containerfs'];
-const RUNS = { numRuns: 1_000 };
+const RUNS = runs(1_000);
 
 /** Of 1000 bytes or inodes. Few values, so that those at a threshold are common. */
 const CAPACITY = 1_000;
@@ -172,7 +173,7 @@ describe('for any disks, past and policy', () => {
           );
         expect(await bytes()).toBe(await bytes());
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 });

@@ -4,6 +4,7 @@ import { partitionName, toBatches } from '../../../../services/shared/event-log/
 import { recordBytes } from '../../../../services/shared/event-log/limits.ts';
 import { partitionOf } from '../../../../services/shared/event-log/partition.ts';
 import type { OutgoingRecord } from '../../../../services/shared/event-log/port.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { outgoing, uniqueKey } from '../probe.ts';
 
 const LIMIT = 900_000;
@@ -54,6 +55,6 @@ test('nothing is lost, none is above the limit unless alone, and each partition 
       }
       expect(batches.flatMap((batch) => batch.records)).toHaveLength(records.length);
     }),
-    { numRuns: 50 },
+    runs(50),
   );
 });
