@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NodeProcess } from '../support/node-process.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
-import { accountOf, goneFrom, settledAccount, undecided } from './support/accounts.ts';
+import { accountOf, expectRemovedIsGone, undecided } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
 import { policyFor } from './support/policies.ts';
@@ -62,10 +62,7 @@ async function expectExactAccount(
   { node, gate }: Pick<GatedNode, 'node' | 'gate'>,
   pulled: readonly PushedImage[],
 ): Promise<void> {
-  const { removed } = await settledAccount(fleet.log, node);
-  const gone = (await goneFrom(node, pulled)).map(({ id }) => id).toSorted();
-  expect(gone.length).toBeGreaterThan(0);
-  expect(removed.toSorted()).toEqual(gone);
+  const gone = await expectRemovedIsGone(fleet.log, node, pulled);
   expect(gate.removed().toSorted()).toEqual(gone);
 }
 

@@ -3,9 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { partitionOf } from '../../services/shared/event-log/partition.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
-import { createPublisher } from '../../services/shared/publisher.ts';
-import { randomTraceIds } from '../../services/shared/trace-ids.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
 import { goneFrom, settledAccount } from './support/accounts.ts';
@@ -21,6 +18,7 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
+import { putCommands } from './support/put-commands.ts';
 
 const LOAD = { nodes: 48, inventoriesPerSecond: 15 };
 /**
@@ -63,12 +61,10 @@ const decided = (waits: readonly Wait[]): boolean => waits.every(({ waitedMs }) 
 
 /** Puts the node's commands on the log once more, and waits until its executor has read past them. */
 async function repeatCommands(node: string, commands: readonly Command[]): Promise<void> {
-  const { log } = fleet.log;
-  const publisher = createPublisher({ log, source: '/fleetgc/e2e', now: Date.now, ids: randomTraceIds });
   const [command] = commands;
   if (!command) throw new Error(`there is no command for ${node}`);
   const last = { ...command, id: 'of-another-instance', nodeInstance: randomUUID() };
-  await publisher.publish([...commands, last].map((event) => nodeOutput('commands', event)));
+  await putCommands(fleet.log, [...commands, last]);
   await fleet.log.waitFor(
     'results',
     'the refusal of what came last',

@@ -2,11 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodeKey } from '../../schemas/identity.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { partitionOf } from '../../services/shared/event-log/partition.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
-import { createPublisher } from '../../services/shared/publisher.ts';
-import { randomTraceIds } from '../../services/shared/trace-ids.ts';
 import type { PushedImage } from '../support/registry.ts';
-import { accountOf, goneFrom, settledAccount } from './support/accounts.ts';
+import { accountOf, expectRemovedIsGone } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
 import {
@@ -17,6 +14,7 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
+import { putCommands } from './support/put-commands.ts';
 
 const NODE = 'web-1';
 const RELIEVED_MS = 60_000;
@@ -82,14 +80,12 @@ test('two clusters with equal node names on one Kafka: neither touches the other
 
   const [command] = accountOf(fleet.log, east).commands;
   if (!command) throw new Error('there was no command for the east');
-  const { log } = fleet.log;
-  const publisher = createPublisher({ log, source: '/fleetgc/e2e', now: Date.now, ids: randomTraceIds });
   const [misdirected] = fleet.log.seen('commands');
   if (!misdirected) throw new Error('there was no command');
-  await log.publish([{ ...misdirected.record, key: nodeKey({ cluster: WEST, node: NODE }) }]);
+  await fleet.log.log.publish([{ ...misdirected.record, key: nodeKey({ cluster: WEST, node: NODE }) }]);
   expect(await refusal(west, command.id)).toMatchObject({ result: { reason: 'other-node' } });
   const renamed = { ...command, id: 'renamed', cluster: WEST };
-  await publisher.publish([nodeOutput('commands', renamed)]);
+  await putCommands(fleet.log, [renamed]);
   expect(await refusal(west, renamed.id)).toMatchObject({ result: { reason: 'other-instance' } });
 
   expect((await west.imageIds()).toSorted()).toEqual(ofWest);
@@ -104,9 +100,7 @@ test('two clusters with equal node names on one Kafka: neither touches the other
 
 /** What is gone is what this node says it removed, and one instance said it all. */
 async function expectOwnRemovals(node: FleetNode, pulled: readonly PushedImage[]): Promise<void> {
-  const { removed, objectResults } = await settledAccount(fleet.log, node);
-  const gone = (await goneFrom(node, pulled)).map(({ id }) => id).toSorted();
-  expect(gone.length).toBeGreaterThan(0);
-  expect(removed.toSorted()).toEqual(gone);
+  await expectRemovedIsGone(fleet.log, node, pulled);
+  const { objectResults } = accountOf(fleet.log, node);
   expect(new Set(objectResults.map(({ nodeInstance }) => nodeInstance)).size).toBe(1);
 }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Command } from '../../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
 import type { ObjectResult } from '../../../schemas/result.ts';
@@ -49,6 +50,19 @@ export async function goneFrom(
 ): Promise<readonly PushedImage[]> {
   const left = await node.imageIds();
   return pulled.filter(({ id }) => !left.includes(id));
+}
+
+/** What the node says it removed is what is gone of the images, each once, and something is; resolves to the ids, sorted. */
+export async function expectRemovedIsGone(
+  log: FleetLog,
+  node: FleetNode,
+  pulled: readonly PushedImage[],
+): Promise<readonly string[]> {
+  const { removed } = await settledAccount(log, node);
+  const gone = (await goneFrom(node, pulled)).map(({ id }) => id).toSorted();
+  expect(gone.length).toBeGreaterThan(0);
+  expect(removed.toSorted()).toEqual(gone);
+  return gone;
 }
 
 const unique = <Event extends { readonly id: string }>(events: readonly Event[]): readonly Event[] => [
