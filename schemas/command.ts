@@ -75,6 +75,10 @@ export const ImageRemoval = z.strictObject({
 });
 export type ImageRemoval = z.infer<typeof ImageRemoval>;
 
+/**
+ * What a whole pass takes (G1): containers, sandboxes, and entries of the two log directories (I), of which `id` is the
+ * name. One command, so that a reclaim goes on or ends once.
+ */
 export const ContainerRemoval = z.strictObject({
   ...header,
   kind: z.literal('container-removal'),
@@ -82,26 +86,14 @@ export const ContainerRemoval = z.strictObject({
   minimumCreatedContainerAgeMs: z.int().nonnegative(),
   items: z
     .array(
-      z.strictObject({
-        kind: z.enum(['container', 'sandbox']),
-        id: z.string().min(1),
-        rule: z.string(),
-        /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
-        podGone: z.boolean(),
-      }),
-    )
-    .min(1)
-    .max(MAX_COMMAND_ITEMS),
-});
-export type ContainerRemoval = z.infer<typeof ContainerRemoval>;
-
-/** Removal of entries of the two log directories (I). An item's `id` is the name of the entry. */
-export const LogRemoval = z.strictObject({
-  ...header,
-  kind: z.literal('log-removal'),
-  items: z
-    .array(
       z.discriminatedUnion('kind', [
+        z.strictObject({
+          kind: z.enum(['container', 'sandbox']),
+          id: z.string().min(1),
+          rule: z.string(),
+          /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
+          podGone: z.boolean(),
+        }),
         z.strictObject({
           kind: z.literal('pod-log-directory'),
           id: z.string().min(1),
@@ -115,7 +107,7 @@ export const LogRemoval = z.strictObject({
     .min(1)
     .max(MAX_COMMAND_ITEMS),
 });
-export type LogRemoval = z.infer<typeof LogRemoval>;
+export type ContainerRemoval = z.infer<typeof ContainerRemoval>;
 
 /** Kinds of objects that commands name. */
 export const OBJECT_KINDS = ['image', 'container', 'sandbox', 'pod-log-directory', 'log-symlink'] as const;
@@ -125,12 +117,11 @@ export type ObjectKind = (typeof OBJECT_KINDS)[number];
  * Order to one node's executor, in the order in which to remove. Strict: an executor never acts on a field it does
  * not understand.
  */
-export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval, LogRemoval]);
+export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval]);
 export type Command = z.infer<typeof Command>;
 
 /** The filesystem on which a command's effect is measured when it is not part of a reclaim. */
 export const MEASURED_FILESYSTEM: Readonly<Record<Command['kind'], z.infer<typeof FilesystemName>>> = {
   'image-removal': 'imagefs',
   'container-removal': 'containerfs',
-  'log-removal': 'nodefs',
 };

@@ -114,7 +114,7 @@ export type ObjectResult = z.infer<typeof ObjectResult>;
 export const CommandResult = z.object({
   type: z.literal('fleetgc.node.command-result'),
   ...header,
-  kind: z.enum(['image-removal', 'container-removal', 'log-removal', 'unknown']),
+  kind: z.enum(['image-removal', 'container-removal', 'unknown']),
   result: z.discriminatedUnion('outcome', [
     z.object({
       outcome: z.literal('done'),

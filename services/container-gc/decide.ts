@@ -9,7 +9,6 @@ import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { missed } from '../shared/decision/reclaim-target.ts';
 import { doubts } from './rules/doubts.ts';
 import { runningTwice } from './rules/findings.ts';
-import type { LogItem } from './rules/logs.ts';
 import { unmatchedNamespaces } from './rules/namespaces.ts';
 import { type ContainerPlan, type Pass, planPass } from './rules/plan.ts';
 import { gonePods } from './rules/pods.ts';
@@ -19,10 +18,8 @@ export const DECIDER = { name: 'container-gc', version: '1' } as const;
 export type ContainerItem = ContainerRemoval['items'][number];
 
 export interface ContainerConclusion extends Conclusion {
-  /** In the order in which they go. They become a command only if the outcome is `commanded`. */
+  /** In the order in which they go (G1). They become a command only if the outcome is `commanded`. */
   readonly items: readonly ContainerItem[];
-  /** What goes of the log directories after them, by a command of its own. */
-  readonly logItems: readonly LogItem[];
   /** The reclaim at its next action, where it goes on without a command. */
   readonly goesOnAt: Reclaim | null;
   /** What the target's filesystem has available, where a reclaim ends here above its target. */
@@ -46,18 +43,21 @@ export function decide(inventory: Inventory, policy: Policy): ContainerConclusio
   const plan = planPass(pass);
   const gone = gonePods(pass);
   const itemOf =
-    (kind: ContainerItem['kind']) =>
+    (kind: 'container' | 'sandbox') =>
     ({ item: { id, podUid }, rule }: PlannedObject): ContainerItem => ({
       kind,
       id,
       rule,
       podGone: gone.has(podUid),
     });
-  const items = [...plan.containers.map(itemOf('container')), ...plan.sandboxes.map(itemOf('sandbox'))];
+  const items = [
+    ...plan.containers.map(itemOf('container')),
+    ...plan.sandboxes.map(itemOf('sandbox')),
+    ...plan.logs,
+  ];
   return {
-    ...(items.length + plan.logs.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
+    ...(items.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
     items,
-    logItems: plan.logs,
     notBelieved: doubts(inventory),
     notes: [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)],
     verdicts: { ...NO_VERDICTS, ...plan.verdicts },
@@ -112,5 +112,4 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): Containe
   estimatedBytes: 0,
   reclaim: inventory.reclaim,
   items: [],
-  logItems: [],
 });

@@ -1,4 +1,4 @@
-import type { ContainerRemoval, LogRemoval } from '../../schemas/command.ts';
+import type { ContainerRemoval } from '../../schemas/command.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
@@ -11,12 +11,11 @@ import {
   pressureUnrelieved,
 } from '../shared/decision-record.ts';
 import { type Handler, type Input, nodeOutput, type Output, type Outputs } from '../shared/handler.ts';
-import { deriveId } from '../shared/ids.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
 /**
- * An inventory in; a decision record out, and after it commands to remove containers, sandboxes and logs, or the order to
- * go on to a reclaim's next action, or the fact that a reclaim ended above its target.
+ * An inventory in; a decision record out, and after it at most one more: the command to remove containers, sandboxes and
+ * logs, or the order to go on to a reclaim's next action, or the fact that a reclaim ended above its target.
  */
 export const containerGcHandler =
   (policies: () => PolicySet): Handler<Inventory> =>
@@ -58,41 +57,18 @@ function followUpsOf(
   conclusion: ContainerConclusion,
 ): FollowUp[] {
   const { outcome, goesOnAt, reclaim, unrelievedAt } = conclusion;
-  if (outcome === 'commanded') return commandsOf(deciding, record, conclusion);
+  if (outcome === 'commanded')
+    return [nodeOutput('commands', containerRemoval(deciding, record, conclusion))];
   if (goesOnAt !== null) return [nodeOutput('observe', observeOrder(deciding, goesOnAt))];
   if (reclaim === null || unrelievedAt === null) return [];
   const ending = { reclaim, availableNow: unrelievedAt, holders: [] };
   return [nodeOutput('decisions', pressureUnrelieved(deciding, ending))];
 }
 
-/** Logs after containers and sandboxes (G1): an executor takes commands in the order in which they come. */
-const commandsOf = (
-  deciding: Deciding<Inventory>,
-  record: PolicyRecord,
-  { items, logItems }: ContainerConclusion,
-): FollowUp[] => [
-  ...(items.length > 0 ? [nodeOutput('commands', containerRemoval(deciding, record, items))] : []),
-  ...(logItems.length > 0 ? [nodeOutput('commands', logRemoval(deciding, record, logItems))] : []),
-];
-
-function logRemoval(
-  deciding: Deciding<Inventory>,
-  record: PolicyRecord,
-  items: ContainerConclusion['logItems'],
-): LogRemoval {
-  const header = commandHeader(deciding, record);
-  return {
-    ...header,
-    id: deriveId('command', header.decisionId, 'logs'),
-    kind: 'log-removal',
-    items: [...items],
-  };
-}
-
 const containerRemoval = (
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
-  items: ContainerConclusion['items'],
+  { items }: ContainerConclusion,
 ): ContainerRemoval => ({
   ...commandHeader(deciding, record),
   kind: 'container-removal',

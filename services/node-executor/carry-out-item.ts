@@ -8,7 +8,7 @@ import { type ItemTools, isGone, removeItem } from './item.ts';
 import { type JournalEntry, progressed } from './journal-state.ts';
 import { isReached, type Reading, SETTLE_MS, settled } from './measure.ts';
 import { type Recorder, recordItem } from './recorder.ts';
-import type { CommandItem } from './second-look.ts';
+import { type CommandItem, isLog } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
 
 export interface CarryOutParts {
@@ -26,8 +26,9 @@ export interface ItemWork {
   readonly before: Reading | null;
 }
 
-export const measuredFilesystem = ({ reclaim, kind }: Command): FilesystemName =>
-  reclaim?.target.filesystem ?? MEASURED_FILESYSTEM[kind];
+/** Where a command has its effect: on its target, or where its objects lie. */
+export const measuredFilesystem = ({ reclaim, kind, items }: Command): FilesystemName =>
+  reclaim?.target.filesystem ?? (items.every(isLog) ? 'nodefs' : MEASURED_FILESYSTEM[kind]);
 
 /** Brings one object to its one final result, and returns what the filesystem has free after it. */
 export async function carryOutItem(

@@ -45,25 +45,14 @@ async function refuse(
   parts: CarryOutParts,
 ): Promise<void> {
   const { command } = entry;
-  const next = isFollowed(entry, parts)
-    ? undefined
-    : afterRefusal(command, {
-        ...(await measuredNow(command, parts)),
-        reason: refusal.reason,
-        isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
-        at: await afterLastAction(parts),
-      });
+  const next = afterRefusal(command, {
+    ...(await measuredNow(command, parts)),
+    reason: refusal.reason,
+    isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
+    at: await afterLastAction(parts),
+  });
   recordRefused(parts.recorder, entry, refusal, next);
 }
-
-/** Another command of the same decision waits: what follows for the reclaim is for that one to say. */
-const isFollowed = ({ command }: JournalEntry, { recorder }: CarryOutParts): boolean =>
-  recorder.journal
-    .state()
-    .entries.some(
-      ({ command: other, before }) =>
-        other.id !== command.id && other.decisionId === command.decisionId && before === null,
-    );
 
 interface Readings {
   readonly first: Reading | null;
@@ -84,9 +73,7 @@ async function finish(
   const reached = measurement(command, after);
   const isHolding = holding(await tools.restrictions()) !== undefined;
   const at = await afterLastAction(parts);
-  const next = isFollowed(entry, parts)
-    ? undefined
-    : afterCommand(command, { ...reached, items, isHolding, at });
+  const next = afterCommand(command, { ...reached, items, isHolding, at });
   const measured = measuredBetween(command, readings.first, after);
   recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
 }

@@ -8,7 +8,7 @@ import type { JournalEntry } from './journal-state.ts';
 import { type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
-import { type CommandItem, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
+import { type CommandItem, isLog, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
 import { unlessAborted } from './sleep.ts';
 
 /** So often the facts may grow old between the look and the removal, before the object is left alone. */
@@ -54,15 +54,15 @@ export async function removeItem(
 
 /** Whether an object that was in hand when an earlier process ended is gone; `null` when that cannot be seen. */
 export async function isGone(
-  { kind, id }: CommandItem,
+  item: CommandItem,
   { look, remover }: Pick<ItemTools, 'look' | 'remover'>,
 ): Promise<boolean | null> {
-  if (kind === 'pod-log-directory' || kind === 'log-symlink') return isLogGone(kind, id, remover.directories);
+  if (isLog(item)) return isLogGone(item.kind, item.id, remover.directories);
   const seen = await look();
   if (!seen.ok) return null;
   const { images, containers, sandboxes } = seen.facts.listing;
-  const listed = { image: images, container: containers, sandbox: sandboxes }[kind];
-  return !listed.some((object) => object.id === id);
+  const listed = { image: images, container: containers, sandbox: sandboxes }[item.kind];
+  return !listed.some(({ id }) => id === item.id);
 }
 
 /** Writing the journal takes time on a bad disk: facts that grew old meanwhile are read again. */

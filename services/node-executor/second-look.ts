@@ -16,6 +16,11 @@ import { removalsInLastHour } from './removal-rate.ts';
 import type { Refusal } from './results.ts';
 
 export type CommandItem = Command['items'][number];
+type LogItem = Extract<CommandItem, { kind: 'pod-log-directory' | 'log-symlink' }>;
+
+/** Whether it is an entry of a log directory, of which the runtime knows nothing. */
+export const isLog = (item: CommandItem): item is LogItem =>
+  item.kind === 'pod-log-directory' || item.kind === 'log-symlink';
 
 /** What the runtime holds at this moment. */
 export interface RuntimeFacts {
@@ -72,9 +77,7 @@ export function secondLook(
     case 'image-removal':
       return lookAtImage(command, item.id, facts, restrictions);
     case 'container-removal':
-      return lookAtPodObject(command, item, facts, now);
-    case 'log-removal':
-      return lookAtLog(item, facts);
+      return isLog(item) ? lookAtLog(item, facts) : lookAtPodObject(command, item, facts, now);
   }
 }
 
@@ -105,9 +108,9 @@ function lookAtPodObject(
   return verdict(sandboxRefusal(sandbox, command, listing), { kind: 'sandbox', sandbox });
 }
 
-/** The entries themselves are looked at when they are removed: they are not the runtime's. */
-function lookAtLog(item: CommandItem, { listing }: RuntimeFacts): Verdict {
-  if (item.kind !== 'pod-log-directory') {
+/** The entries themselves are looked at when they are removed. */
+function lookAtLog(item: LogItem, { listing }: RuntimeFacts): Verdict {
+  if (item.kind === 'log-symlink') {
     return { action: 'remove', object: { kind: 'log-symlink', name: item.id } };
   }
   const { id: name, podUid } = item;

@@ -457,7 +457,11 @@ describe('right after a container died', () => {
     ];
     const pods = [gonePod('gone'), pod('a')];
     const podGone = (overrides: Partial<CompleteInventory> = {}) =>
-      decided(containers, { pods, ...overrides }).items.map((item) => [item.id, item.rule, item.podGone]);
+      decided(containers, { pods, ...overrides }).items.map((item) => [
+        item.id,
+        item.rule,
+        'podGone' in item && item.podGone,
+      ]);
     expect(podGone()).toEqual([
       ['g', 'G6', true],
       ['g-died', 'G6', true],

@@ -211,19 +211,16 @@ test.each([
   expect((await handled(incompleteInventory, policies)).record.verdicts.containers).toEqual([]);
 });
 
-test('[G1, I3] logs go by a command of their own, after that of containers and sandboxes', async () => {
+test('[G1, I3, J14] logs go by the same command as containers and sandboxes, after them', async () => {
   const logs = { podLogDirectories: [podLogDirectory('default_web_pod-1')], ...atContainers };
-  const stages = await containerGcHandler(() => policySet())(input('inventory', withDead(logs)));
-  const [first, second] = (stages[1] ?? []).map(({ event }) => Command.parse(event));
-  expect(first).toMatchObject({ kind: 'container-removal', reclaim: { step: 'containers' } });
-  expect(second).toMatchObject({
-    kind: 'log-removal',
-    reclaim: { step: 'containers' },
-    items: [{ kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', rule: 'I3' }],
-  });
-  const record = Decision.parse(stages[0]?.[0]?.event);
-  expect(record.outputIds).toEqual([first?.id, second?.id]);
-  expect(first?.id).not.toBe(second?.id);
+  const { stages, record, followUp } = await handled(withDead(logs));
+  expect(stages).toEqual([['decisions prod/web-1'], ['commands prod/web-1']]);
+  const command = Command.parse(followUp);
+  expect(command).toMatchObject({ kind: 'container-removal', reclaim: { step: 'containers' } });
+  expect(command.items.slice(2)).toEqual([
+    { kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', rule: 'I3' },
+  ]);
+  expect(record.outputIds).toEqual([command.id]);
   expect(record.verdicts.podLogDirectories).toMatchObject([{ action: 'remove', rule: 'I3' }]);
 });
 
@@ -234,7 +231,7 @@ test('[I3] logs alone are reason enough for a command', async () => {
   });
   const { record, followUp } = await handled(given);
   expect(record.outcome).toBe('commanded');
-  expect(Command.parse(followUp).kind).toBe('log-removal');
+  expect(Command.parse(followUp).items.map(({ kind }) => kind)).toEqual(['pod-log-directory']);
 });
 
 test('[M32] profile kubelet is decided, and its commands have no minimum age of created containers', async () => {

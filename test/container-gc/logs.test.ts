@@ -20,7 +20,9 @@ type Profile = Policy['profile'];
 const decided = (given: Partial<CompleteInventory>, settings: Partial<Policy> = {}) =>
   decide(inventory(given), policy(settings));
 const removed = (...args: Parameters<typeof decided>): string[] =>
-  decided(...args).logItems.map(({ id }) => id);
+  decided(...args)
+    .items.filter(({ kind }) => kind === 'pod-log-directory' || kind === 'log-symlink')
+    .map(({ id }) => id);
 const directoryRules = (...args: Parameters<typeof decided>): string[] =>
   decided(...args).verdicts.podLogDirectories.map(({ action, rule }) => `${action} ${rule}`);
 const linkRules = (...args: Parameters<typeof decided>): string[] =>
@@ -238,7 +240,33 @@ describe('the profiles differ', () => {
   });
 });
 
-test('[G1, I3, I4] directories go before symlinks', () => {
-  const given = { ...GONE, logSymlinks: [logSymlink('a_b_c-0123456789.log')] };
-  expect(decided(given).logItems.map(({ kind }) => kind)).toEqual(['pod-log-directory', 'log-symlink']);
+test('[G1, H1, I3, I4] containers go first, then sandboxes, directories and symlinks', () => {
+  const given = {
+    ...GONE,
+    containers: [container('c', { sandboxId: 's' })],
+    sandboxes: [sandbox('s')],
+    logSymlinks: [logSymlink('a_b_c-0123456789.log')],
+  };
+  expect(decided(given).items.map(({ kind }) => kind)).toEqual([
+    'container',
+    'sandbox',
+    'pod-log-directory',
+    'log-symlink',
+  ]);
+});
+
+test.each([
+  { containers: 48, logs: 2 },
+  { containers: 49, logs: 1 },
+  { containers: 50, logs: 0 },
+])('[P4] beside $containers containers and a link $logs of the logs go, and the rest waits', (room) => {
+  const given = {
+    ...GONE,
+    containers: Array.from({ length: room.containers }, (_, n) => container(`c${n}`)),
+    logSymlinks: [logSymlink('a_b_c-0123456789.log')],
+  };
+  expect(decided(given).items).toHaveLength(50);
+  expect(removed(given)).toHaveLength(room.logs);
+  const waits = { action: 'keep', rule: 'P4' };
+  if (room.logs < 2) expect(decided(given).verdicts.logSymlinks).toMatchObject([waits]);
 });

@@ -163,9 +163,13 @@ describe.each(PROFILES)('in profile %s', (profile) => {
     const cause = { ...reclaim().cause, signal: 'nodefs.available' };
     const pods = [pod('pod-1', { runtimeRemovable: true })];
     const given = inventory({ containers: two, pods, reclaim: reclaim({ step: 'containers', cause }) });
-    expect(decide(given, policy({ profile })).items.map(({ podGone }) => podGone)).toEqual([false, false]);
-    const gone = decide({ ...given, pods: [gonePod('pod-1')] }, policy({ profile }));
-    expect(gone.items.map(({ podGone }) => podGone)).toEqual([true, true]);
+    const known = { podGone: false };
+    expect(decide(given, policy({ profile })).items).toMatchObject([known, known]);
+    const gone = { podGone: true };
+    expect(decide({ ...given, pods: [gonePod('pod-1')] }, policy({ profile })).items).toMatchObject([
+      gone,
+      gone,
+    ]);
   });
 
   test('[M11] containers and sandboxes of a kept namespace stay, and hold no place of others', () => {

@@ -42,10 +42,12 @@ test('a command without a reclaim is measured where its objects lie', async () =
   const node = threeDisks();
   addContainer(node, 'dead');
   const executor = node.start();
+  const both = containerRemoval(['gone']);
   const commands = [
     imageRemoval(addImages(node, ['a']), { id: 'images' }),
     containerRemoval(['dead'], { id: 'containers' }),
     logRemoval(['default_gone_pod-9']),
+    { ...both, id: 'both', items: [...both.items, ...logRemoval(['default_gone_pod-9']).items] },
   ];
   const measured = [];
   for (const command of commands) measured.push(await executor.carryOut(command));
@@ -53,5 +55,6 @@ test('a command without a reclaim is measured where its objects lie', async () =
     { measured: { filesystem: 'imagefs', afterBytes: '200' } },
     { measured: { filesystem: 'containerfs', afterBytes: '300' } },
     { measured: { filesystem: 'nodefs', afterBytes: '100' } },
+    { measured: { filesystem: 'containerfs', afterBytes: '300' } },
   ]);
 });

@@ -249,14 +249,13 @@ describe('a command for logs', () => {
     });
   });
 
-  test('[G1, J5] of one decision, containers and logs: what follows for the reclaim follows the logs', async () => {
+  test('[G1, J14] beside containers: what follows for the reclaim follows the logs', async () => {
     const node = withLogs();
     addContainer(node, 'dead');
     const target = { ...reclaim().target, atLeast: '999999999' };
-    const atContainers = { reclaim: reclaim({ step: 'containers', target }) };
-    const executor = node.start();
-    await executor.receive(containerRemoval(['dead'], atContainers));
-    await executor.carryOut(logRemoval([NAME], atContainers));
+    const command = containerRemoval(['dead'], { reclaim: reclaim({ step: 'containers', target }) });
+    const { items } = logRemoval([NAME]);
+    await node.start().carryOut({ ...command, items: [...command.items, ...items] });
     const order = () => node.published.find(({ type }) => type === 'fleetgc.node.observe');
     await until('the order for the images', order);
     const told = node.published.map((event) =>
@@ -264,7 +263,6 @@ describe('a command for logs', () => {
     );
     expect(told).toEqual([
       'container',
-      'fleetgc.node.command-result',
       'pod-log-directory',
       'fleetgc.node.command-result',
       'fleetgc.node.observe',

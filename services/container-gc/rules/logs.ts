@@ -1,4 +1,4 @@
-import type { LogRemoval } from '../../../schemas/command.ts';
+import type { ContainerRemoval } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
 import { podUidOfLogDirectory } from '../../../schemas/log-names.ts';
@@ -7,7 +7,10 @@ import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
 import { judgeSymlinks } from './symlinks.ts';
 
-export type LogItem = LogRemoval['items'][number];
+export type LogItem = Extract<
+  ContainerRemoval['items'][number],
+  { kind: 'pod-log-directory' | 'log-symlink' }
+>;
 
 export interface LogPlan {
   /** In the order in which they go: directories first, each kind as it was listed (I3). */

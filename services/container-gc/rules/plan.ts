@@ -62,7 +62,7 @@ export function planPass(pass: Pass): ContainerPlan {
     policy,
     removable: removablePods({ ...pass, evictNonDeletedPods: false }),
     plannedContainers: planned,
-    room: roomBeside(pass, 0),
+    room: roomBeside(pass, planned.size + sandboxes.planned.length),
     withhold: (entry) => failedLately(entry, pass),
   });
   return {
