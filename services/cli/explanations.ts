@@ -23,6 +23,16 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
       'fleetgc run --policy policy.yaml --runtime-endpoint unix:///run/k3s/containerd/containerd.sock --json',
     ],
   },
+  plan: {
+    text: 'Decides as the services do, on one look at this machine or on an inventory that is given, and shows the plan: what goes, what stays, by which rule, and what it would free. The limits of a single command are left out, and every removal is taken to succeed. With -o ndjson every line of the input is answered with a line (docs/plan.md has the format).\n\nExit codes: 0 a plan was made, 1 something could not be planned (the runtime does not answer, an inventory is not complete, a line is wrong), 2 wrong options or an invalid policy.',
+    examples: [
+      'fleetgc plan',
+      'fleetgc plan --policy policy.yaml --state-directory /var/lib/fleetgc',
+      'fleetgc plan --policy policy.yaml --trigger eviction:imagefs.available --profile kubelet',
+      'fleetgc plan --inventory inventory.json --policy policy.yaml -o json',
+      'fleetgc plan -o ndjson < inventories.ndjson > plans.ndjson',
+    ],
+  },
   node: {
     text: 'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A file of the node itself (--local-file) may forbid more, and no command can widen it.',
     examples: [

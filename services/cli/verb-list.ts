@@ -24,7 +24,10 @@ const task = <const Name extends string>(name: Name, summary: string) =>
 export const VERB_GROUPS = [
   {
     heading: 'One machine:',
-    verbs: [task('run', 'Run everything on this machine against its container runtime, without Kafka')],
+    verbs: [
+      task('run', 'Run everything on this machine against its container runtime, without Kafka'),
+      task('plan', 'Show what would be removed now, in order, and why; removes nothing'),
+    ],
   },
   {
     heading: 'Try it out:',

@@ -6,6 +6,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   demo: async () => (await import('./verbs/demo.ts')).demo,
   'simulate-node': async () => (await import('./verbs/simulate-node.ts')).simulateNode,
   run: async () => (await import('./verbs/run.ts')).run,
+  plan: async () => (await import('./verbs/plan.ts')).plan,
   node: async () => (await import('./verbs/node.ts')).node,
   'node-agent': async () => (await import('./verbs/node.ts')).nodeAgent,
   'node-executor': async () => (await import('./verbs/node.ts')).nodeExecutor,

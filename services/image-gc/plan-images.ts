@@ -31,11 +31,11 @@ export function planImages(inventory: CompleteInventory, policy: Policy, mode: I
 }
 
 function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
-  const byAge = planImages(inventory, policy, 'age');
-  const gone = new Set(byAge.removals.map(({ position }) => position));
+  const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
+  const gone = new Set(byAge.map(({ position }) => position));
   const left = without(survey(inventory, policy, 'space'), gone);
   const byUsage = planned(left, spaceTurn(inventory, policy, 'usage'));
-  return { ...byUsage, removals: [...byAge.removals, ...byUsage.removals] };
+  return { ...byUsage, removals: [...byAge, ...byUsage.removals] };
 }
 
 function planned(surveyed: Survey, turn: Turn): ImagePlan {

@@ -21,3 +21,10 @@ export async function* readBytes(path: string, signal: AbortSignal): AsyncGenera
     throw new FleetGcError('USAGE', `${file} cannot be read: ${unreadableReason(error)}`, { cause: error });
   }
 }
+
+/** All of them at once. Throws as `readBytes`. */
+export async function readAllBytes(path: string, signal: AbortSignal): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of readBytes(path, signal)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

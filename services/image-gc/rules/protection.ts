@@ -25,11 +25,12 @@ export type Step = 'age' | 'space';
 export function protections(inventory: CompleteInventory, policy: Policy, step: Step): Protect {
   const takenAtMs = inventory.takenAt.wallTimeMs;
   const isKubelet = policy.profile === 'kubelet';
+  const doubtful = unbelieved(inventory.images, takenAtMs);
   const asked: readonly Protect[] = [
     inUse(inventory, policy),
     pinned,
-    ...keptByPolicy(inventory, policy),
-    unbelieved(inventory.images, takenAtMs),
+    ...keptByPolicy(inventory, policy, doubtful),
+    doubtful,
     ...(isKubelet && step === 'age'
       ? []
       : [usedSince(takenAtMs), tooYoung(takenAtMs, policy.imageMinimumGCAgeMs)]),
@@ -74,11 +75,10 @@ function inUse(inventory: CompleteInventory, policy: Policy): Protect {
 const pinned: Protect = (image) => (image.pinned ? protection('pinned', 'D7', { pinned: true }) : undefined);
 
 /** What the policy's keep list says (M11). */
-function keptByPolicy(inventory: CompleteInventory, { keep }: Policy): Protect[] {
-  const { images, takenAt } = inventory;
+function keptByPolicy(inventory: CompleteInventory, { keep }: Policy, doubtful: Protect): Protect[] {
+  const { images } = inventory;
   const keptBy = keepMatcher(keep);
   const namespaceOf = keptNamespaceOf(inventory, keep.namespaces);
-  const doubtful = unbelieved(images, takenAt.wallTimeMs);
   const believed = keep.lastVersions === 0 ? [] : images.filter((image) => doubtful(image) === undefined);
   const versions = keptVersions(believed, keep.lastVersions);
   return [

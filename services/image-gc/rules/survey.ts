@@ -37,8 +37,11 @@ export function survey(inventory: CompleteInventory, policy: Policy, step: Step)
 }
 
 /** The survey of what is left once the images at these positions are gone. */
-export const without = (surveyed: Survey, gone: ReadonlySet<number>): Survey => ({
-  ...surveyed,
-  protected: surveyed.protected.filter(({ position }) => !gone.has(position)),
-  candidates: surveyed.candidates.filter(({ position }) => !gone.has(position)),
-});
+export const without = (surveyed: Survey, gone: ReadonlySet<number>): Survey =>
+  gone.size === 0
+    ? surveyed
+    : {
+        ...surveyed,
+        protected: surveyed.protected.filter(({ position }) => !gone.has(position)),
+        candidates: surveyed.candidates.filter(({ position }) => !gone.has(position)),
+      };

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import type { Inventory } from '../../../schemas/inventory.ts';
+import { logReader } from '../../node-agent/log-entries.ts';
+import { connectReader } from '../../shared/cri/client.ts';
+import type { Note } from '../../shared/decision/conclusion.ts';
+import { openKubeletPods } from '../node/kubelet-pods.ts';
+import type { KubeletOptions, NodeOptions } from '../node/node-options.ts';
+import { thisMachine } from '../node/this-machine.ts';
+import { hasHistory, keptState } from './kept-state.ts';
+import { lookOnce } from './look-once.ts';
+
+export type LiveOptions = KubeletOptions &
+  Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & { readonly stateDirectory?: string | undefined };
+
+/** What this machine is now, and what one look cannot tell. */
+export interface LiveLook {
+  readonly inventory: Inventory;
+  readonly notes: readonly Note[];
+}
+
+/** Which installation this is matters to whoever removes something. */
+const NO_INSTANCE = '00000000-0000-0000-0000-000000000000';
+
+/** Looks at this machine's runtime once. Throws what the runtime, the options or the state directory are wrong with. */
+export async function lookAtThisMachine(options: LiveOptions, logger: Logger): Promise<LiveLook> {
+  using resources = new DisposableStack();
+  const { name, nodeLabels, clock, filesystems, logs, runtimeEndpoint } = thisMachine({
+    ...options,
+    log: 'embedded',
+  });
+  const state = keptState(options.stateDirectory);
+  const notes = [...historyNotes(hasHistory(state), options.stateDirectory), podNote(options)];
+  const runtime = resources.use(connectReader(runtimeEndpoint));
+  const pods = resources.use(openKubeletPods(options));
+  const inventory = await lookOnce({
+    identity: { ...name, nodeInstance: NO_INSTANCE },
+    nodeLabels,
+    runtime,
+    filesystems: filesystems(runtime),
+    logs: logReader(logs),
+    pods: pods.source,
+    podSources: options.podSources,
+    state,
+    clock,
+    logger,
+  });
+  return { inventory, notes };
+}
+
+function historyNotes(isKept: boolean, directory: string | undefined): readonly Note[] {
+  if (isKept) return [];
+  const why =
+    directory === undefined
+      ? 'no --state-directory of an agent was given'
+      : `no agent has kept any in ${directory} yet`;
+  return [
+    {
+      rule: 'C14',
+      message: `when images were first seen and last used is not known, since ${why}: each counts as just detected, as for an agent that starts now, and is kept until it is older than imageMinimumGCAge`,
+    },
+  ];
+}
+
+const podNote = ({ kubeletUrl }: KubeletOptions): Note =>
+  kubeletUrl === undefined
+    ? {
+        rule: 'A8',
+        message: 'no --kubelet-url: no pod counts as deleted, and what belongs to one is kept',
+      }
+    : {
+        rule: 'A6',
+        message:
+          'that a pod is gone takes two answers of the kubelet, a minute apart: after one look what only goes with its pod is kept',
+      };

@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { NodeIdentity } from '../../../schemas/identity.ts';
+import type { Inventory } from '../../../schemas/inventory.ts';
+import { agentEvents } from '../../node-agent/events.ts';
+import { backoffReader, removedImagesReader } from '../../node-agent/executor-files.ts';
+import { openHistory } from '../../node-agent/history.ts';
+import type { LogReader } from '../../node-agent/log-entries.ts';
+import { createLook } from '../../node-agent/look.ts';
+import type { KubeletSource } from '../../node-agent/pod-states.ts';
+import { watchPods } from '../../node-agent/pod-watch.ts';
+import type { NodeClock } from '../../shared/clock.ts';
+import type { RuntimeReader } from '../../shared/cri/port.ts';
+import type { FilesystemReader } from '../../shared/filesystem.ts';
+import type { PodSource } from '../../shared/pod-source.ts';
+import type { KeptState } from './kept-state.ts';
+
+/** What a single look at a node needs. It gets only the reading half of the runtime. */
+export interface LookedAt {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly runtime: RuntimeReader;
+  readonly filesystems: FilesystemReader;
+  readonly logs: LogReader;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  readonly podSources: readonly KubeletSource[];
+  readonly state: KeptState;
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+}
+
+/** One inventory as an agent takes them that was just started; nothing is kept. Rejects where the runtime does not answer. */
+export async function lookOnce(node: LookedAt): Promise<Inventory> {
+  const { identity, nodeLabels, state, clock, logger } = node;
+  const startedAt = clock.now();
+  const runtime = await node.runtime.version();
+  const removed = removedImagesReader(state, logger);
+  const history = openHistory({ state, now: startedAt, removed, logger });
+  const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
+  const look = await createLook({ ...node, pods, history })();
+  return agentEvents({ identity, nodeLabels, startedAt }).inventory(
+    { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
+    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable },
+  );
+}

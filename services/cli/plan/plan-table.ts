@@ -1,0 +1,91 @@
+import type { ObjectKind } from '../../../schemas/command.ts';
+import type { Plan, PlannedObject } from '../../../schemas/plan.ts';
+import { tableLines } from '../../shared/output.ts';
+import { printableLine } from '../../shared/printable.ts';
+import { sizeText } from '../telling/size-text.ts';
+
+/** A plan for people: what goes, what stays, and what it comes to. Names come from elsewhere and are made harmless. */
+export const planTable = (plan: Plan): readonly string[] =>
+  [headLines(plan), removeLines(plan), keepLines(plan), sumLines(plan), remarkLines(plan)]
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
+    .map(printableLine);
+
+function headLines({ inventory, policy, trigger, reason }: Plan): readonly string[] {
+  const { cluster, node, takenAt } = inventory;
+  const held =
+    policy === null ? 'no policy' : `policy ${policy.name} (${policy.mode}, profile ${policy.profile})`;
+  return [
+    `${cluster}/${node} at ${new Date(takenAt.wallTimeMs).toISOString()}, trigger ${trigger}, ${held}`,
+    ...(reason === '' ? [] : [`Why: ${reason}.`]),
+  ];
+}
+
+const removeLines = ({ remove }: Plan): readonly string[] =>
+  remove.length === 0
+    ? []
+    : tableLines(
+        ['REMOVE', 'KIND', 'NAME', 'SIZE', 'WHY'],
+        remove.map((object, index) => [String(index + 1), ...cellsOf(object)]),
+      );
+
+const keepLines = ({ keep }: Plan): readonly string[] =>
+  keep.length === 0 ? [] : tableLines(['KEEP', 'NAME', 'SIZE', 'WHY'], keep.map(cellsOf));
+
+const cellsOf = ({ kind, name, sizeBytes, because, rule }: PlannedObject): readonly string[] => [
+  kind,
+  name,
+  sizeBytes === null ? '' : sizeText(BigInt(sizeBytes)),
+  `${because} (${rule})`,
+];
+
+function sumLines(plan: Plan): readonly string[] {
+  if (plan.status === 'not-planned') return [];
+  const { remove, keep, policy } = plan;
+  return [
+    `Would be removed: ${countsText(remove)}${freedText(plan)}.`,
+    ...targetLines(plan),
+    `Would be kept: ${countsText(keep)}.`,
+    ...reasonLines(keep),
+    ...(policy?.mode === 'dry-run' && remove.length > 0
+      ? [`Policy ${policy.name} says dry-run: while it does, none of this goes.`]
+      : []),
+  ];
+}
+
+const PLURALS: Readonly<Record<ObjectKind, string>> = {
+  container: 'containers',
+  sandbox: 'sandboxes',
+  'pod-log-directory': 'pod log directories',
+  'log-symlink': 'log symlinks',
+  image: 'images',
+};
+
+function countsText(objects: readonly PlannedObject[]): string {
+  if (objects.length === 0) return 'nothing';
+  const counts = Map.groupBy(objects, ({ kind }) => kind);
+  return [...counts]
+    .map(([kind, { length }]) => `${length} ${length === 1 ? kind.replaceAll('-', ' ') : PLURALS[kind]}`)
+    .join(', ');
+}
+
+const freedText = ({ estimatedBytes }: Plan): string =>
+  estimatedBytes === '0' ? '' : `; images of ${sizeText(BigInt(estimatedBytes))} by their listed sizes`;
+
+function targetLines({ target }: Plan): readonly string[] {
+  if (target === null) return [];
+  const { filesystem, resource, available, atLeast } = target;
+  const text = (amount: string): string =>
+    resource === 'availableBytes' ? sizeText(BigInt(amount)) : `${amount} inodes`;
+  return [`Aim: at least ${text(atLeast)} free on ${filesystem}, where ${text(available)} are free now.`];
+}
+
+const reasonLines = (keep: readonly PlannedObject[]): readonly string[] =>
+  [...Map.groupBy(keep, ({ because, rule }) => `${because} (${rule})`)]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([reason, { length }]) => `  ${length} ${reason}`);
+
+const remarkLines = ({ notBelieved, notes }: Plan): readonly string[] => [
+  ...notBelieved.map(({ rule, message }) => `Not believed: ${message} (${rule}).`),
+  ...notes.map(({ rule, message }) => `Note: ${message} (${rule}).`),
+];

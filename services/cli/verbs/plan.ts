@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { type Plan, PlanTrigger } from '../../../schemas/plan.ts';
+import { Policy } from '../../../schemas/policy.ts';
+import { planFor } from '../../plan/plan.ts';
+import { policyReader } from '../../plan/policy-reader.ts';
+import { type RequestDefaults, readRequest } from '../../plan/request.ts';
+import { toPolicyRecord } from '../../policy/policy-changes.ts';
+import { readAllBytes } from '../../shared/byte-stream.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { FilePath, withMeta } from '../../shared/option-types.ts';
+import { formatResult } from '../../shared/output.ts';
+import { policySet } from '../../shared/policy-set.ts';
+import { defineVerb, type VerbContext } from '../../shared/verb.ts';
+import { kubeletOptions, nodeOptions } from '../node/node-options.ts';
+import { answerLines } from '../plan/answer-lines.ts';
+import { lookAtThisMachine } from '../plan/live-look.ts';
+import { planTable } from '../plan/plan-table.ts';
+import { PolicyPaths } from '../policy-files.ts';
+import { policiesOf } from '../run/run-policies.ts';
+import { about } from '../verb-list.ts';
+
+const commandLineOnly = true;
+const { cluster, nodeName, nodeLabels, nodeLabelsFile, runtimeEndpoint, podLogsDir, containerLogsDir } =
+  nodeOptions;
+
+const PlanOptions = z.object({
+  inventory: withMeta(FilePath.optional(), {
+    commandLineOnly,
+    placeholder: 'FILE|-',
+    description:
+      "An inventory event in place of this machine's runtime; - reads standard input. With -o ndjson one a line.",
+  }),
+  policy: withMeta(PolicyPaths.optional(), {
+    kind: 'list',
+    placeholder: 'FILE',
+    description:
+      "Policies, of which the one that holds for the node is taken; may be repeated. Without any: the kubelet's defaults in dry-run.",
+  }),
+  profile: withMeta(Policy.shape.profile.optional(), {
+    commandLineOnly,
+    description: 'Reads every policy as if it said this profile.',
+  }),
+  trigger: withMeta(PlanTrigger.prefault('periodic'), {
+    commandLineOnly,
+    description: 'What to plan for: a pass as a kubelet makes them, a forced one, or an eviction signal.',
+  }),
+  output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+    description: 'table for people; json for everything there is to say; ndjson to answer line by line.',
+  }),
+  cluster,
+  nodeName,
+  nodeLabels,
+  nodeLabelsFile,
+  runtimeEndpoint,
+  podLogsDir,
+  containerLogsDir,
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description: "State directory of this node's agent, read for the age of images; nothing is written.",
+  }),
+  ...kubeletOptions,
+});
+type PlanOptions = z.infer<typeof PlanOptions>;
+
+export const plan = defineVerb({
+  ...about('plan'),
+  options: PlanOptions,
+  run: async (options, context) => {
+    const defaults = defaultsOf(options, context);
+    if (options.output === 'ndjson') return await answerLines(options.inventory ?? '-', defaults, context);
+    const made = await madePlan(options, defaults, context);
+    const lines = planTable(made);
+    await context.write(`${formatResult(options.output, { value: made, lines })}\n`);
+    if (made.status === 'not-planned') throw incomplete(made);
+  },
+});
+
+/** Throws `USAGE` or `POLICY_INVALID`. */
+function defaultsOf(
+  { inventory, policy = [], profile, trigger }: PlanOptions,
+  { logger }: VerbContext,
+): RequestDefaults {
+  if (inventory === '-' && policy.includes('-'))
+    throw new FleetGcError('USAGE', '--inventory and --policy cannot both read standard input');
+  const override = profile === undefined ? {} : { profile };
+  const written = policiesOf(policy, { logger, consequence: 'no plan was made', override });
+  return {
+    policies: policySet(written.map(toPolicyRecord), []),
+    trigger,
+    readPolicy: policyReader(override),
+  };
+}
+
+async function madePlan(
+  options: PlanOptions,
+  defaults: RequestDefaults,
+  { signal, logger }: VerbContext,
+): Promise<Plan> {
+  const { inventory } = options;
+  if (inventory === undefined) return planFor({ ...defaults, ...(await lookAtThisMachine(options, logger)) });
+  const bytes = await readAllBytes(inventory, signal);
+  const read = readRequest(bytes, defaults);
+  if (read.ok) return planFor(read.request);
+  const hint = bytes.includes('\n{') ? '; many inventories, one a line, are for -o ndjson' : '';
+  const file = inventory === '-' ? 'stdin' : inventory;
+  throw new FleetGcError('NOT_PLANNED', `${file}: ${read.causes.join('; ')}${hint}`);
+}
+
+/** What keeps anybody from saying more. */
+const incomplete = ({ notBelieved }: Plan): FleetGcError =>
+  new FleetGcError(
+    'NOT_PLANNED',
+    `the inventory is not complete, so nothing would go: ${notBelieved.map(({ message }) => message).join('; ')}`,
+  );
