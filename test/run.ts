@@ -7,7 +7,7 @@ import { suiteEnvironment } from './support/runner/environment.ts';
 import { type SuiteRow, summary } from './support/runner/report.ts';
 import { runSuite, runSuites } from './support/runner/run-suites.ts';
 import {
-  CONTAINER_SUITES,
+  CONTAINER_SUITE,
   FAST_SUITE,
   LIGHT_SUITES,
   type Suite,
@@ -55,7 +55,7 @@ async function runAll(context: SuiteContext): Promise<readonly SuiteRow[]> {
   const prepared = await runSuite(toolchain, context);
   if (prepared.failed > 0) return [prepared];
   const light = await runSuites(LIGHT_SUITES, context, 2);
-  const inContainers = await runSuites(CONTAINER_SUITES, context, 1);
+  const inContainers = await runSuites([CONTAINER_SUITE], context, 1);
   return [prepared, ...light, ...inContainers, await runSuite(leftovers, context)];
 }
 

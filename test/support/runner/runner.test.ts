@@ -36,7 +36,7 @@ describe.concurrent('a vitest project is counted', () => {
     { project: 'late', passed: 1, failed: 1, because: 'an error that nobody waits for is a failure' },
     { project: 'empty', passed: 0, failed: 1, because: 'no test at all is a failure' },
   ])('$project: $passed passed, $failed failed, since $because', async ({ project, passed, failed }) => {
-    const outcome = await vitest(project, 60_000).run({ cwd, env, signal });
+    const outcome = await vitest([project], 60_000).run({ cwd, env, signal });
 
     expect(outcome).toMatchObject({ passed, failed });
   });
