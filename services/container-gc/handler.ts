@@ -27,10 +27,10 @@ function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
   const conclusion = decide(input.event, gate.record.policy);
-  const followUps = followUpsOf(deciding, gate.record, conclusion);
-  const outputIds = followUps.flatMap(({ topic, event }) => (topic === 'decisions' ? [] : [event.id]));
+  const followUp = followUpOf(deciding, gate.record, conclusion);
+  const outputIds = followUp && followUp.topic !== 'decisions' ? [followUp.event.id] : [];
   const recorded = [nodeOutput('decisions', decisionRecord(deciding, conclusion, outputIds))];
-  return followUps.length > 0 ? [recorded, followUps] : [recorded];
+  return followUp ? [recorded, [followUp]] : [recorded];
 }
 
 function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
@@ -51,18 +51,18 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
 
 type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decisions'>;
 
-function followUpsOf(
+/** At most one, so that a reclaim goes on or ends once. */
+function followUpOf(
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
   conclusion: ContainerConclusion,
-): FollowUp[] {
+): FollowUp | undefined {
   const { outcome, goesOnAt, reclaim, unrelievedAt } = conclusion;
-  if (outcome === 'commanded')
-    return [nodeOutput('commands', containerRemoval(deciding, record, conclusion))];
-  if (goesOnAt !== null) return [nodeOutput('observe', observeOrder(deciding, goesOnAt))];
-  if (reclaim === null || unrelievedAt === null) return [];
+  if (outcome === 'commanded') return nodeOutput('commands', containerRemoval(deciding, record, conclusion));
+  if (goesOnAt !== null) return nodeOutput('observe', observeOrder(deciding, goesOnAt));
+  if (reclaim === null || unrelievedAt === null) return undefined;
   const ending = { reclaim, availableNow: unrelievedAt, holders: [] };
-  return [nodeOutput('decisions', pressureUnrelieved(deciding, ending))];
+  return nodeOutput('decisions', pressureUnrelieved(deciding, ending));
 }
 
 const containerRemoval = (

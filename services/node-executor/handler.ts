@@ -104,14 +104,18 @@ function tellRefusal(
 
 function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   const { journal } = receiver;
-  const waiting = journal.state().entries.filter(({ before }) => before === null);
+  const { entries } = journal.state();
+  const waiting = entries.filter(({ before }) => before === null);
   const [oldest] = waiting;
   if (!oldest || waiting.length < MAX_WAITING) return;
   const refusal = {
     reason: 'superseded',
     message: `${MAX_WAITING} later commands of the node are waiting`,
   } as const;
-  const others = [reclaim, ...waiting.slice(1).map(({ command }) => command.reclaim)];
+  const others = [
+    reclaim,
+    ...entries.filter((entry) => entry !== oldest).map(({ command }) => command.reclaim),
+  ];
   const isContinued = others.some((other) => other?.id === oldest.command.reclaim?.id);
   const outputs = refusalOutputs(oldest.command, refusal, receiver, isContinued);
   const last = outputs.map((output) => ({ trace: oldest.trace, output }));

@@ -41,7 +41,7 @@ export function afterCommand(command: Command, state: ReclaimState): Unpublished
 /** Why nothing of a command was done. */
 export interface Refused extends Measurement {
   readonly reason: CommandRefusal;
-  /** Another command of the same reclaim acted or waits: what follows is for that one to say. */
+  /** Another command of the same reclaim acted, waits or is in hand: what follows is for that one to say. */
   readonly isContinued: boolean;
 }
 

@@ -332,13 +332,13 @@ describe('a command of a reclaim that is refused whole', () => {
   });
 
   describe('for want of room', () => {
-    async function crowdedOut(others: Partial<ImageRemoval>) {
+    async function crowdedOut(others: Partial<ImageRemoval>, inHand: Partial<ImageRemoval> = {}) {
       const node = executorNode();
       const executor = node.start();
       // The first is in hand and does not end, so the others wait.
       const { promise, resolve } = Promise.withResolvers<void>();
       node.runtime.before = (call) => (call.startsWith('removeImage') ? promise : undefined);
-      await executor.receive(imageRemoval(addImages(node, ['a']), { id: 'in hand' }));
+      await executor.receive(imageRemoval(addImages(node, ['a']), { id: 'in hand', ...inHand }));
       await until('the first removal', () => node.runtime.calls[0]);
       await executor.receive(imageRemoval(['b'], { id: 'oldest', reclaim: step({}) }));
       for (let count = 0; count < MAX_WAITING; count++)
@@ -356,6 +356,10 @@ describe('a command of a reclaim that is refused whole', () => {
 
     test('nothing follows where another command of the reclaim waits', async () => {
       expect(await crowdedOut({ reclaim: step({ round: 2 }) })).toEqual([]);
+    });
+
+    test('nothing follows where another command of the reclaim is in hand', async () => {
+      expect(await crowdedOut({}, { reclaim: step({}) })).toEqual([]);
     });
   });
 });
