@@ -43,6 +43,42 @@ export default {
       },
     },
     {
+      name: 'a-plan-asks-the-deciders-rules',
+      comment:
+        'A plan has to be what the services would decide, so it is made by their own pure functions and has none of its own: it may reach their rules, not what runs them.',
+      severity: 'error',
+      from: { path: '^services/plan/' },
+      to: {
+        path: '^services/',
+        pathNot: [
+          '^services/(plan|shared|policy)/',
+          '^services/(image-gc|container-gc|pressure)/rules/',
+          '^services/image-gc/plan-images\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'a-plan-is-pure',
+      comment: 'Around it requests are read; the plan itself knows no clock, randomness, I/O or logger.',
+      severity: 'error',
+      from: { path: '^services/plan/(plan|pass|ordered|objects|after-containers)\\.ts$' },
+      to: {
+        pathNot: [
+          '^schemas/',
+          '^services/shared/decision/',
+          '^services/plan/(plan|pass|ordered|objects|after-containers)\\.ts$',
+          '^services/(image-gc|container-gc|pressure)/',
+        ],
+      },
+    },
+    {
+      name: 'only-the-command-line-plans',
+      comment: 'No service decides by a plan.',
+      severity: 'error',
+      from: { path: '^services/', pathNot: '^services/(plan|cli)/' },
+      to: { path: '^services/plan/' },
+    },
+    {
       name: 'what-deciders-share-is-pure',
       severity: 'error',
       from: { path: '^services/shared/decision/' },

@@ -7,6 +7,7 @@ import { DiskStats } from './disk-stats.ts';
 import { EnvelopeHeaders } from './envelope.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
+import { Plan, PlanLine, PlanRequest } from './plan.ts';
 import { PauseRecord, PolicyRecord } from './policy.ts';
 import { PolicyFile } from './policy-file.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
@@ -14,7 +15,7 @@ import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './r
 /** Where the generated schemas lie, one file each. */
 export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);
 
-/** What is described: every event by its CloudEvents type, the headers of all, and the file that people write. */
+/** What is described: every event by its CloudEvents type, the headers of all, and what people write and read. */
 const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.disk-stats.v1': DiskStats,
   'fleetgc.node.inventory.v1': Inventory,
@@ -31,6 +32,9 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
   'policy-file': PolicyFile,
+  plan: Plan,
+  'plan-line': PlanLine,
+  'plan-request': PlanRequest,
 };
 
 /** File names and contents of all JSON Schemas (2020-12), as one writes the values, before any default is filled in. */

@@ -4,7 +4,7 @@ import { Fact } from './decision.ts';
 import { EvictionSignal } from './eviction.ts';
 import { Uint64 } from './filesystem.ts';
 import { ClusterName, NodeName } from './identity.ts';
-import { CompleteInventory, IncompleteInventory, Inventory, TooLargeInventory } from './inventory.ts';
+import { Inventory } from './inventory.ts';
 import { Policy } from './policy.ts';
 import { PolicyFile } from './policy-file.ts';
 import { ReclaimAction, ReclaimTarget } from './reclaim.ts';
@@ -85,12 +85,15 @@ export type PlanFailure = z.infer<typeof PlanFailure>;
 export const PlanLine = z.discriminatedUnion('type', [Plan, PlanFailure]);
 export type PlanLine = z.infer<typeof PlanLine>;
 
+/** Told once in the JSON Schema of a request. */
+const AskedInventory = Inventory.meta({ id: 'inventory' });
+
 /** An inventory with what is asked about it. The policy is written as in a policy file. */
 export const PlanQuestion = z.strictObject({
-  inventory: Inventory,
+  inventory: AskedInventory,
   policy: PolicyFile.optional(),
   trigger: PlanTrigger.optional(),
 });
 
 /** What is asked of a plan: an inventory as it stands on the log, alone or with its own policy and trigger. */
-export const PlanRequest = z.union([PlanQuestion, CompleteInventory, IncompleteInventory, TooLargeInventory]);
+export const PlanRequest = z.union([PlanQuestion, AskedInventory]);

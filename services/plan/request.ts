@@ -4,7 +4,7 @@ import { PlanTrigger } from '../../schemas/plan.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
 import { claimOf } from '../shared/event-schemas.ts';
 import { parseJson, parseValue } from '../shared/parse-record.ts';
-import type { PolicyReader } from './policy-reader.ts';
+import type { PolicyReader, ReadPolicy } from './policy-reader.ts';
 
 /** What a plan is asked of, read and checked. */
 export interface Request {
@@ -41,22 +41,37 @@ function readInventory(value: unknown, { policies, trigger }: Omit<Request, 'inv
   return { ok: true, request: { inventory: parsed.event, policies, trigger } };
 }
 
-/** The parts are read by their own readers, which know more of what is wrong. */
-const Question = z.strictObject(
-  { inventory: z.unknown(), policy: z.unknown().optional(), trigger: PlanTrigger.optional() },
-  { error: 'must be an inventory event, or a map of inventory and, if need be, policy and trigger' },
-);
+const NO_REQUEST = 'must be an inventory event, or a map of inventory and, if need be, policy and trigger';
 
+/** Inventory and policy are read by their own readers, which know more of what is wrong. */
+const Question = z.strictObject({
+  inventory: z.unknown().optional(),
+  policy: z.unknown().optional(),
+  trigger: PlanTrigger.optional(),
+});
+
+/** Every problem of every part is told. */
 function readQuestion(value: unknown, defaults: RequestDefaults): ReadRequest {
+  const parts = z.looseObject({}).safeParse(value).data;
+  if (parts === undefined) return failure(NO_REQUEST);
   const { data, error } = Question.safeParse(value);
-  if (error) return failure(...error.issues.map(issueText));
-  const { inventory, policy, trigger = defaults.trigger } = data;
-  const read =
-    policy === undefined ? { ok: true as const, policies: defaults.policies } : defaults.readPolicy(policy);
-  const asked = readInventory(inventory, { policies: defaults.policies, trigger });
-  if (asked.ok && read.ok) return { ok: true, request: { ...asked.request, policies: read.policies } };
-  return failure(...(asked.ok ? [] : asked.causes), ...(read.ok ? [] : read.problems));
+  const policy = readPolicyOf(parts, defaults);
+  const asked = readInventory(parts.inventory, {
+    policies: policy.ok ? policy.policies : defaults.policies,
+    trigger: data?.trigger ?? defaults.trigger,
+  });
+  const causes = [
+    ...(error?.issues.map(issueText) ?? []),
+    ...(asked.ok ? [] : asked.causes),
+    ...(policy.ok ? [] : policy.problems),
+  ];
+  return causes.length === 0 ? asked : failure(...causes);
 }
+
+const readPolicyOf = (
+  parts: Readonly<Record<string, unknown>>,
+  { policies, readPolicy }: RequestDefaults,
+): ReadPolicy => ('policy' in parts ? readPolicy(parts.policy) : { ok: true, policies });
 
 const issueText = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? message : `${z.core.toDotPath(path)}: ${message}`;
