@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { FleetGcError } from '../../services/shared/errors.ts';
+import { imageRemoval } from '../fixtures/command.ts';
+import { toTarget } from '../fixtures/reclaim.ts';
+import { NOW } from '../fixtures/time.ts';
+import { addImages, executorNode } from './executor-node.ts';
+
+describe('a removal that fails', () => {
+  test('[F4, M17, M18] leaves the others their turn, and both the error and the freed space are told', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);
+    node.runtime.before = (call) => {
+      if (call === `removeImage ${a}`) throw new FleetGcError('RUNTIME_FAILED', 'device busy');
+    };
+    const command = imageRemoval([a, b], { reclaim: toTarget('890') });
+    expect(await node.start().carryOut(command)).toMatchObject({
+      removed: 1,
+      failed: 1,
+      targetReached: true,
+      measured: { beforeBytes: '800', afterBytes: '900' },
+    });
+    expect(node.outcomes()[a]).toMatchObject({
+      outcome: 'failed',
+      reason: 'runtime-error',
+      message: 'device busy',
+      backoffUntilMs: NOW + 60_000,
+    });
+  });
+
+  test('because the runtime reported success and lists the image still [M7]', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const kept = node.runtime.images.get(a);
+    node.runtime.after = (call) => {
+      if (call === `removeImage ${a}` && kept) node.runtime.images.set(a, kept);
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'failed', reason: 'still-listed' });
+  });
+
+  test('because the runtime did not answer within its deadline', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.before = (call) => {
+      if (call.startsWith('removeImage')) throw new FleetGcError('RUNTIME_TIMEOUT', 'no answer');
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'failed', reason: 'deadline-exceeded' });
+  });
+
+  test('by its deadline but went all the same counts as removed', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.after = (call) => {
+      if (call.startsWith('removeImage')) throw new FleetGcError('RUNTIME_TIMEOUT', 'no answer');
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'removed' });
+  });
+
+  test('and cannot be verified counts as failed', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.after = (call) => {
+      if (!call.startsWith('removeImage')) return;
+      node.runtime.before = (next) => {
+        if (next === 'listImages') throw new FleetGcError('RUNTIME_MISSING', 'no socket');
+      };
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({
+      outcome: 'failed',
+      reason: 'runtime-error',
+      message: 'no socket',
+    });
+  });
+
+  test('[M33] makes the object back off, longer each time, until it goes', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    let failing = true;
+    node.runtime.before = (call) => {
+      if (failing && call.startsWith('removeImage')) throw new FleetGcError('RUNTIME_FAILED', 'busy');
+    };
+    const executor = node.start();
+    const tryAt = async (id: string, waitMs: number) => {
+      node.clock.advance(waitMs);
+      await executor.carryOut(imageRemoval([a], { id, takenAt: node.clock.now() }));
+      return node.outcomes(id)[a];
+    };
+    expect(await tryAt('1', 0)).toMatchObject({ outcome: 'failed' });
+    expect(await tryAt('2', 50_000)).toMatchObject({ outcome: 'refused', reason: 'backing-off' });
+    expect(await tryAt('3', 10_000)).toMatchObject({ outcome: 'failed' });
+    expect(await tryAt('4', 110_000)).toMatchObject({ outcome: 'refused', reason: 'backing-off' });
+    failing = false;
+    expect(await tryAt('5', 10_000)).toMatchObject({ outcome: 'removed' });
+    expect(JSON.parse(node.state.files.get('backoff') ?? '')).toEqual({ version: 1, objects: [] });
+  });
+});
+
+test("[M33] what the node's own file keeps is left out for a while, so that it does not fill every plan", async () => {
+  const node = executorNode();
+  const [a = ''] = addImages(node, ['a']);
+  writeFileSync(node.localFile, 'keepPatterns: ["**"]\n');
+  await node.start().carryOut(imageRemoval([a]));
+  expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason: 'kept-by-node' });
+  expect(JSON.parse(node.state.files.get('backoff') ?? '')).toMatchObject({
+    objects: [{ id: a, failures: 1 }],
+  });
+});
+
+describe('an executor that fails itself', () => {
+  test('ends the command, says so, and goes on with the next', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    let failing = true;
+    node.runtime.before = (call) => {
+      if (failing && call === 'statfs' && node.runtime.gone.length > 0)
+        throw new Error('nobody foresaw this');
+    };
+    const executor = node.start();
+    expect(await executor.carryOut(imageRemoval([a, b]))).toMatchObject({ removed: 0, notDone: 2 });
+    expect(node.outcomes()).toMatchObject({
+      [a]: { outcome: 'not-done', message: expect.stringContaining('may be gone: nobody foresaw this') },
+      [b]: { outcome: 'not-done', message: expect.stringContaining('nobody foresaw this') },
+    });
+    const overtaken = imageRemoval([b], { id: 'overtaken' });
+    expect(await executor.carryOut(overtaken)).toMatchObject({ reason: 'superseded' });
+    expect(node.logLines.some((line) => line.includes('command abandoned'))).toBe(true);
+    failing = false;
+    node.clock.advance(10);
+    const next = imageRemoval([b], { id: 'command-2', takenAt: node.clock.now() });
+    expect(await executor.carryOut(next)).toMatchObject({ removed: 1 });
+  });
+});
