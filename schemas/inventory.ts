@@ -86,8 +86,8 @@ export const InventoryPod = z.object({
   state: z.enum(['known', 'gone', 'unknown']),
   contentRemovable: z.boolean(),
   runtimeRemovable: z.boolean(),
-  /** Names of its init containers; empty while the pod is not known (M28). */
-  initContainers: z.array(z.string()).default([]),
+  /** Names of its init containers; `null` where nobody told them, so that any container may be one (M28). */
+  initContainers: z.array(z.string()).nullable().default(null),
 });
 export type InventoryPod = z.infer<typeof InventoryPod>;
 

@@ -3,6 +3,8 @@ import type { KubeletPod } from '../shared/pod-source.ts';
 
 const Container = z.object({ name: z.string().optional(), image: z.string().optional() });
 const Containers = z.array(Container).nullish();
+/** One without a name could be any container of its pod (M28). */
+const InitContainers = z.array(Container.extend({ name: z.string().min(1) })).nullish();
 
 /** What we read of a pod as the Kubernetes API writes it; empty fields are left out there. */
 const Pod = z.object({
@@ -15,7 +17,7 @@ const Pod = z.object({
   }),
   spec: z.object({
     containers: Containers,
-    initContainers: Containers,
+    initContainers: InitContainers,
     ephemeralContainers: Containers,
     volumes: z.array(z.object({ image: z.object({ reference: z.string().optional() }).nullish() })).nullish(),
   }),
@@ -41,7 +43,7 @@ function podOf({ metadata, spec, status }: z.infer<typeof Pod>): KubeletPod {
     deletionTimestamp: metadata.deletionTimestamp != null,
     source: metadata.annotations?.['kubernetes.io/config.source'] ?? '',
     images: imagesOf(spec),
-    initContainers: (spec.initContainers ?? []).flatMap(({ name }) => name || []),
+    initContainers: (spec.initContainers ?? []).map(({ name }) => name),
     finished: phase === 'Succeeded' || phase === 'Failed',
   };
 }

@@ -69,8 +69,8 @@ export function podStates(evidence: PodEvidence, answer: PodAnswer | null, runti
     const pods = known.get(uid);
     if (pods) return knownPod(uid, pods, runtime);
     return isGone(uid, evidence, answer, runtime)
-      ? { uid, state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: [] }
-      : { uid, state: 'unknown', contentRemovable: false, runtimeRemovable: false, initContainers: [] };
+      ? { uid, state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: null }
+      : { uid, state: 'unknown', contentRemovable: false, runtimeRemovable: false, initContainers: null };
   });
 }
 

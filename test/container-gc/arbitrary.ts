@@ -3,6 +3,7 @@ import type {
   CompleteInventory,
   InventoryContainer,
   InventoryLogSymlink,
+  InventoryPod,
   InventoryPodLogDirectory,
 } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
@@ -67,19 +68,23 @@ export const arbitraryContainerNode: fc.Arbitrary<CompleteInventory> = fc
   .record({
     base: arbitraryNode,
     finished: fc.array(finishedAgo, { minLength: 16, maxLength: 16 }),
-    initContainers: fc.constantFrom<string[]>([], [], ['side']),
+    initContainers: fc.constantFrom<InventoryPod['initContainers']>([], [], ['side'], null),
+    untold: fc.constantFrom<InventoryPod['initContainers']>(null, []),
     emptyUidIsGone: fc.boolean(),
     podLogDirectories: directories,
     logSymlinks: symlinks,
     reclaim: reclaims,
   })
-  .map(({ base, finished, initContainers, emptyUidIsGone, ...rest }) => ({
+  .map(({ base, finished, initContainers, untold, emptyUidIsGone, ...rest }) => ({
     ...base,
     ...rest,
     containers: base.containers.map((one, index) => withFinish(one, finished[index] ?? null)),
     sandboxes: base.sandboxes.map((one) => ({ ...one, pod: inNamespace(one.pod) })),
     pods: [
-      ...base.pods.map((pod) => ({ ...pod, initContainers: pod.state === 'known' ? initContainers : [] })),
+      ...base.pods.map((pod) => ({
+        ...pod,
+        initContainers: pod.state === 'known' ? initContainers : untold,
+      })),
       ...(emptyUidIsGone ? [gonePod('')] : []),
     ],
   }));

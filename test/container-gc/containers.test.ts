@@ -19,7 +19,15 @@ const decided = (
   containers: readonly InventoryContainer[],
   overrides: Partial<CompleteInventory> = {},
   settings: Partial<Policy> = {},
-) => decide(inventory({ containers: [...containers], ...overrides }), policy(settings));
+) =>
+  decide(
+    inventory({ containers: [...containers], pods: podsOf(containers), ...overrides }),
+    policy(settings),
+  );
+
+/** All known, and running without init containers. */
+const podsOf = (containers: readonly InventoryContainer[]): CompleteInventory['pods'] =>
+  [...new Set(containers.flatMap((one) => one.pod?.uid ?? []))].map((uid) => pod(uid));
 
 const removed = (...args: Parameters<typeof decided>): string[] => decided(...args).items.map(({ id }) => id);
 

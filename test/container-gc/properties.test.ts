@@ -182,19 +182,6 @@ describe('on any node, under any policy', () => {
     });
   });
 
-  test('[M28] no last finished init container of a pod that may restart goes', () => {
-    inFleetGc((given, settings) => {
-      const { containers } = plan({ ...given, trigger: 'interval', diedContainerIds: [] }, settings);
-      for (const { uid, state, runtimeRemovable, initContainers } of given.pods) {
-        const finished = given.containers.filter(
-          (one) => one.pod?.uid === uid && initContainers.includes(one.name) && one.state === 'exited',
-        );
-        if (state === 'known' && !runtimeRemovable && finished.length > 0)
-          expect(finished.every(({ id }) => containers.includes(id))).toBe(false);
-      }
-    });
-  });
-
   test('[M11] one more namespace to keep never makes another object go', () => {
     holds((given, settings) => {
       const more = {
@@ -215,18 +202,6 @@ describe('on any node, under any policy', () => {
       };
       const [before, after] = [plan(given, settings), plan(given, older)];
       expect(added({ ...before, logItems: [] }, { ...after, logItems: [] })).toEqual([]);
-    });
-  });
-
-  test('[A8, K1] fewer pods that are known to be gone never make another object go, apart from the limit of the node', () => {
-    holds((given, base) => {
-      const settings = { ...base, maximumDeadContainers: -1 };
-      const before = plan(given, settings);
-      const forgotten = plan(
-        { ...given, pods: given.pods.filter(({ state }) => state === 'known') },
-        settings,
-      );
-      expect(withoutLinks(added(before, forgotten))).toEqual([]);
     });
   });
 

@@ -1,9 +1,4 @@
-import type {
-  CompleteInventory,
-  InventoryContainer,
-  InventoryPod,
-  InventorySandbox,
-} from '../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryContainer, InventorySandbox } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 
 /**
@@ -109,18 +104,23 @@ const endedBefore = ({ state, finishedAtNs, createdAtNs }: InventoryContainer, i
   BigInt(finishedAtNs) >= BigInt(createdAtNs) &&
   BigInt(finishedAtNs) < instant;
 
-/** M28. Of each init container of a pod that may restart, the newest that has finished. */
+/** M28. Of each container that may be an init container of a pod that may restart, the newest that has finished. */
 function lastInitContainers(inventory: CompleteInventory, policy: Policy): string[] {
-  const mayRestart = ({ state, runtimeRemovable }: InventoryPod) => state === 'known' && !runtimeRemovable;
-  return inventory.pods.filter(mayRestart).flatMap(({ uid, initContainers }) =>
-    initContainers.flatMap((name) =>
-      inventory.containers
-        .filter((one) => one.pod?.uid === uid && one.name === name && one.state === 'exited')
-        .filter((one) => BigInt(one.createdAtNs) <= nowOf(inventory) && !isKept(one.pod?.namespace, policy))
-        .toSorted(newestFirst)
-        .slice(0, 1)
-        .map(({ id }) => id),
-    ),
+  const mayRun = ({ pod, name }: InventoryContainer): boolean => {
+    const told = inventory.pods.find(({ uid }) => uid === pod?.uid);
+    const isGone = told?.state === 'gone' && told.contentRemovable;
+    const hasEnded = told !== undefined && told.state !== 'unknown' && told.runtimeRemovable;
+    if (inventory.allSourcesReady && (isGone || hasEnded)) return false;
+    return told?.state !== 'known' || told.initContainers === null || told.initContainers.includes(name);
+  };
+  const finished = inventory.containers
+    .filter((one) => one.pod !== null && one.state === 'exited' && mayRun(one))
+    .filter((one) => BigInt(one.createdAtNs) <= nowOf(inventory) && !isKept(one.pod?.namespace, policy));
+  return [...Map.groupBy(finished, unitOf).values()].flatMap((members) =>
+    members
+      .toSorted(newestFirst)
+      .slice(0, 1)
+      .map(({ id }) => id),
   );
 }
 

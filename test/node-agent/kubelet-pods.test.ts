@@ -136,6 +136,11 @@ test.each<[string, RequestListener, string]>([
   ],
   ['a pod without UID', podList({ ...POD, metadata: { name: 'a', namespace: 'b' } }), 'no list of pods'],
   [
+    '[M28] an init container without a name',
+    podList({ ...POD, spec: { initContainers: [{ image: 'init:1' }] } }),
+    'no list of pods',
+  ],
+  [
     'half an answer',
     (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' });

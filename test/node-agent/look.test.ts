@@ -116,7 +116,7 @@ describe('the fingerprint', () => {
       'a pod is gone',
       {
         pods: [
-          { uid: 'u', state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: [] },
+          { uid: 'u', state: 'gone', contentRemovable: true, runtimeRemovable: true, initContainers: null },
         ],
       },
     ],

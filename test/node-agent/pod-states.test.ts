@@ -43,14 +43,14 @@ const GONE = {
   state: 'gone',
   contentRemovable: true,
   runtimeRemovable: true,
-  initContainers: [],
+  initContainers: null,
 };
 const UNKNOWN = {
   uid: 'dead',
   state: 'unknown',
   contentRemovable: false,
   runtimeRemovable: false,
-  initContainers: [],
+  initContainers: null,
 };
 
 interface Look {

@@ -56,7 +56,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   M13: 'the policy removes no image to free inodes',
   M16: 'eviction thresholds remove nothing under this policy',
   M26: 'ended a moment ago',
-  M28: 'without it the init container would run again',
+  M28: 'without it an init container could run again',
   M32: 'created a moment ago',
   M33: 'failed to go lately, waits for its next try',
   M35: 'nobody knows whose log it is',
