@@ -25,6 +25,8 @@ export const reportOf = (configuration: KubeletFile, policy: PolicyFile): FromKu
   told: [
     ...takenOver(policy),
     ...ignoredSignals(configuration),
+    ...replacedThresholds(policy),
+    ...defaultsWritten(configuration, policy),
     ...onTheNode(configuration),
     ...ofOtherPurpose(configuration.fields),
   ],
@@ -56,6 +58,39 @@ function ignoredSignals({ settings }: KubeletFile): readonly string[] {
     ? []
     : [`Ignored, since removing images and containers frees none of it: ${ignored.join(', ')}.`];
 }
+
+/** J6 */
+function replacedThresholds(policy: PolicyFile): readonly string[] {
+  const replaced = EVICTION_MAPS.flatMap((map) =>
+    Object.keys(policy[map] ?? {})
+      .filter((signal) => signal.startsWith('containerfs.'))
+      .map((signal) => `${map}.${signal}`),
+  );
+  return replaced.length === 0
+    ? []
+    : [
+        `Replaced by the values of nodefs or imagefs, as the kubelet does it: ${replaced.join(', ')}. containerfs has no thresholds of its own.`,
+      ];
+}
+
+/** Fields that could be taken over, and say no more than their absence. */
+function defaultsWritten(
+  { settings, fields, podLogsDir }: KubeletFile,
+  policy: PolicyFile,
+): readonly string[] {
+  const same = fields.filter((field) =>
+    field === 'podLogsDir'
+      ? podLogsDir === ''
+      : isShared(field) && !(field in policy) && !hasSignals(settings[field]),
+  );
+  return same.length === 0 ? [] : [`Left out, since it is so anyway: ${same.join(', ')}.`];
+}
+
+const isShared = (field: string): field is keyof SharedSettings => Object.hasOwn(SharedSettings.shape, field);
+
+/** Then what became of them is told by signal. */
+const hasSignals = (value: SharedSettings[keyof SharedSettings]): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 
 const onTheNode = ({ podLogsDir = '' }: KubeletFile): readonly string[] =>
   podLogsDir === ''

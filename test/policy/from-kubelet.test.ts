@@ -252,6 +252,72 @@ test('every field is named once: taken over, ignored, or not known', () => {
   });
 });
 
+const reported = (...lines: readonly string[]) => {
+  const reading = read(...lines);
+  if (!reading.valid) throw new Error(reading.problems.map(problemText).join('; '));
+  const { configuration } = reading;
+  const policy = policyFromKubelet(configuration, CHOICES);
+  return { policy, ...reportOf(configuration, policy) };
+};
+
+/** The fields of KubeletConfiguration that are about garbage collection, with a value that differs from the default. */
+const ABOUT_COLLECTION = {
+  imageGCHighThresholdPercent: 84,
+  imageGCLowThresholdPercent: 79,
+  imageMinimumGCAge: '3m',
+  imageMaximumGCAge: '4h',
+  podLogsDir: '/data/pods',
+  evictionHard: { 'nodefs.available': '3%' },
+  evictionSoft: { 'nodefs.available': '5%' },
+  evictionSoftGracePeriod: { 'nodefs.available': '1m' },
+  evictionMinimumReclaim: { 'nodefs.available': '1Gi' },
+  mergeDefaultEvictionSettings: true,
+  evictionPressureTransitionPeriod: '1m',
+};
+const ELSEWHERE: readonly string[] = ['podLogsDir', 'evictionPressureTransitionPeriod'];
+
+test('every field about garbage collection is taken over, or named as something else', () => {
+  const lines = Object.entries(ABOUT_COLLECTION).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const { policy, told, warnings } = reported(...lines);
+  const expected = Object.entries(ABOUT_COLLECTION).filter(([key]) => !ELSEWHERE.includes(key));
+  expect(policy).toEqual({ ...CHOICES, ...Object.fromEntries(expected) });
+  for (const field of Object.keys(ABOUT_COLLECTION))
+    expect(told.filter((line) => new RegExp(`\\b${field}\\b`).test(line))).toHaveLength(1);
+  expect(warnings).toEqual([]);
+});
+
+test.each<{ name: string; lines: string[]; told: string }>([
+  {
+    name: 'what is written and is so anyway',
+    lines: [
+      'mergeDefaultEvictionSettings: false',
+      'evictionSoft: {}',
+      'evictionMinimumReclaim: null',
+      'imageGCHighThresholdPercent: null',
+      'podLogsDir: ""',
+    ],
+    told: 'Left out, since it is so anyway: mergeDefaultEvictionSettings, evictionSoft, evictionMinimumReclaim, imageGCHighThresholdPercent, podLogsDir.',
+  },
+  {
+    name: '[J6] thresholds of containerfs, which a kubelet replaces',
+    lines: ['evictionHard: {nodefs.available: 3%, containerfs.available: 4%}'],
+    told: 'Replaced by the values of nodefs or imagefs, as the kubelet does it: evictionHard.containerfs.available. containerfs has no thresholds of its own.',
+  },
+])('tells $name', ({ lines, told }) => {
+  expect(reported(...lines).told).toContain(told);
+});
+
+test('a map of which every signal is ignored is not told twice', () => {
+  const { told } = reported(
+    'evictionSoft: {memory.available: 1Gi}',
+    'evictionSoftGracePeriod: {memory.available: 1m}',
+  );
+  expect(told).toEqual([
+    'Taken over: nothing; the kubelet runs with its defaults, and so does the policy.',
+    'Ignored, since removing images and containers frees none of it: evictionSoft.memory.available, evictionSoftGracePeriod.memory.available.',
+  ]);
+});
+
 const amount = fc.oneof(
   fc.integer({ min: 0, max: 100 }).map((percent) => `${percent}%`),
   fc.integer({ min: 1, max: 999 }).map((gigabytes) => `${gigabytes}Gi`),
