@@ -5,7 +5,7 @@ import { type Attempt, NOT_FOUND, refused } from './attempt.ts';
 import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
-import { type PodsNow, podReturnRefusal } from './pod-return.ts';
+import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
 import { type CommandItem, isLog, refusalBeforeLook, secondLook, type Verdict } from './second-look.ts';
@@ -81,15 +81,18 @@ const TOO_SLOW: Attempt = refused({
 });
 
 async function judged(command: Command, item: CommandItem, tools: ItemTools): Promise<Judged> {
-  const restrictions = await tools.restrictions();
-  const early = refusalBeforeLook(command, item, restrictions, tools.clock.now());
+  const early = refusalBeforeLook(command, item, await tools.restrictions(), tools.clock.now());
   if (early) return { verdict: refused(early) };
+  const pods = await askForPods(item, tools.podsNow, tools.clock.now);
+  // Read anew: the kubelet may have taken its time.
+  const restrictions = await tools.restrictions();
   const look = await tools.look();
   if (!look.ok) return { verdict: refused({ reason: 'runtime-unavailable', message: look.message }) };
-  const verdict = secondLook(command, item, look.facts, { restrictions, now: tools.clock.now() });
+  const now = tools.clock.now();
+  const verdict = secondLook(command, item, look.facts, { restrictions, now });
   switch (verdict.action) {
     case 'remove': {
-      const refusal = await podReturnRefusal(item, verdict.object, tools.podsNow);
+      const refusal = podReturnRefusal(verdict.object, pods, look.facts.listing, now);
       return refusal ? { verdict: refused(refusal) } : { verdict, look };
     }
     case 'none':

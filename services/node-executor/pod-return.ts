@@ -1,30 +1,70 @@
+import type { Instant } from '../../schemas/time.ts';
+import type { CompleteListing } from '../shared/cri/listing-types.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { KubeletPod } from '../shared/pod-source.ts';
+import { activePod } from './pod-object-checks.ts';
 import type { Refusal } from './results.ts';
 import type { CommandItem, Removable } from './second-look.ts';
 
 /** Rejects with `PODS_UNREADABLE` while it cannot be told which pods there are. */
 export type PodsNow = () => Promise<readonly Pick<KubeletPod, 'uid'>[]>;
 
+/** So old the kubelet's answer may grow while the runtime is read. */
+export const MAX_PODS_AGE_MS = 5_000;
+
+/** The pods that the kubelet knew at `answeredAt`. */
+interface PodsAnswer {
+  readonly uids: ReadonlySet<string>;
+  readonly answeredAt: Instant;
+}
+
+/** `null`: the object goes whatever its pod does, and nobody was asked. */
+export type PodsAsked = PodsAnswer | { readonly problem: string } | null;
+
 /**
- * Why an object stays that goes only because its pod was gone (G6, G23, H2, I3): the pod is there again, as a static pod is
- * that returns with the same UID, or nobody can tell. Asked after the runtime was listed, since the kubelet knows a pod
- * before it has a sandbox.
+ * Asks for the pods where an object goes only because its pod was gone (G6, G23, H2, I3). Never rejects. Asked before the
+ * runtime is, so that a kubelet that takes its time makes no fact about the runtime old.
  */
-export async function podReturnRefusal(
+export async function askForPods(
   item: CommandItem,
-  object: Removable,
   podsNow: PodsNow | null,
-): Promise<Refusal | undefined> {
-  if (!restsOnGonePod(item)) return undefined;
-  if (podsNow === null) return unknown('this executor has no --kubelet-url to ask by');
-  const uids = podUidsOf(object);
+  now: () => Instant,
+): Promise<PodsAsked> {
+  if (!restsOnGonePod(item)) return null;
+  if (podsNow === null) return { problem: 'this executor has no --kubelet-url to ask by' };
   try {
-    const back = (await podsNow()).find(({ uid }) => uids.includes(uid));
-    return back && { reason: 'pod-is-back', message: `the kubelet knows the pod ${back.uid} again` };
+    const pods = await podsNow();
+    return { uids: new Set(pods.map(({ uid }) => uid)), answeredAt: now() };
   } catch (error) {
-    return unknown(toFleetGcError(error).message);
+    return { problem: toFleetGcError(error).message };
   }
+}
+
+/**
+ * Why an object stays that goes only because its pod was gone: the pod is there again, as a static pod is that returns
+ * with the same UID, or nobody can tell. A pod that returned after the kubelet was asked shows in the runtime.
+ */
+export function podReturnRefusal(
+  object: Removable,
+  asked: PodsAsked,
+  listing: CompleteListing,
+  now: Instant,
+): Refusal | undefined {
+  if (asked === null) return undefined;
+  if ('problem' in asked) return unknown(asked.problem);
+  const uids = podUidsOf(object);
+  const back = uids.find((uid) => asked.uids.has(uid));
+  if (back !== undefined)
+    return { reason: 'pod-is-back', message: `the kubelet knows the pod ${back} again` };
+  return (
+    uids.map((uid) => activePod(uid, listing)).find((active) => active !== undefined) ?? tooOld(asked, now)
+  );
+}
+
+function tooOld({ answeredAt }: PodsAnswer, now: Instant): Refusal | undefined {
+  const ageMs = now.sinceBootMs - answeredAt.sinceBootMs;
+  if (ageMs <= MAX_PODS_AGE_MS) return undefined;
+  return unknown(`the kubelet said so ${ageMs} ms ago; the runtime took too long to read since`);
 }
 
 /** Logs of a pod go only when it is gone (I3). */
@@ -36,7 +76,7 @@ const unknown = (problem: string): Refusal => ({
   message: `whether its pod is still gone cannot be told: ${problem}`,
 });
 
-function podUidsOf(object: Removable): readonly (string | undefined)[] {
+function podUidsOf(object: Removable): readonly string[] {
   switch (object.kind) {
     case 'image':
     case 'log-symlink':
@@ -44,10 +84,11 @@ function podUidsOf(object: Removable): readonly (string | undefined)[] {
     case 'pod-log-directory':
       return [object.podUid];
     case 'container':
-      return [object.container.labels[POD_UID_LABEL]];
+      return uidIn(object.container.labels);
     case 'sandbox':
-      return [object.sandbox.labels[POD_UID_LABEL], object.sandbox.podUid];
+      return [...uidIn(object.sandbox.labels), object.sandbox.podUid];
   }
 }
 
-const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+const uidIn = ({ 'io.kubernetes.pod.uid': uid }: Readonly<Record<string, string>>): readonly string[] =>
+  uid === undefined ? [] : [uid];

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { MAX_PODS_AGE_MS } from '../../services/node-executor/pod-return.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval } from '../fixtures/command.ts';
 import { addContainer, addSandbox, type ExecutorNode, executorNode } from './executor-node.ts';
@@ -21,6 +22,12 @@ function setUp(podsNow: ExecutorNode['podsNow']) {
   addSandbox(node, 'sandbox-1');
   return { node, logPath };
 }
+
+const addReady = (node: ExecutorNode): void => addSandbox(node, 'sandbox-new', { state: 'ready' });
+const addRunning = (node: ExecutorNode): void => {
+  addContainer(node, 'new', { state: 'running' });
+  addSandbox(node, 'elsewhere', { podUid: 'pod-9', labels: {} });
+};
 
 describe('what goes because its pod was gone', () => {
   test('[G6, H2, K3] goes while the kubelet does not know the pod', async () => {
@@ -57,7 +64,7 @@ describe('what goes because its pod was gone', () => {
     expect(node.outcomes()).toMatchObject({ 'sandbox-2': { reason: 'pod-is-back' } });
   });
 
-  test('[K3] the kubelet is asked for each object, after the runtime', async () => {
+  test('[K3] the kubelet is asked for each object, before the runtime', async () => {
     const asked: number[] = [];
     let lists = 0;
     const { node } = setUp(async () => {
@@ -70,7 +77,61 @@ describe('what goes because its pod was gone', () => {
     await node.start().carryOut(ofGonePod('dead', 'sandbox-1'));
     expect(node.runtime.gone).toEqual(['dead']);
     expect(node.outcomes()).toMatchObject({ 'sandbox-1': { reason: 'pod-is-back' } });
-    expect(asked).toEqual([2, 4]);
+    expect(asked).toEqual([0, 2]);
+  });
+
+  test.each([1_100, MAX_PODS_AGE_MS])(
+    '[K3, A8] goes also where the kubelet takes %i ms to answer: that makes no fact about the runtime old',
+    async (answersAfterMs) => {
+      const { node } = setUp(async () => {
+        node.clock.advance(answersAfterMs);
+        return [{ uid: 'pod-0' }];
+      });
+      await node.start().carryOut(ofGonePod('dead', 'sandbox-1'));
+      expect(node.runtime.gone).toEqual(['dead', 'sandbox-1']);
+    },
+  );
+
+  test.each([
+    { name: 'a sandbox of it is ready', reason: 'ready', add: addReady },
+    { name: 'a container of it runs', reason: 'running', add: addRunning },
+  ])('[K3] stays when its pod returned after the kubelet was asked: $name', async ({ reason, add }) => {
+    const { node, logPath } = setUp(async () => {
+      add(node);
+      return [{ uid: 'pod-0' }];
+    });
+    await node.start().carryOut(ofGonePod('dead', 'sandbox-1'));
+    expect(node.runtime.calls).toEqual([]);
+    expect(existsSync(logPath)).toBe(true);
+    expect(node.outcomes()).toMatchObject({ dead: { reason }, 'sandbox-1': { reason } });
+  });
+
+  test.each([
+    { readMs: MAX_PODS_AGE_MS, gone: ['dead'] },
+    { readMs: MAX_PODS_AGE_MS + 1, gone: [] },
+  ])('[K3] of an answer $readMs ms old $gone goes: the runtime took that long to read', async (given) => {
+    const { node } = setUp(async () => [{ uid: 'pod-0' }]);
+    let isFirst = true;
+    node.runtime.before = (call) => {
+      if (call !== 'status' || !isFirst) return;
+      isFirst = false;
+      node.clock.advance(given.readMs);
+    };
+    await node.start().carryOut(ofGonePod('dead'));
+    expect(node.runtime.gone).toEqual(given.gone);
+    const message = expect.stringContaining(`the kubelet said so ${given.readMs} ms ago`);
+    const refusal = { reason: 'pods-unknown', message };
+    expect(node.outcomes()).toMatchObject({ dead: given.gone.length > 0 ? { outcome: 'removed' } : refusal });
+  });
+
+  test('[K3] stays when the node was paused while the kubelet was asked', async () => {
+    const { node } = setUp(async () => {
+      const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
+      node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' });
+      return [{ uid: 'pod-0' }];
+    });
+    await node.start().carryOut(ofGonePod('dead'));
+    expect(node.outcomes()).toMatchObject({ dead: { reason: 'paused' } });
   });
 
   test('[G15] stays when its pod came back while it was stopped, and the result says that it was', async () => {
