@@ -73,5 +73,7 @@ const readPolicyOf = (
   { policies, readPolicy }: RequestDefaults,
 ): ReadPolicy => ('policy' in parts ? readPolicy(parts.policy) : { ok: true, policies });
 
-const issueText = ({ path, message }: z.core.$ZodIssue): string =>
-  path.length === 0 ? message : `${z.core.toDotPath(path)}: ${message}`;
+const issueText = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys'
+    ? `${issue.keys.join(', ')}: is no part of a request, which has inventory, policy and trigger`
+    : `${z.core.toDotPath(issue.path)}: ${issue.message}`;
