@@ -175,6 +175,18 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
   });
 });
 
+test('[J11] time counts from a reboot at the earliest; that a threshold was met is not forgotten', () => {
+  const over = (free: bigint, gracePeriodMs: number) =>
+    isMet(
+      free,
+      [-40, -30, -20, 10, 40].map((atSeconds) => [atSeconds * SECOND, '99', '99', '99']),
+      { bars: { threshold: 100n, cleared: 150n, gracePeriodMs }, nowMs: MINUTE },
+    );
+  expect(over(99n, MINUTE)).toBe(true);
+  expect(over(99n, MINUTE + 1)).toBe(false);
+  expect(over(149n, 0)).toBe(true);
+});
+
 test('[J11] the longest grace that a policy may ask for fits what nodes tell of the past', () => {
   // The bucket that began two hours ago has just gone.
   const minutes = Array.from({ length: 120 }, (_, index) => bucket((119 - index) * MINUTE, 99));

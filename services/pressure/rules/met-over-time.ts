@@ -66,7 +66,8 @@ function after(before: Past, [startMs, minimum, maximum, last]: Bucket, bars: Ba
 
 /**
  * A bucket does not tell when its first sample was taken, only that it was before the next bucket. So time counts from
- * the start of the second bucket that is below throughout.
+ * the start of the second bucket that is below throughout; and not from before a reboot (negative times), since only the
+ * wall clock tells how long that was.
  */
 const vouchedSince = ({ isBelow, belowSinceMs }: Past, startMs: number): number | null =>
-  isBelow ? (belowSinceMs ?? startMs) : null;
+  isBelow ? (belowSinceMs ?? Math.max(startMs, 0)) : null;
