@@ -98,8 +98,9 @@ export const ContainerRemoval = z.strictObject({
           kind: z.literal('pod-log-directory'),
           id: z.string().min(1),
           rule: z.string(),
-          /** The executor asks whether this pod is still gone. */
           podUid: z.string().min(1),
+          /** As of containers; also in profile `kubelet` logs go of a pod that the kubelet still knows (A8). */
+          podGone: z.boolean(),
         }),
         z.strictObject({ kind: z.literal('log-symlink'), id: z.string().min(1), rule: z.string() }),
       ]),

@@ -67,9 +67,7 @@ function tooOld({ answeredAt }: PodsAnswer, now: Instant): Refusal | undefined {
   return unknown(`the kubelet said so ${ageMs} ms ago; the runtime took too long to read since`);
 }
 
-/** Logs of a pod go only when it is gone (I3). */
-const restsOnGonePod = (item: CommandItem): boolean =>
-  item.kind === 'pod-log-directory' || ('podGone' in item && item.podGone);
+const restsOnGonePod = (item: CommandItem): boolean => 'podGone' in item && item.podGone;
 
 const unknown = (problem: string): Refusal => ({
   reason: 'pods-unknown',

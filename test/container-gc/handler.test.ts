@@ -218,7 +218,7 @@ test('[G1, I3, J14] logs go by the same command as containers and sandboxes, aft
   const command = Command.parse(followUp);
   expect(command).toMatchObject({ kind: 'container-removal', reclaim: { step: 'containers' } });
   expect(command.items.slice(2)).toEqual([
-    { kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', rule: 'I3' },
+    { kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', podGone: true, rule: 'I3' },
   ]);
   expect(record.outputIds).toEqual([command.id]);
   expect(record.verdicts.podLogDirectories).toMatchObject([{ action: 'remove', rule: 'I3' }]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CompleteInventory, InventoryLogSymlink } from '../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryLogSymlink, InventoryPod } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/container-gc/decide.ts';
 import {
@@ -111,6 +111,22 @@ describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) =>
     expect(directoryRules({ ...GONE, reclaim: reclaim() }, { profile })).toEqual(['keep P7']);
   });
 });
+
+test.each<{ name: string; profile: Profile; pods: InventoryPod[]; podGone: boolean }>([
+  { name: 'gone', profile: 'fleetgc', pods: [gonePod('pod-1')], podGone: true },
+  { name: 'gone', profile: 'kubelet', pods: [gonePod('pod-1')], podGone: true },
+  {
+    name: 'known, deleted and has ended',
+    profile: 'kubelet',
+    pods: [pod('pod-1', { contentRemovable: true, runtimeRemovable: true })],
+    podGone: false,
+  },
+])(
+  '[I3, A8, K3] the command says of the logs of a pod that is $name ($profile) whether it counted as gone: $podGone',
+  ({ profile, pods, podGone }) => {
+    expect(decided({ ...GONE, pods }, { profile }).items).toMatchObject([{ id: NAME, podGone }]);
+  },
+);
 
 describe('the profiles differ', () => {
   test.each<{ name: string; given: Partial<CompleteInventory>; kubelet: string[]; fleetgc: string[] }>([

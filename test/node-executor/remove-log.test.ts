@@ -36,8 +36,10 @@ function withLogs(): ExecutorNode {
   return node;
 }
 
-const carriedOut = async (node: ExecutorNode, name: string) => {
-  await node.start().carryOut(logRemoval([name]));
+const carriedOut = async (node: ExecutorNode, name: string, podGone = true) => {
+  const command = logRemoval([name]);
+  const items = command.items.map((item) => ('podGone' in item ? { ...item, podGone } : item));
+  await node.start().carryOut({ ...command, items });
   return node.outcomes('command-logs')[name];
 };
 
@@ -97,7 +99,7 @@ describe('the log directory of a pod', () => {
     { name: NAME, podUid: 'pod-2' },
   ])('[I3] by the name $name and the UID $podUid nothing goes', async ({ name, podUid }) => {
     const node = withLogs();
-    const item = { kind: 'pod-log-directory', id: name, podUid, rule: 'I3' } as const;
+    const item = { kind: 'pod-log-directory', id: name, podUid, podGone: true, rule: 'I3' } as const;
     await node.start().carryOut(logRemoval([], { items: [item] }));
     expect(node.outcomes('command-logs')[name]).toMatchObject({ reason: 'unsafe-log-path' });
     expect(readdirSync(node.podLogsDir)).toEqual(['default_other_pod-2', NAME]);
@@ -120,6 +122,15 @@ describe('the log directory of a pod', () => {
   });
 
   test.each([
+    { name: 'the kubelet knows it', podsNow: async () => [{ uid: 'pod-1' }] },
+    { name: 'there is nobody to ask', podsNow: null },
+  ])('[I3, A8] of a pod that did not count as gone goes also where $name', async ({ podsNow }) => {
+    const node = withLogs();
+    node.podsNow = podsNow;
+    expect(await carriedOut(node, NAME, false)).toMatchObject({ outcome: 'removed' });
+  });
+
+  test.each([
     {
       name: 'a container of the pod runs',
       add: (n: ExecutorNode) => addWithSandbox(n, 'c', 'running'),
@@ -135,11 +146,14 @@ describe('the log directory of a pod', () => {
       add: (n: ExecutorNode) => addSandbox(n, 's', { state: 'ready', podUid: 'pod-1', labels: {} }),
       reason: 'ready',
     },
-  ])('[I3, K2, K3] stays when $name', async ({ add, reason }) => {
-    const node = withLogs();
-    add(node);
-    expect(await carriedOut(node, NAME)).toMatchObject({ outcome: 'refused', reason });
-    expect(existsSync(join(node.podLogsDir, NAME, 'app', '0.log'))).toBe(true);
+  ])('[I3, K2, K3] stays when $name, whether the pod counted as gone or not', async ({ add, reason }) => {
+    for (const podGone of [true, false]) {
+      const node = withLogs();
+      add(node);
+      const outcome = await carriedOut(node, NAME, podGone);
+      expect(outcome).toMatchObject({ outcome: 'refused', reason });
+      expect(existsSync(join(node.podLogsDir, NAME, 'app', '0.log'))).toBe(true);
+    }
   });
 
   test('[I3] a root that is a link, as on nodes with a data disk, is followed', async () => {

@@ -9,6 +9,8 @@ export interface LogPass {
   readonly policy: Policy;
   /** UIDs of pods whose content is removable, none before all sources have delivered (I1, I3). */
   readonly removable: ReadonlySet<string>;
+  /** UIDs of pods that are gone, which the executor asks about again. */
+  readonly gone: ReadonlySet<string>;
   /** Ids of containers that go in this pass, with their symlinks (G22). */
   readonly plannedContainers: ReadonlySet<string>;
   readonly room: Room;

@@ -50,6 +50,7 @@ export function planLogs(pass: LogPass): LogPlan {
           kind: 'pod-log-directory',
           id: name,
           podUid,
+          podGone: pass.gone.has(podUid),
           rule,
         }),
       ),

@@ -10,7 +10,7 @@ import { neededInitContainers } from './init-containers.ts';
 import { selectBeyondLimits } from './limits.ts';
 import { untrustedLogPath } from './log-path.ts';
 import { type LogPlan, planLogs } from './logs.ts';
-import { removablePods, removablePodsUngated } from './pods.ts';
+import { gonePods, removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';
 import type { Listed, Selected } from './selected.ts';
 import { type DeadContainer, type Standing, standing } from './standing.ts';
@@ -61,6 +61,7 @@ export function planPass(pass: Pass): ContainerPlan {
     inventory,
     policy,
     removable: removablePods({ ...pass, evictNonDeletedPods: false }),
+    gone: gonePods(pass),
     plannedContainers: planned,
     room: roomBeside(pass, planned.size + sandboxes.planned.length),
     withhold: (entry) => failedLately(entry, pass),
