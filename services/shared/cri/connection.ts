@@ -1,9 +1,9 @@
-import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import type { MethodDefinition } from '@grpc/proto-loader';
-import { z } from 'zod';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { z } from 'zod';
 import { FleetGcError } from '../errors.ts';
-import { type CallSite, callError, timedOut, unreadable } from './call-errors.ts';
-import type { CriMethod } from './methods.ts';
+import { type CallSite, timedOut } from './call-errors.ts';
+import { streamOf, unary } from './calls.ts';
+import type { RpcMethod } from './rpc.ts';
 
 /** The kubelet's own limit: a node with thousands of containers passes gRPC's 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -13,26 +13,32 @@ export interface Connection extends Disposable {
   readonly socketPath: string;
   /** Gives up after `timeoutMs`, and tells the runtime so. */
   call<Request extends z.ZodType, Response extends z.ZodType>(
-    method: CriMethod<Request, Response>,
+    method: RpcMethod<Request, Response>,
     request: z.input<Request>,
     timeoutMs: number,
   ): Promise<z.output<Response>>;
   /** Stops waiting after `timeoutMs` but leaves the call running: half a removal is worse than a slow one. */
   callUncancelled<Request extends z.ZodType, Response extends z.ZodType>(
-    method: CriMethod<Request, Response>,
+    method: RpcMethod<Request, Response>,
     request: z.input<Request>,
     timeoutMs: number,
   ): Promise<z.output<Response>>;
   /** Ends quietly when `signal` aborts. */
   stream<Request extends z.ZodType, Response extends z.ZodType>(
-    method: CriMethod<Request, Response>,
+    method: RpcMethod<Request, Response>,
     request: z.input<Request>,
     signal: AbortSignal,
   ): AsyncIterable<z.output<Response>>;
+  /** All messages of a stream that ends by itself. Gives up after `timeoutMs`, and tells the runtime so. */
+  collect<Request extends z.ZodType, Response extends z.ZodType>(
+    method: RpcMethod<Request, Response>,
+    request: z.input<Request>,
+    timeoutMs: number,
+  ): Promise<readonly z.output<Response>[]>;
 }
 
-/** `endpoint` is `unix:///run/containerd/containerd.sock` or the path alone. */
-export function connect(endpoint: string): Connection {
+/** `endpoint` is `unix:///run/containerd/containerd.sock` or the path alone; `headers` go with each call. */
+export function connect(endpoint: string, headers: Readonly<Record<string, string>> = {}): Connection {
   const socketPath = socketPathOf(endpoint);
   const client = new Client(`unix:${socketPath}`, credentials.createInsecure(), {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
@@ -42,19 +48,35 @@ export function connect(endpoint: string): Connection {
     // Two clients of one process (agent and executor) must not share a channel's fate.
     'grpc.use_local_subchannel_pool': 1,
   });
+  const channel = { client, socketPath, metadata: metadataOf(headers) };
   return {
     socketPath,
-    call: (method, request, timeoutMs) =>
-      unary({ client, socketPath }, method, request, Date.now() + timeoutMs),
+    call: (method, request, timeoutMs) => unary(channel, method, request, Date.now() + timeoutMs),
     callUncancelled: (method, request, timeoutMs) =>
       withPatience(
-        unary({ client, socketPath }, method, request, Number.POSITIVE_INFINITY),
+        unary(channel, method, request, NO_DEADLINE),
         { socketPath, path: method.definition.path },
         timeoutMs,
       ),
-    stream: (method, request, signal) => streamOf({ client, socketPath }, method, request, signal),
+    stream: (method, request, signal) =>
+      streamOf(channel, method, request, { signal, deadline: NO_DEADLINE }),
+    collect: async (method, request, timeoutMs) => {
+      const end = { signal: NEVER, deadline: Date.now() + timeoutMs };
+      const messages = [];
+      for await (const message of streamOf(channel, method, request, end)) messages.push(message);
+      return messages;
+    },
     [Symbol.dispose]: () => client.close(),
   };
+}
+
+const NO_DEADLINE = Number.POSITIVE_INFINITY;
+const NEVER = new AbortController().signal;
+
+function metadataOf(headers: Readonly<Record<string, string>>): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
 }
 
 export function socketPathOf(endpoint: string): string {
@@ -64,85 +86,6 @@ export function socketPathOf(endpoint: string): string {
     'CONFIG_INVALID',
     `The runtime endpoint "${endpoint}" is neither unix:///path/to/socket nor an absolute path.`,
   );
-}
-
-interface Channel {
-  readonly client: Client;
-  readonly socketPath: string;
-}
-
-async function unary<Request extends z.ZodType, Response extends z.ZodType>(
-  { client, socketPath }: Channel,
-  { definition, response }: CriMethod<Request, Response>,
-  request: z.input<Request>,
-  deadline: number,
-): Promise<z.output<Response>> {
-  const site = { socketPath, path: definition.path };
-  const answer = await new Promise<object>((resolve, reject) => {
-    client.makeUnaryRequest(
-      definition.path,
-      (value: object) => definition.requestSerialize(value),
-      definition.responseDeserialize,
-      messageOf(request),
-      { deadline },
-      (error, value) => (value && !error ? resolve(value) : reject(error)),
-    );
-  }).catch(async (error: ServiceError) => {
-    throw await callError(error, site);
-  });
-  return parsed(response, answer, site);
-}
-
-async function* streamOf<Request extends z.ZodType, Response extends z.ZodType>(
-  { client, socketPath }: Channel,
-  { definition, response }: CriMethod<Request, Response>,
-  request: z.input<Request>,
-  signal: AbortSignal,
-): AsyncGenerator<z.output<Response>> {
-  const site = { socketPath, path: definition.path };
-  const call = openStream(client, definition, messageOf(request));
-  const cancel = () => call.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) cancel();
-  try {
-    for await (const message of call) yield parsed(response, message, site);
-  } catch (error) {
-    if (signal.aborted) return;
-    throw isServiceError(error) ? await callError(error, site) : error;
-  } finally {
-    signal.removeEventListener('abort', cancel);
-    call.cancel();
-  }
-}
-
-const openStream = (
-  client: Client,
-  definition: MethodDefinition<object, object>,
-  request: object,
-): ClientReadableStream<object> =>
-  client.makeServerStreamRequest(
-    definition.path,
-    (value: object) => definition.requestSerialize(value),
-    definition.responseDeserialize,
-    request,
-  );
-
-const isServiceError = (error: unknown): error is ServiceError =>
-  error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code in status;
-
-function messageOf(request: unknown): object {
-  if (typeof request === 'object' && request !== null) return request;
-  throw new TypeError('a CRI request is a message');
-}
-
-function parsed<Response extends z.ZodType>(
-  response: Response,
-  answer: unknown,
-  site: CallSite,
-): z.output<Response> {
-  const result = response.safeParse(answer);
-  if (result.success) return result.data;
-  throw unreadable(site, z.prettifyError(result.error));
 }
 
 async function withPatience<T>(call: Promise<T>, site: CallSite, timeoutMs: number): Promise<T> {

@@ -1,41 +1,11 @@
-import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
 import { z } from 'zod';
+import { rpcMethod as method, rpcServices } from './rpc.ts';
 import * as wire from './wire.ts';
 
-/** One method of CRI: where it is on the wire, and what its messages are. */
-export interface CriMethod<Request extends z.ZodType, Response extends z.ZodType> {
-  readonly definition: MethodDefinition<object, object>;
-  readonly request: Request;
-  readonly response: Response;
-}
+const service = rpcServices(new URL('runtime.proto', import.meta.url));
 
-const PACKAGE = loadSync(new URL('runtime.proto', import.meta.url).pathname, {
-  longs: String,
-  enums: String,
-  defaults: true,
-});
-
-type CriService = Readonly<Record<string, MethodDefinition<object, object>>>;
-
-function service(name: string): CriService {
-  const definition = PACKAGE[`runtime.v1.${name}`];
-  if (!definition || 'format' in definition) throw new TypeError(`runtime.proto has no service ${name}`);
-  return definition;
-}
-
-export const RUNTIME_SERVICE = service('RuntimeService');
-export const IMAGE_SERVICE = service('ImageService');
-
-function method<Request extends z.ZodType, Response extends z.ZodType>(
-  from: CriService,
-  name: string,
-  request: Request,
-  response: Response,
-): CriMethod<Request, Response> {
-  const definition = from[name];
-  if (!definition) throw new TypeError(`runtime.proto has no method ${name}`);
-  return { definition, request, response };
-}
+export const RUNTIME_SERVICE = service('runtime.v1.RuntimeService');
+export const IMAGE_SERVICE = service('runtime.v1.ImageService');
 
 /** Every method that client, server and workload use. */
 export const METHODS = {

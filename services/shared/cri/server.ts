@@ -10,7 +10,8 @@ import {
 } from '@grpc/grpc-js';
 import type { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../errors.ts';
-import { type CriMethod, IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from './methods.ts';
+import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from './methods.ts';
+import type { RpcMethod } from './rpc.ts';
 
 type Methods = typeof METHODS;
 /** Name of a CRI method as our table has it, e.g. `listImages`. */
@@ -73,7 +74,7 @@ const imageService = (handlers: CriHandlers) => ({
 });
 
 function unary<Request extends z.ZodType, Response extends z.ZodType>(
-  { request }: CriMethod<Request, Response>,
+  { request }: RpcMethod<Request, Response>,
   handle: (request: z.output<Request>) => Promise<z.input<Response>>,
 ): handleUnaryCall<unknown, z.input<Response>> {
   return (call, answer) => {

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type Connection, connect, socketPathOf } from '../../../services/shared/cri/connection.ts';
-import { type CriMethod, METHODS } from '../../../services/shared/cri/methods.ts';
+import { METHODS } from '../../../services/shared/cri/methods.ts';
+import type { RpcMethod } from '../../../services/shared/cri/rpc.ts';
 import { type CriHandlers, serveCri } from '../../../services/shared/cri/server.ts';
 import type { ContainerdNode } from '../../support/containerd-node.ts';
 import { SOCKET_FOLDER } from '../../support/node-container.ts';
@@ -96,7 +97,7 @@ function createHold(node: string): Hold {
 const forward =
   <Request extends z.ZodType, Response extends z.ZodType>(
     { call }: Connection,
-    { definition }: CriMethod<Request, Response>,
+    { definition }: RpcMethod<Request, Response>,
   ) =>
   (request: z.output<Request>): Promise<z.input<Response>> => {
     const raw = {
