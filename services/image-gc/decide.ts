@@ -6,7 +6,7 @@ import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS, reportedBytes } from '../shared/decision/conclusion.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
-import { type ImageGcMode, type ImagePlan, planImages } from './plan-images.ts';
+import { type ImageGcMode, type ImagePlan, planImageCommand } from './plan-images.ts';
 import type { Removal } from './rules/candidates.ts';
 import { type Limited, withinCommand } from './rules/command-limit.ts';
 import { imageDoubts } from './rules/doubts.ts';
@@ -31,7 +31,7 @@ export interface ImageConclusion extends Conclusion {
  */
 export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
-  const plan = planImages(inventory, policy, modeOf(inventory.reclaim));
+  const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
   const limited = withinCommand(plan.removals, inventory.images.length);
   const { turn, surveyed, spared } = plan;
   const images = verdicts({ ...limited, spared, protected: surveyed.protected });
@@ -46,7 +46,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
     : { ...told, ...removing(inventory, policy, { plan, turn, limited }) };
 }
 
-function modeOf(reclaim: Reclaim | null): ImageGcMode {
+function modeOf(reclaim: Reclaim | null): Exclude<ImageGcMode, 'periodic'> {
   if (reclaim === null) return 'age';
   return isForced(reclaim) ? 'forced' : 'usage';
 }

@@ -19,21 +19,35 @@ export interface ImagePlan extends Selection {
 }
 
 /**
- * Plans for one inventory under one policy. `usage` and `forced` aim for the target of the inventory's reclaim; without a
- * reclaim the policy's own thresholds decide, and `forced` aims for the low threshold, or in the kubelet's profile for
- * nothing: every eligible image goes (J22).
+ * Plans for one inventory under one policy, each removal assumed to succeed. `usage` and `forced` aim for the target of the
+ * inventory's reclaim; without a reclaim the policy's own thresholds decide, and `forced` aims for the low threshold, or in
+ * the kubelet's profile for nothing: every eligible image goes (J22).
  */
-export function planImages(inventory: CompleteInventory, policy: Policy, mode: ImageGcMode): ImagePlan {
-  if (mode === 'periodic') return planPass({ ...inventory, reclaim: null }, policy);
+export const planImages = (inventory: CompleteInventory, policy: Policy, mode: ImageGcMode): ImagePlan =>
+  mode === 'periodic'
+    ? planPass({ ...inventory, reclaim: null }, policy)
+    : planTurn(inventory, policy, { mode, isForCommand: false });
+
+/** As `planImages`, for a node that is to do it: what failed lately is left out, so that it costs no other its place (M17). */
+export const planImageCommand = (inventory: CompleteInventory, policy: Policy, mode: TurnMode): ImagePlan =>
+  planTurn(inventory, policy, { mode, isForCommand: true });
+
+type TurnMode = Exclude<ImageGcMode, 'periodic'>;
+
+function planTurn(
+  inventory: CompleteInventory,
+  policy: Policy,
+  { mode, isForCommand }: { readonly mode: TurnMode; readonly isForCommand: boolean },
+): ImagePlan {
   return mode === 'age'
-    ? planned(survey(inventory, policy, 'age'), ageTurn(inventory, policy))
-    : planned(survey(inventory, policy, 'space'), spaceTurn(inventory, policy, mode));
+    ? planned(survey(inventory, policy, { step: 'age', isForCommand }), ageTurn(inventory, policy))
+    : planned(survey(inventory, policy, { step: 'space', isForCommand }), spaceTurn(inventory, policy, mode));
 }
 
 function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
   const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
   const gone = new Set(byAge.map(({ position }) => position));
-  const left = without(survey(inventory, policy, 'space'), gone);
+  const left = without(survey(inventory, policy, { step: 'space', isForCommand: false }), gone);
   const byUsage = planned(left, spaceTurn(inventory, policy, 'usage'));
   return { ...byUsage, removals: [...byAge, ...byUsage.removals] };
 }

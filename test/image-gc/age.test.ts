@@ -152,9 +152,4 @@ describe('where the profiles differ by age', () => {
     expect(both([unused('a', 7 * HOUR)], {}, { agentStartedAt })).toEqual({ fleetgc: ['a'], kubelet: [] });
     expect(decided([], { profile: 'kubelet' }, { agentStartedAt }).verdicts.images[0]?.rule).toBe('E2');
   });
-
-  test('[E6, M17] an image that failed to go lately', () => {
-    const failing = unused('failing', 7 * HOUR, { backoff: { failures: 1, untilMs: NOW + 1 } });
-    expect(both([failing])).toEqual({ fleetgc: [], kubelet: ['failing'] });
-  });
 });

@@ -4,7 +4,7 @@ import { keepMatcher, unpullableBecause } from '../../schemas/image-pattern.ts';
 import type { InventoryImage } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/image-gc/decide.ts';
-import { planImages } from '../../services/image-gc/plan-images.ts';
+import { planImageCommand, planImages } from '../../services/image-gc/plan-images.ts';
 import { NOW } from '../fixtures/time.ts';
 import { runs } from '../support/property-runs.ts';
 import { arbitraryCase, type Case, caseTwice, KEEP_NOTHING } from './support/arbitrary-case.ts';
@@ -53,8 +53,14 @@ describe('in any mode, on any node, under any policy of either profile, never go
           return believed.every((other) => other === image || other.firstDetectedMs < image.firstDetectedMs);
         }),
     ));
-  test('[M33] in back-off, in the profile fleetgc', () =>
-    never(({ backoff }, { settings }) => settings.profile === 'fleetgc' && (backoff?.untilMs ?? 0) > NOW));
+  test('[M33] in back-off, in the profile fleetgc, and in a command of either', () => {
+    never(({ backoff }, { settings }) => settings.profile === 'fleetgc' && (backoff?.untilMs ?? 0) > NOW);
+    holds(({ given, settings }) => {
+      const ids = decide(given, settings).items.map(({ id }) => id);
+      const failed = given.images.filter(({ backoff }) => (backoff?.untilMs ?? 0) > NOW);
+      expect(failed.filter(({ id }) => ids.includes(id))).toEqual([]);
+    });
+  });
   test('[E3] not old enough, when it goes by age', () =>
     never(
       ({ lastUsedMs }, { settings }, rule) =>
@@ -166,10 +172,14 @@ test('[M6] the same input gives the same bytes', () => {
 
 test('[P4, P5, K8] a command is the beginning of the plan, at most half of the listed images, at least one', () => {
   holds((one) => {
-    const { given, settings } = one;
-    const mode = given.reclaim === null ? 'age' : one.mode;
+    const { given, settings, mode } = one;
     const { items } = decide(given, settings);
-    const whole = removed({ ...one, mode });
+    const { removals } = planImageCommand(
+      given,
+      settings,
+      given.reclaim === null || mode === 'periodic' ? 'age' : mode,
+    );
+    const whole = removals.map(({ image }) => image.id);
     const most = Math.min(50, Math.max(1, Math.floor(given.images.length / 2)));
     expect(items.map(({ id }) => id)).toEqual(whole.slice(0, most));
   });

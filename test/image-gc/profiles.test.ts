@@ -55,7 +55,6 @@ describe('an image goes under the profile kubelet alone', () => {
       name: '[M11] without a registry in its name',
       given: { repoDigests: [`localhost/a@sha256:${'a'.repeat(64)}`] },
     },
-    { name: '[M17, M33] that failed to go lately', given: { backoff: { failures: 1, untilMs: NOW + 1 } } },
   ])('$name', ({ given }) => {
     expect(both([image('a', given)])).toEqual(KUBELET_ONLY);
   });
@@ -84,6 +83,11 @@ describe('in both profiles an image stays', () => {
     { name: '[M2] first detected in the future', given: { firstDetectedMs: NOW + 1 }, rules: ['M2', 'M2'] },
     { name: '[D9] used since', given: { lastUsedMs: NOW }, rules: ['D9', 'D9'] },
     { name: '[D10] that is too young', given: { firstDetectedMs: NOW - 1 }, rules: ['D10', 'D10'] },
+    {
+      name: '[M17, M33] that failed to go lately',
+      given: { backoff: { failures: 1, untilMs: NOW + 1 } },
+      rules: ['M33', 'M33'],
+    },
   ])('$name', ({ given, rules }) => {
     const facts = { containers: [container('foreign', { pod: null })] };
     const ruleUnder = (profile: Policy['profile']) =>

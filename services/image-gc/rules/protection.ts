@@ -15,14 +15,23 @@ export interface Protection extends Kept {
 
 type Protect = (image: InventoryImage) => Protection | undefined;
 
-/** By age (E) or to make room (D, F). */
-export type Step = 'age' | 'space';
+/** What images are looked through for. */
+export interface Purpose {
+  /** By age (E) or to make room (D, F). */
+  readonly step: 'age' | 'space';
+  /** A command holds none that failed lately (M33); a plan of what the kubelet would do tries it again. */
+  readonly isForCommand: boolean;
+}
 
 /**
  * Compiles what protects the images of one inventory; the first that applies is the reason that the record names. The
- * kubelet asks neither for pods that are starting, sandboxes and failed removals, nor, by age, for the minimum age.
+ * kubelet asks neither for pods that are starting and sandboxes nor, by age, for the minimum age.
  */
-export function protections(inventory: CompleteInventory, policy: Policy, step: Step): Protect {
+export function protections(
+  inventory: CompleteInventory,
+  policy: Policy,
+  { step, isForCommand }: Purpose,
+): Protect {
   const takenAtMs = inventory.takenAt.wallTimeMs;
   const isKubelet = policy.profile === 'kubelet';
   const doubtful = unbelieved(inventory.images, takenAtMs);
@@ -34,7 +43,7 @@ export function protections(inventory: CompleteInventory, policy: Policy, step: 
     ...(isKubelet && step === 'age'
       ? []
       : [usedSince(takenAtMs), tooYoung(takenAtMs, policy.imageMinimumGCAgeMs)]),
-    ...(isKubelet ? [] : [triedLately(takenAtMs)]),
+    ...(isKubelet && !isForCommand ? [] : [triedLately(takenAtMs)]),
   ];
   return (image) => {
     for (const protect of asked) {

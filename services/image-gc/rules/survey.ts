@@ -2,7 +2,7 @@ import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { compareCandidates } from './candidate-order.ts';
 import type { Candidate } from './candidates.ts';
-import { type Protection, protections, type Step } from './protection.ts';
+import { type Protection, type Purpose, protections } from './protection.ts';
 
 /** The images of one inventory, each either protected or a candidate (D7). */
 export interface Survey {
@@ -18,8 +18,8 @@ export interface ProtectedImage extends Candidate {
   readonly protection: Protection;
 }
 
-export function survey(inventory: CompleteInventory, policy: Policy, step: Step): Survey {
-  const protectionOf = protections(inventory, policy, step);
+export function survey(inventory: CompleteInventory, policy: Policy, purpose: Purpose): Survey {
+  const protectionOf = protections(inventory, policy, purpose);
   const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
   let listedBytes = 0n;

@@ -1,0 +1,36 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { boundlessRegistry, type Registry } from '../../services/simulator/registry.ts';
+import { keepList } from '../fixtures/policy.ts';
+import { MINUTE } from '../fixtures/time.ts';
+import { objectResults } from './support/events.ts';
+import { oldImages, pressure, usedPercent } from './support/images.ts';
+import { startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS });
+
+/** The first to go is larger than all that is to be freed, so that it alone would fill every plan. */
+const registry: Registry = (reference) => ({
+  ...boundlessRegistry(reference),
+  sizeBytes: reference.startsWith('old/stuck') ? 1_000_000_000n : 400_000_000n,
+});
+
+test("[M17, M33, D11] in profile kubelet too, usage GC goes on past an image that the node's own file keeps", async () => {
+  const pipeline = await startPipeline({
+    policy: { profile: 'kubelet', keep: keepList({ unpullable: false }), evictionThresholds: [] },
+    node: { registry },
+  });
+  onTestFinished(() => pipeline[Symbol.asyncDispose]());
+  const { node, time } = pipeline;
+  pipeline.writeLocalFile('keepPatterns: ["**/old/stuck:1"]\n');
+  await pipeline.startNode();
+  await node.kubelet.startPod({ name: 'live', namespace: 'default', containers: { app: 'app/live:1' } });
+  await oldImages(pipeline, ['old/stuck:1', 'old/a:1', 'old/b:1', 'old/c:1']);
+
+  pressure(pipeline, 86n);
+  await time.passUntil('usage to fall', 10 * MINUTE, () => usedPercent(pipeline) <= 80);
+  expect(node.runtime.findImage('old/stuck:1')).toBeDefined();
+  const refused = (await objectResults(pipeline)).map(({ result }) =>
+    'reason' in result ? result.reason : '',
+  );
+  expect(refused).toContain('kept-by-node');
+});
