@@ -1,11 +1,11 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerIdOfSymlink, containersOfSymlink, podUidOfLogDirectory } from '../../schemas/log-names.ts';
 import type { CompleteListing } from '../shared/cri/listing-types.ts';
 import type { LogDirectories } from '../shared/log-directories.ts';
 import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './attempt.ts';
-import { codeOf, unlessMissing } from './missing.ts';
+import { unlessMissing } from './missing.ts';
+import { type OpenDirectory, openDirectory } from './open-directory.ts';
 import type { Refusal } from './results.ts';
 
 /** Deeper trees than the kubelet makes are not gone into. */
@@ -22,12 +22,10 @@ export async function removePodLogDirectory(
 ): Promise<Attempt> {
   if (!isOneSegment(name) || podUid === '' || podUidOfLogDirectory(name) !== podUid) return unsafe(name);
   return inDirectory(podLogsDir, async (root) => {
-    const path = `${pathOf(root)}/${name}`;
-    const entry = await unlessMissing(lstat(path), null);
+    const entry = await root.lstat(name);
     if (entry === null) return NOT_FOUND;
     if (entry.isSymbolicLink()) return unsafe(name);
-    const { dev } = await root.stat();
-    await removeTree(path, { device: dev, depth: MAX_DEPTH });
+    await removeTree(root, name, MAX_DEPTH);
     return REMOVED;
   });
 }
@@ -45,12 +43,11 @@ export async function removeLogSymlink(
   const needed = neededBy(name, containers);
   if (needed) return refused(needed);
   return inDirectory(containerLogsDir, async (root) => {
-    const path = `${pathOf(root)}/${name}`;
-    const entry = await unlessMissing(lstat(path), null);
+    const entry = await root.lstat(name);
     if (entry === null) return NOT_FOUND;
     if (!entry.isSymbolicLink()) return unsafe(name);
-    if ((await unlessMissing(stat(path), null)) !== null) return refused(TARGET_EXISTS);
-    await unlink(path);
+    if ((await root.stat(name)) !== null) return refused(TARGET_EXISTS);
+    await root.unlink(name);
     return REMOVED;
   });
 }
@@ -85,50 +82,29 @@ const unsafe = (name: string): Attempt =>
 
 const isOneSegment = (name: string): boolean => !['', '.', '..'].includes(name) && !/[/\0]/.test(name);
 
-/** Whoever renames or replaces a directory that is open does not change where this path leads. */
-const pathOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
-
 async function inDirectory(
   directory: string,
-  action: (root: FileHandle) => Promise<Attempt>,
+  action: (root: OpenDirectory) => Promise<Attempt>,
 ): Promise<Attempt> {
   try {
-    await using root = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+    await using root = await openDirectory(directory);
     return await action(root);
   } catch (error) {
     return failed('log-removal-failed', error);
   }
 }
 
-interface Bounds {
-  readonly device: number;
-  /** So many directories further down at most. */
-  readonly depth: number;
+/** Removes the entry with at most `depth` directories in each other. */
+async function removeTree(directory: OpenDirectory, name: string, depth: number): Promise<void> {
+  if (!(await emptied(directory, name, depth))) return directory.unlink(name);
+  await directory.rmdir(name);
 }
 
-/** Somebody else may remove the same: what is missing is no error. */
-async function removeTree(path: string, bounds: Bounds): Promise<void> {
-  const directory = await openAsDirectory(path);
-  if (directory === null) return unlessMissing(unlink(path), undefined);
-  try {
-    if (bounds.depth === 0) throw new Error('there are more directories in each other than logs have');
-    if ((await directory.stat()).dev !== bounds.device)
-      throw new Error('another filesystem is mounted there');
-    for (const name of await readdir(pathOf(directory))) {
-      await removeTree(`${pathOf(directory)}/${name}`, { ...bounds, depth: bounds.depth - 1 });
-    }
-  } finally {
-    await directory.close();
-  }
-  await unlessMissing(rmdir(path), undefined);
-}
-
-/** `null` for anything else than a directory, a symlink to one included, and for nothing. */
-async function openAsDirectory(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (error) {
-    if (['ENOTDIR', 'ELOOP', 'ENOENT'].includes(codeOf(error))) return null;
-    throw error;
-  }
+/** Whether it was a directory, which is empty now. */
+async function emptied(parent: OpenDirectory, name: string, depth: number): Promise<boolean> {
+  await using directory = await parent.open(name);
+  if (directory === null) return false;
+  if (depth === 0) throw new Error(`${directory.path} is deeper than logs lie`);
+  for (const below of await directory.names()) await removeTree(directory, below, depth - 1);
+  return true;
 }

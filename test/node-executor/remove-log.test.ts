@@ -168,6 +168,15 @@ describe('the log directory of a pod', () => {
     rmSync(node.podLogsDir, { recursive: true });
     expect(await carriedOut(node, NAME)).toMatchObject({ outcome: 'failed', reason: 'log-removal-failed' });
   });
+
+  test.each([
+    { depth: 16, outcome: 'removed' },
+    { depth: 17, outcome: 'failed' },
+  ])('[I3] with $depth directories in each other: $outcome', async ({ depth, outcome }) => {
+    const node = executorNode();
+    mkdirSync(join(node.podLogsDir, NAME, ...Array(depth - 1).fill('d')), { recursive: true });
+    expect(await carriedOut(node, NAME)).toMatchObject({ outcome });
+  });
 });
 
 describe('a flat symlink', () => {
@@ -219,6 +228,18 @@ describe('a flat symlink', () => {
     const node = executorNode();
     writeFileSync(join(node.containerLogsDir, LINK), 'a line\n');
     expect(await carriedOut(node, LINK)).toMatchObject({ outcome: 'refused', reason: 'unsafe-log-path' });
+    expect(links(node)).toEqual([LINK]);
+  });
+
+  test('[I4] whose target cannot be looked for stays, and the result names it', async () => {
+    const node = executorNode();
+    symlinkSync(LINK, join(node.containerLogsDir, LINK));
+    const message = expect.stringContaining(`'${join(node.containerLogsDir, LINK)}'`);
+    expect(await carriedOut(node, LINK)).toMatchObject({
+      outcome: 'failed',
+      reason: 'log-removal-failed',
+      message,
+    });
     expect(links(node)).toEqual([LINK]);
   });
 
