@@ -133,7 +133,7 @@ export const CommandResult = z.object({
 });
 export type CommandResult = z.infer<typeof CommandResult>;
 
-/** What a kubelet tells as Warning events on its Node, in its words (D21, L1). */
+/** By the names of the Warning events that a kubelet puts on its Node (D21, L1). */
 export const PassProblem = z.enum(['image-gc-failed', 'container-gc-failed', 'free-disk-space-failed']);
 export type PassProblem = z.infer<typeof PassProblem>;
 

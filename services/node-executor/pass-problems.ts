@@ -12,9 +12,10 @@ export interface Pass {
 }
 
 /**
- * What a kubelet would tell of such a pass as Warning events. That the target is missed is told beside errors too (M18); a
- * failed pass of images only if the one before it failed as well (D19), one of containers always (D20). Of images that an
- * eviction signal forces a kubelet tells nothing (F3, J14): the results do, and `pressure-unrelieved`.
+ * What went wrong in a pass as a whole, by the names of a kubelet's Warning events. That the target is missed is told beside
+ * errors too (M18); a failed pass of images only if the one before it failed as well (D19), one of containers always (D20),
+ * also for a failed removal, which a kubelet only logs (G1). Of images that an eviction signal forces nothing is told, as by
+ * a kubelet (F3, J14): the results tell, and `pressure-unrelieved`.
  */
 export function passProblems(
   pass: Pass,

@@ -25,7 +25,7 @@ describe('the target of a reclaim', () => {
     expect(node.runtime.gone).toEqual([a, b]);
   });
 
-  test('that is reached before the first removal leaves everything', async () => {
+  test('[D13, M7] that is reached before the first removal leaves everything', async () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a'], 100n);
     const result = await node.start().carryOut(imageRemoval([a], { reclaim: toTarget('900') }));
