@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, unlessMissing } from './missing.ts';
 
@@ -18,8 +18,8 @@ export interface OpenDirectory extends AsyncDisposable {
   unlink(name: string): Promise<void>;
   rmdir(name: string): Promise<void>;
   /**
-   * A directory in it; `null` for anything else, a link to a directory included, and for nothing. Rejects where another
-   * filesystem is mounted.
+   * A directory in it; `null` for anything else, a link to a directory included, and for nothing. Rejects where something
+   * is mounted.
    */
   open(name: string): Promise<OpenDirectory | null>;
 }
@@ -29,11 +29,10 @@ const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
 /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
 export async function openDirectory(path: string): Promise<OpenDirectory> {
   const handle = await open(path, DIRECTORY);
-  const { dev } = await closedOnError(handle, handle.stat());
-  return directoryOf(handle, path, dev);
+  return directoryOf(handle, path, await closedOnError(handle, mountOf(handle)));
 }
 
-function directoryOf(handle: FileHandle, path: string, device: number): OpenDirectory {
+function directoryOf(handle: FileHandle, path: string, mount: string): OpenDirectory {
   const at = `/proc/self/fd/${handle.fd}`;
   const told = async <T>(result: Promise<T>): Promise<T> => {
     try {
@@ -53,15 +52,27 @@ function directoryOf(handle: FileHandle, path: string, device: number): OpenDire
       const below = await told(openAsItself(`${at}/${name}`));
       if (below === null) return null;
       const inside = join(path, name);
-      await closedOnError(below, isOn(below, device, inside));
-      return directoryOf(below, inside, device);
+      await closedOnError(below, onMount(below, mount, inside));
+      return directoryOf(below, inside, mount);
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
 
-async function isOn(handle: FileHandle, device: number, path: string): Promise<void> {
-  if ((await handle.stat()).dev !== device) throw new Error(`another filesystem is mounted at ${path}`);
+async function onMount(handle: FileHandle, mount: string, path: string): Promise<void> {
+  if ((await mountOf(handle)) !== mount) throw new Error(`something is mounted at ${path}`);
+}
+
+/**
+ * The mount by its id, since a directory of the same filesystem can be mounted in another place; and the filesystem, since
+ * some have parts of their own without a mount.
+ */
+async function mountOf(handle: FileHandle): Promise<string> {
+  const { dev } = await handle.stat();
+  const descriptor = await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
+  const [, id] = /^mnt_id:\s*(\d+)$/m.exec(descriptor) ?? [];
+  if (id === undefined) throw new Error('/proc/self/fdinfo does not tell on which mount a directory lies');
+  return `${id} ${dev}`;
 }
 
 async function closedOnError<T>(handle: FileHandle, result: Promise<T>): Promise<T> {

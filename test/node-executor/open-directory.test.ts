@@ -44,7 +44,7 @@ describe('an open directory', () => {
   });
 
   test('[I3, K3] opens none on which another filesystem is mounted, and says where', async () => {
-    await expect((await opened('/')).open('proc')).rejects.toThrow('another filesystem is mounted at /proc');
+    await expect((await opened('/')).open('proc')).rejects.toThrow('something is mounted at /proc');
   });
 
   test('what is missing is no error', async () => {
