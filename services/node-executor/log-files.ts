@@ -1,47 +1,64 @@
-import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { LogDirectories } from '../shared/log-directories.ts';
 import { flatSymlink, foreignLogPath, unsafeLogPath } from './log-path.ts';
 import { unlessMissing } from './missing.ts';
+import { type OpenDirectory, openDirectory } from './open-directory.ts';
 
-/** What goes with a container: found and judged first, removed after. */
+/** What goes with a container, by names: the directories are opened once more when it goes. */
+export interface FoundLogs {
+  /** From the directory of pod logs down to the files. */
+  readonly directories: readonly string[];
+  readonly files: readonly string[];
+  /** In the directory of container logs; `null` where there is none. */
+  readonly symlink: string | null;
+}
+
+/** Found and judged first, removed after. */
 export type LogFiles =
-  | { readonly safe: true; readonly paths: readonly string[] }
+  | { readonly safe: true; readonly found: FoundLogs }
   | { readonly safe: false; readonly problem: string };
 
 /**
- * Finds everything that begins with the container's log path, rotated files included (G20), and then its flat symlink
- * (G22). Files that belong to another listed container as well, with the same or a longer log path, are not among them:
- * they go with the last of these containers.
+ * Finds everything that begins with the container's log path, rotated files included (G20), and its flat symlink (G22).
+ * Files that belong to another listed container as well, with the same or a longer log path, are not among them: they go
+ * with the last of these containers.
  */
 export async function findLogFiles(
   container: ListedContainer,
   others: readonly ListedContainer[],
-  directories: LogDirectories,
+  roots: LogDirectories,
 ): Promise<LogFiles> {
   const { logPath } = container;
-  const symlink = flatSymlink(container, directories);
-  const problem =
-    unsafeLogPath(logPath, directories) ??
-    foreignLogPath(container, directories) ??
-    sharedLogPath(container, others) ??
-    (symlink === null ? "the names in the container's labels hold a slash" : undefined) ??
-    (await leadsElsewhere(logPath, directories.podLogsDir));
-  if (problem !== undefined) return { safe: false, problem };
-  const ofOthers = others
-    .filter(({ id, logPath: other }) => id !== container.id && other.startsWith(logPath))
-    .map((other) => other.logPath);
-  const files = (await namesIn(dirname(logPath)))
-    .filter((name) => name.startsWith(basename(logPath)))
-    .map((name) => join(dirname(logPath), name))
-    .filter((path) => !ofOthers.some((other) => path.startsWith(other)));
-  return { safe: true, paths: symlink !== null && (await isSymlink(symlink)) ? [...files, symlink] : files };
+  const unsafe =
+    unsafeLogPath(logPath, roots) ?? foreignLogPath(container, roots) ?? sharedLogPath(container, others);
+  if (unsafe !== undefined) return { safe: false, problem: unsafe };
+  const symlink = flatSymlink(container);
+  if (symlink === null) return { safe: false, problem: "the names in the container's labels hold a slash" };
+  const directories = relative(roots.podLogsDir, dirname(logPath)).split('/');
+  const names = await inside(roots, directories, (directory) => directory.names());
+  if ('problem' in names) return { safe: false, problem: `the log path ${logPath} ${names.problem}` };
+  const files = (names.done ?? []).filter((name) => isOwn(name, container, others));
+  const isThere = await inFlat(roots, (directory) => isLink(directory, symlink));
+  return { safe: true, found: { directories, files, symlink: isThere ? symlink : null } };
 }
 
-/** A file that is gone is no error; anything else ends it (G19). */
-export async function removeLogFiles(paths: readonly string[]): Promise<void> {
-  for (const path of paths) await rm(path, { force: true });
+/**
+ * Files first, then the symlink (G19). What is gone is no error; anything else ends it, also a directory that has become
+ * a link since.
+ */
+export async function removeLogFiles(
+  { directories, files, symlink }: FoundLogs,
+  roots: LogDirectories,
+): Promise<void> {
+  const removed = await inside(roots, directories, async (directory) => {
+    for (const name of files) await directory.unlink(name);
+  });
+  if ('problem' in removed) throw new Error(`the path of the logs ${removed.problem}`);
+  if (symlink === null) return;
+  await inFlat(roots, async (directory) => {
+    if (await isLink(directory, symlink)) await directory.unlink(symlink);
+  });
 }
 
 function sharedLogPath(
@@ -52,21 +69,53 @@ function sharedLogPath(
   return other && `the running container ${other.id} writes to the same log path ${logPath}`;
 }
 
-/** Between the root and the file every directory must be what it is called: a symlink could lead anywhere. */
-async function leadsElsewhere(logPath: string, podLogsDir: string): Promise<string | undefined> {
-  const directory = dirname(logPath);
-  const [root, found] = await Promise.all([realPathOf(podLogsDir), realPathOf(directory)]);
-  if (root === null) return `the pod log directory ${podLogsDir} is not there`;
-  if (found === null || found === join(root, relative(podLogsDir, directory))) return undefined;
-  return `the log path ${logPath} leads over a symlink to ${found}`;
+function isOwn(name: string, { id, logPath }: ListedContainer, others: readonly ListedContainer[]): boolean {
+  const path = join(dirname(logPath), name);
+  const isOfOther = (other: ListedContainer): boolean =>
+    other.id !== id && other.logPath.startsWith(logPath) && path.startsWith(other.logPath);
+  return name.startsWith(basename(logPath)) && !others.some(isOfOther);
 }
 
-const realPathOf = (path: string): Promise<string | null> => unlessMissing(realpath(path), null);
+/** `null`: a directory on the way is not there. The problem goes on after the name of a path. */
+type Inside<T> = { readonly done: T | null } | { readonly problem: string };
 
-const namesIn = (directory: string): Promise<readonly string[]> => unlessMissing(readdir(directory), []);
+/**
+ * Works in a directory below that of pod logs, which may itself be a link. All others must be what they are called: a link
+ * could lead anywhere.
+ */
+async function inside<T>(
+  { podLogsDir }: LogDirectories,
+  directories: readonly string[],
+  work: (directory: OpenDirectory) => Promise<T>,
+): Promise<Inside<T>> {
+  await using root = await unlessMissing(openDirectory(podLogsDir), null);
+  if (root === null) return { problem: `lies in ${podLogsDir}, which is not there` };
+  return await below(root, directories, work);
+}
 
-const isSymlink = (path: string): Promise<boolean> =>
-  unlessMissing(
-    lstat(path).then((entry) => entry.isSymbolicLink()),
-    false,
-  );
+async function below<T>(
+  parent: OpenDirectory,
+  [name, ...rest]: readonly string[],
+  work: (directory: OpenDirectory) => Promise<T>,
+): Promise<Inside<T>> {
+  if (name === undefined) return { done: await work(parent) };
+  await using directory = await parent.open(name);
+  if (directory !== null) return await below(directory, rest, work);
+  const entry = await parent.lstat(name);
+  if (entry === null) return { done: null };
+  return {
+    problem: `leads over ${join(parent.path, name)}, which is ${entry.isSymbolicLink() ? 'a symlink' : 'no directory'}`,
+  };
+}
+
+/** Works in the directory of flat symlinks; `null` where that is not there. */
+async function inFlat<T>(
+  { containerLogsDir }: LogDirectories,
+  work: (directory: OpenDirectory) => Promise<T>,
+): Promise<T | null> {
+  await using directory = await unlessMissing(openDirectory(containerLogsDir), null);
+  return directory && (await work(directory));
+}
+
+const isLink = async (directory: OpenDirectory, name: string): Promise<boolean> =>
+  (await directory.lstat(name))?.isSymbolicLink() ?? false;

@@ -1,4 +1,4 @@
-import { isAbsolute, join, normalize } from 'node:path';
+import { isAbsolute, normalize } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { LogDirectories } from '../shared/log-directories.ts';
 
@@ -46,14 +46,15 @@ export function foreignLogPath(
   return `the log path ${logPath} is not in the directory ${own} of its pod`;
 }
 
-/** The flat symlink of a container (G22), or `null` where its names could lead out of the directory. */
-export function flatSymlink(
-  { id, name, labels }: Pick<ListedContainer, 'id' | 'name' | 'labels'>,
-  { containerLogsDir }: Pick<LogDirectories, 'containerLogsDir'>,
-): string | null {
+/** The name of a container's flat symlink (G22), or `null` where it could lead out of the directory. */
+export function flatSymlink({
+  id,
+  name,
+  labels,
+}: Pick<ListedContainer, 'id' | 'name' | 'labels'>): string | null {
   const podName = labels['io.kubernetes.pod.name'] ?? '';
   const podNamespace = labels['io.kubernetes.pod.namespace'] ?? '';
   const file = `${podName}_${podNamespace}_${name}-${id}`;
   if (/[/\0]/.test(file)) return null;
-  return join(containerLogsDir, `${file.slice(0, SYMLINK_NAME_LENGTH)}.log`);
+  return `${file.slice(0, SYMLINK_NAME_LENGTH)}.log`;
 }

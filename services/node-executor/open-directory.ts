@@ -33,23 +33,25 @@ export async function openDirectory(path: string): Promise<OpenDirectory> {
 }
 
 function directoryOf(handle: FileHandle, path: string, mount: string): OpenDirectory {
-  const at = `/proc/self/fd/${handle.fd}`;
-  const told = async <T>(result: Promise<T>): Promise<T> => {
+  const told = async <T>(operation: (at: string) => Promise<T>): Promise<T> => {
+    // Its number can be another file's by now.
+    if (handle.fd < 0) throw new Error(`${path} is not open any more`);
+    const at = `/proc/self/fd/${handle.fd}`;
     try {
-      return await result;
+      return await operation(at);
     } catch (error) {
       throw inWordsOf(error, at, path);
     }
   };
   return {
     path,
-    names: () => told(readdir(at)),
-    lstat: (name) => told(unlessMissing(lstat(`${at}/${name}`), null)),
-    stat: (name) => told(unlessMissing(stat(`${at}/${name}`), null)),
-    unlink: (name) => told(unlessMissing(unlink(`${at}/${name}`), undefined)),
-    rmdir: (name) => told(unlessMissing(rmdir(`${at}/${name}`), undefined)),
+    names: () => told(readdir),
+    lstat: (name) => told((at) => unlessMissing(lstat(`${at}/${name}`), null)),
+    stat: (name) => told((at) => unlessMissing(stat(`${at}/${name}`), null)),
+    unlink: (name) => told((at) => unlessMissing(unlink(`${at}/${name}`), undefined)),
+    rmdir: (name) => told((at) => unlessMissing(rmdir(`${at}/${name}`), undefined)),
     open: async (name) => {
-      const below = await told(openAsItself(`${at}/${name}`));
+      const below = await told((at) => openAsItself(`${at}/${name}`));
       if (below === null) return null;
       const inside = join(path, name);
       await closedOnError(below, onMount(below, mount, inside));

@@ -3,7 +3,7 @@ import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../s
 import { toFleetGcError } from '../shared/errors.ts';
 import type { LogDirectories } from '../shared/log-directories.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
-import { findLogFiles, removeLogFiles } from './log-files.ts';
+import { type FoundLogs, findLogFiles, removeLogFiles } from './log-files.ts';
 import type { LookAgain } from './second-look.ts';
 
 /** The kubelet's least grace period (G15). */
@@ -32,17 +32,17 @@ export async function removeContainer(
 ): Promise<Attempt> {
   const found = await judge(container, listed, remover);
   if ('outcome' in found) return found;
-  if (found.status.state !== 'unknown') return removeJudged(found, remover.runtime);
+  if (found.status.state !== 'unknown') return removeJudged(found, remover);
   const notStopped = await stop(remover.runtime, found.status);
   if (notStopped) return notStopped;
   const again = await remover.lookAgain();
   const stopped = 'outcome' in again ? again : await judge(container, again.listing.containers, remover);
-  return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover.runtime));
+  return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover));
 }
 
 interface Judged {
   readonly status: RuntimeContainerStatus;
-  readonly logPaths: readonly string[];
+  readonly logs: FoundLogs;
 }
 
 /** What would go with the container, or why it stays. */
@@ -56,7 +56,7 @@ async function judge(
   try {
     const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, directories);
     return logs.safe
-      ? { status, logPaths: logs.paths }
+      ? { status, logs: logs.found }
       : refused({ reason: 'unsafe-log-path', message: logs.problem });
   } catch (error) {
     return failed('log-removal-failed', error);
@@ -64,19 +64,20 @@ async function judge(
 }
 
 async function removeJudged(
-  { status: { id }, logPaths }: Judged,
-  runtime: ContainerRemover['runtime'],
+  { status: { id }, logs }: Judged,
+  { runtime, directories }: ContainerRemover,
 ): Promise<Attempt> {
   const first = await ask(runtime, id, unavailable);
   if ('outcome' in first) return first;
   try {
-    await removeLogFiles(logPaths);
+    await removeLogFiles(logs, directories);
   } catch (error) {
     return failed('log-removal-failed', error);
   }
   const last = await ask(runtime, id, (error) => failed('runtime-error', error));
   const attempted = 'outcome' in last ? last : await attempt(() => runtime.removeContainer(id));
-  return logPaths.length > 0 ? after('logs-removed', attempted) : attempted;
+  const hadLogs = logs.files.length > 0 || logs.symlink !== null;
+  return hadLogs ? after('logs-removed', attempted) : attempted;
 }
 
 /** The status, or why the container is left alone. */

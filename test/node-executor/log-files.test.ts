@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
+import { type FoundLogs, findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
 import { flatSymlink, foreignLogPath, unsafeLogPath } from '../../services/node-executor/log-path.ts';
 import type { LogDirectories } from '../../services/shared/log-directories.ts';
 import { listedContainer } from '../fixtures/listing.ts';
@@ -72,10 +72,10 @@ describe("a log path in its own pod's directory", () => {
 
 describe('the flat symlink', () => {
   const symlinkOf = (over: Parameters<typeof listedContainer>[1], id = 'abcdef') =>
-    flatSymlink(listedContainer(id, { labels: POD_LABELS, ...over }), { containerLogsDir: '/c' });
+    flatSymlink(listedContainer(id, { labels: POD_LABELS, ...over }));
 
   test('[G22] is named after pod, namespace, container and id', () => {
-    expect(symlinkOf({})).toBe('/c/web_default_app-abcdef.log');
+    expect(symlinkOf({})).toBe('web_default_app-abcdef.log');
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe('the flat symlink', () => {
     { length: 300, cut: 251 },
   ])('[G22] of $length characters is cut to $cut', ({ length, cut }) => {
     const id = 'x'.repeat(length - 'web_default_app-'.length);
-    expect(symlinkOf({}, id)).toBe(`/c/${'web_default_app-'.concat(id).slice(0, cut)}.log`);
+    expect(symlinkOf({}, id)).toBe(`${'web_default_app-'.concat(id).slice(0, cut)}.log`);
   });
 
   test.each([{ 'io.kubernetes.pod.name': '../../etc/x' }, { 'io.kubernetes.pod.namespace': 'a/b' }])(
@@ -106,32 +106,48 @@ describe('log files', () => {
     mkdirSync(dirname(logPath), { recursive: true });
     mkdirSync(directories.containerLogsDir);
     const container = listedContainer('dead', { state: 'exited', labels: POD_LABELS, logPath });
-    const find = (others: Parameters<typeof findLogFiles>[1] = [], over = {}) =>
-      findLogFiles({ ...container, ...over }, [container, ...others], directories);
-    return { base, directories, logPath, container, find };
+    const find = async (others: Parameters<typeof findLogFiles>[1] = [], over = {}) => {
+      const logs = await findLogFiles({ ...container, ...over }, [container, ...others], directories);
+      return logs.safe ? { safe: true, paths: pathsIn(logs.found, directories) } : logs;
+    };
+    /** As time passes between the two. */
+    const findAndRemove = async (meanwhile: () => void = () => {}) => {
+      const logs = await findLogFiles(container, [container], directories);
+      if (!logs.safe) throw new Error(logs.problem);
+      meanwhile();
+      await removeLogFiles(logs.found, directories);
+    };
+    return { base, directories, logPath, container, find, findAndRemove };
   }
 
+  const pathsIn = ({ directories, files, symlink }: FoundLogs, roots: LogDirectories) => [
+    ...files.map((name) => join(roots.podLogsDir, ...directories, name)),
+    ...(symlink === null ? [] : [join(roots.containerLogsDir, symlink)]),
+  ];
+
   test('[G20, G22] are the log, its rotated ones and the symlink, in this order', async () => {
-    const { directories, logPath, find } = setUp();
+    const { directories, logPath, find, findAndRemove } = setUp();
     for (const path of [logPath, `${logPath}.20260101-1`, `${logPath}.20260101-1.gz`])
       writeFileSync(path, '');
     writeFileSync(join(dirname(logPath), '1.log'), '');
     const link = join(directories.containerLogsDir, 'web_default_app-dead.log');
     symlinkSync(logPath, link);
-    const found = await find();
-    expect(found).toEqual({
+    expect(await find()).toEqual({
       safe: true,
       paths: [...[logPath, `${logPath}.20260101-1`, `${logPath}.20260101-1.gz`].toSorted(), link],
     });
-    if (found.safe) await removeLogFiles(found.paths);
+    await findAndRemove();
     expect(readdirSync(dirname(logPath))).toEqual(['1.log']);
     expect(readdirSync(directories.containerLogsDir)).toEqual([]);
   });
 
   test('[G20] that are missing are no error', async () => {
-    const { find, logPath } = setUp();
+    const { find, findAndRemove, logPath, directories } = setUp();
     expect(await find()).toEqual({ safe: true, paths: [] });
-    await removeLogFiles([logPath]);
+    writeFileSync(logPath, '');
+    await findAndRemove(() => rmSync(logPath));
+    await findAndRemove(() => rmSync(dirname(logPath), { recursive: true }));
+    await findAndRemove(() => rmSync(directories.containerLogsDir, { recursive: true }));
   });
 
   test('[G20] in a directory that is gone are no error', async () => {
@@ -184,7 +200,7 @@ describe('log files', () => {
       const labels = { ...POD_LABELS, 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.uid': uid };
       expect(await find([], { logPath, labels })).toEqual({
         safe: false,
-        problem: expect.stringContaining('over a symlink'),
+        problem: expect.stringMatching(/leads over .*default_(evil|sly)_pod-., which is a symlink$/),
       });
     }
   });
@@ -198,11 +214,10 @@ describe('log files', () => {
   });
 
   test('that are symlinks themselves go, and what they point to stays', async () => {
-    const { find, base, logPath } = setUp();
+    const { findAndRemove, base, logPath } = setUp();
     writeFileSync(join(base, 'json.log'), '');
     symlinkSync(join(base, 'json.log'), logPath);
-    const found = await find();
-    if (found.safe) await removeLogFiles(found.paths);
+    await findAndRemove();
     expect(readdirSync(dirname(logPath))).toEqual([]);
     expect(readdirSync(base)).toContain('json.log');
   });
@@ -212,6 +227,44 @@ describe('log files', () => {
     const directories = { podLogsDir: join(base, 'missing'), containerLogsDir: join(base, 'containers') };
     const logPath = join(directories.podLogsDir, 'default_web_pod-1', 'app', '0.log');
     expect(await findLogFiles({ ...container, logPath }, [], directories)).toMatchObject({ safe: false });
+  });
+
+  test.each(['default_web_pod-1', 'default_web_pod-1/app'])(
+    '[G19, G20, K3] of which %s has become a link since they were found stay, and the link is named',
+    async (name) => {
+      const { findAndRemove, base, directories, logPath } = setUp();
+      for (const path of [logPath, join(base, 'precious', '0.log'), join(base, 'precious', 'app', '0.log')]) {
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, '');
+      }
+      const directory = join(directories.podLogsDir, name);
+      const removing = findAndRemove(() => {
+        renameSync(directory, join(base, 'moved'));
+        symlinkSync(join(base, 'precious'), directory);
+      });
+      await expect(removing).rejects.toThrow(`leads over ${directory}, which is a symlink`);
+      expect(readdirSync(join(base, 'precious'))).toEqual(['0.log', 'app']);
+      expect(readdirSync(join(base, 'precious', 'app'))).toEqual(['0.log']);
+    },
+  );
+
+  test('[G22] a symlink that has become a file since it was found stays', async () => {
+    const { findAndRemove, directories, logPath } = setUp();
+    const link = join(directories.containerLogsDir, 'web_default_app-dead.log');
+    symlinkSync(logPath, link);
+    await findAndRemove(() => {
+      rmSync(link);
+      writeFileSync(link, 'a line');
+    });
+    expect(readdirSync(directories.containerLogsDir)).toEqual(['web_default_app-dead.log']);
+  });
+
+  test('[G20] in what is no directory are not safe', async () => {
+    const { find, logPath } = setUp();
+    rmSync(dirname(logPath), { recursive: true });
+    writeFileSync(dirname(logPath), '');
+    const problem = `the log path ${logPath} leads over ${dirname(logPath)}, which is no directory`;
+    expect(await find()).toEqual({ safe: false, problem });
   });
 
   test('[G22] a file where the symlink belongs is not ours to remove', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDirectory } from '../../services/node-executor/open-directory.ts';
@@ -47,7 +47,22 @@ describe('an open directory', () => {
     await expect((await opened('/')).open('proc')).rejects.toThrow('something is mounted at /proc');
   });
 
-  test('what is missing is no error', async () => {
+  test('[K3] does nothing once it is closed, when its descriptor can be that of another', async () => {
+    const [base, other] = [temporaryDirectory(), temporaryDirectory()];
+    writeFileSync(join(other, 'file'), '');
+    const directory = await openDirectory(base);
+    await directory[Symbol.asyncDispose]();
+    await opened(other);
+    await expect(directory.unlink('file')).rejects.toThrow(`${base} is not open any more`);
+    expect(readdirSync(other)).toEqual(['file']);
+  });
+
+  test('what is missing is no error, be it the directory', async () => {
+    const base = temporaryDirectory();
+    mkdirSync(join(base, 'gone'));
+    const gone = await opened(join(base, 'gone'));
+    rmdirSync(join(base, 'gone'));
+    expect(await gone.names()).toEqual([]);
     const directory = await opened(temporaryDirectory());
     expect([await directory.lstat('a'), await directory.stat('a')]).toEqual([null, null]);
     await directory.unlink('a');
