@@ -45,7 +45,7 @@ function directoryOf(handle: FileHandle, path: string, mount: string): OpenDirec
   };
   return {
     path,
-    names: () => told(readdir),
+    names: () => told((at) => readdir(at)),
     lstat: (name) => told((at) => unlessMissing(lstat(`${at}/${name}`), null)),
     stat: (name) => told((at) => unlessMissing(stat(`${at}/${name}`), null)),
     unlink: (name) => told((at) => unlessMissing(unlink(`${at}/${name}`), undefined)),
