@@ -22,6 +22,16 @@ export type ImageUser = z.infer<typeof ImageUser>;
 /** How often the node failed to remove an object, and until when (same clock as `takenAt`) it will not try again. */
 export const Backoff = z.object({ failures: z.int().positive(), untilMs: z.int().nonnegative() });
 
+/** What images consist of on disk, and may have in common: the packed blob of a layer, and the unpacked snapshot. */
+export const InventoryLayer = z.object({
+  kind: z.enum(['blob', 'snapshot']),
+  /** Of a blob its digest, of a snapshot its chain id: a blob and a snapshot can have the same. */
+  digest: z.string(),
+  /** What goes from the disk with it. */
+  sizeBytes: z.int().nonnegative(),
+});
+export type InventoryLayer = z.infer<typeof InventoryLayer>;
+
 export const InventoryImage = z.object({
   id: z.string().min(1),
   repoTags: z.array(z.string()),
@@ -38,6 +48,8 @@ export const InventoryImage = z.object({
   lastUsedMs: z.int().nonnegative().nullable(),
   usedBy: z.array(ImageUser),
   backoff: Backoff.nullable(),
+  /** Positions in the inventory's `layers`; `null` when nobody told them (M7). */
+  layers: z.array(z.int().nonnegative()).nullable().default(null),
 });
 export type InventoryImage = z.infer<typeof InventoryImage>;
 
@@ -177,6 +189,8 @@ export const CompleteInventory = z.object({
   pods: z.array(InventoryPod),
   /** Sorted by name; `null` when the directory could not be read, so that nothing of it goes (I1). */
   podLogDirectories: z.array(InventoryPodLogDirectory).nullable().default(null),
+  /** Each once, however many images have it; `null` when the runtime does not tell, or they do not fit in (M7, M40). */
+  layers: z.array(InventoryLayer).nullable().default(null),
   /** Sorted by name; `null` when the directory could not be read. */
   logSymlinks: z.array(InventoryLogSymlink).nullable().default(null),
 });

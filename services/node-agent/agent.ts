@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Observe } from '../../schemas/observe.ts';
 import type { NodeClock } from '../shared/clock.ts';
+import type { ContainerdReader } from '../shared/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../shared/cri/port.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import { type Handler, nodeOutput } from '../shared/handler.ts';
@@ -19,6 +20,7 @@ import { observeHandler } from './handler.ts';
 import { openHistory } from './history.ts';
 import { createInventories } from './inventories.ts';
 import { inventoryPublishing } from './inventory-publishing.ts';
+import { layerReading } from './layer-reading.ts';
 import type { LogReader } from './log-entries.ts';
 import { createLook, type Look } from './look.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -31,6 +33,8 @@ export interface NodeAgentDeps {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
+  /** For the layers of images; `null`: nobody is asked. */
+  readonly containerd: ContainerdReader | null;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -89,6 +93,7 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     runtime,
     backoff: backoffReader(deps.state, logger),
     historyUnreadable: history.unreadable,
+    layersOf: layerReading(deps),
     outbox: outboxes.inventory,
     metrics,
     logger,

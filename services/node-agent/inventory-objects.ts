@@ -8,6 +8,7 @@ import type {
   PodReference,
 } from '../../schemas/inventory.ts';
 import type { Instant } from '../../schemas/time.ts';
+import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../shared/cri/listing-types.ts';
 import { imageKey } from './detection.ts';
 import { wallTimeOf } from './image-history.ts';
@@ -17,8 +18,17 @@ export type BackoffEntries = BackoffFile['objects'];
 type Kind = BackoffEntries[number]['kind'];
 type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
 
+interface BesideLook {
+  readonly backoffOf: BackoffOf;
+  readonly layers: LayerTable | null;
+}
+
 /** An image without a record counts as just detected (M1). */
-export function inventoryImage(image: ListedImage, look: CompleteLook, backoffOf: BackoffOf): InventoryImage {
+export function inventoryImage(
+  image: ListedImage,
+  look: CompleteLook,
+  { backoffOf, layers }: BesideLook,
+): InventoryImage {
   const { takenAt, records, usage } = look;
   const { firstDetectedMs, lastUsedMs } = records.get(imageKey(image)) ?? {
     firstDetectedMs: takenAt.sinceBootMs,
@@ -36,7 +46,13 @@ export function inventoryImage(image: ListedImage, look: CompleteLook, backoffOf
     lastUsedMs: lastUsedMs === null ? null : wallTimeOf(lastUsedMs, takenAt),
     usedBy: [...(usage.users.get(image.id) ?? [])],
     backoff: backoffOf('image', image.id),
+    layers: positionsOf(image, layers),
   };
+}
+
+function positionsOf({ id }: ListedImage, layers: LayerTable | null): InventoryImage['layers'] {
+  const positions = layers?.ofImage.get(id);
+  return positions ? [...positions] : null;
 }
 
 export function inventoryContainer(container: ListedContainer, backoffOf: BackoffOf): InventoryContainer {

@@ -5,6 +5,7 @@ import { nodeOutput } from '../shared/handler.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 import type { AgentEvents } from './events.ts';
 import type { BackoffEntries } from './inventory-objects.ts';
+import type { LayerReading } from './layer-reading.ts';
 import type { Look } from './look.ts';
 import type { Outbox } from './outbox.ts';
 import type { Work } from './pacing.ts';
@@ -14,6 +15,7 @@ export interface InventoryPublishingParts {
   readonly runtime: Pick<RuntimeReader, 'version'>;
   readonly backoff: () => BackoffEntries;
   readonly historyUnreadable: string | null;
+  readonly layersOf: LayerReading;
   readonly outbox: Pick<Outbox, 'put'>;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
@@ -25,12 +27,16 @@ const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unkno
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (look: Look, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, outbox, metrics, logger } = parts;
+  const { events, backoff, layersOf, outbox, metrics, logger } = parts;
   const versionOf = rememberedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (look, work) => {
     const runtime = await versionOf();
-    const event = events.inventory({ look, work, runtime }, { backoff: backoff(), historyUnreadable });
+    const layers = look.status === 'complete' ? await layersOf(look.listing.images) : null;
+    const event = events.inventory(
+      { look, work, runtime },
+      { backoff: backoff(), historyUnreadable, layers },
+    );
     const { id, trigger, status } = event;
     metrics.inventories.add({ trigger, status });
     const problems = event.status === 'incomplete' ? { problems: event.problems } : {};

@@ -6,6 +6,7 @@ import {
   MAX_INVENTORY_COMPRESSED_BYTES,
   MAX_INVENTORY_OBJECTS,
 } from '../../schemas/inventory.ts';
+import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListingProblem } from '../shared/cri/listing-types.ts';
 import {
   type BackoffEntries,
@@ -26,9 +27,14 @@ export interface InventoryParts {
   readonly diedContainerIds: readonly string[];
   /** Why the image history could not be read at the start; `null` when it could, or it was reported before. */
   readonly historyUnreadable: string | null;
+  /** `null` when nobody told them. */
+  readonly layers: LayerTable | null;
 }
 
-/** The inventory of one look: complete, incomplete with what was missing, or counts only beyond the limits. */
+/**
+ * The inventory of one look: complete, incomplete with what was missing, or counts only beyond the limits. Layers only
+ * make a plan more exact, so they are left out before that.
+ */
 export function inventoryOf(header: InventoryHeader, look: Look, parts: InventoryParts): Inventory {
   const problems = [...problemsOf(look), ...problemsOfHistory(parts)];
   if (look.status === 'incomplete' || problems.length > 0) {
@@ -36,7 +42,10 @@ export function inventoryOf(header: InventoryHeader, look: Look, parts: Inventor
   }
   const inventory = completeInventory(header, look, parts);
   const counts = countsOf(inventory);
-  return isTooLarge(counts) ? { ...header, status: 'too-large', counts } : inventory;
+  if (!isTooLarge(counts)) return inventory;
+  return parts.layers === null
+    ? { ...header, status: 'too-large', counts }
+    : inventoryOf(header, look, { ...parts, layers: null });
 }
 
 const problemsOf = (look: Look): ListingProblem[] => [
@@ -65,7 +74,7 @@ const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProble
 function completeInventory(
   header: InventoryHeader,
   look: CompleteLook,
-  { backoff, diedContainerIds }: InventoryParts,
+  { backoff, diedContainerIds, layers }: InventoryParts,
 ): CompleteInventory {
   const { listing, usage } = look;
   const backoffOf = backoffLookup(backoff, header.takenAt);
@@ -80,7 +89,8 @@ function completeInventory(
       .map(({ id }) => id),
     sandboxImageKnown: usage.sandboxImageKnown,
     podImagesKnown: usage.podImagesKnown,
-    images: listing.images.map((image) => inventoryImage(image, look, backoffOf)),
+    images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers })),
+    layers: layers && [...layers.layers],
     containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
     pods: [...look.pods],

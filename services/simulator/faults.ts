@@ -1,3 +1,4 @@
+import type { ContainerdMethodName } from '../shared/cri/containerd/server.ts';
 import type { CriMethodName } from '../shared/cri/server.ts';
 import { FleetGcError } from '../shared/errors.ts';
 
@@ -10,12 +11,14 @@ export type CallFault =
   | { readonly kind: 'half' }
   | { readonly kind: 'error'; readonly message: string };
 
+export type FaultyMethod = CriMethodName | ContainerdMethodName;
+
 /** What goes wrong on a simulated node; changed while it runs. */
 export interface Faults {
   /** The next `times` calls of `method` go wrong so. */
-  onCall(method: CriMethodName, fault: CallFault, times?: number): void;
+  onCall(method: FaultyMethod, fault: CallFault, times?: number): void;
   /** Runs `change` once, when the next call of `method` has its answer and before the caller gets it. */
-  afterCall(method: CriMethodName, change: () => unknown): void;
+  afterCall(method: FaultyMethod, change: () => unknown): void;
   /** Image ids whose removal is reported as done and not done. */
   readonly keptImages: Set<string>;
   /** Ids of images, containers and sandboxes whose removal fails, with the message. */
@@ -31,14 +34,14 @@ export interface Faults {
   /** Everything is well again. */
   clear(): void;
   /** For the simulator: what is wrong with this call. Resolves when the call may go on. */
-  meet(method: CriMethodName): Promise<CallFault | undefined>;
+  meet(method: FaultyMethod): Promise<CallFault | undefined>;
   /** For the simulator: the call was answered. */
-  answered(method: CriMethodName): Promise<void>;
+  answered(method: FaultyMethod): Promise<void>;
 }
 
 export function createFaults(): Faults {
-  const calls = new Map<CriMethodName, { readonly fault: CallFault; left: number }>();
-  const changes = new Map<CriMethodName, () => unknown>();
+  const calls = new Map<FaultyMethod, { readonly fault: CallFault; left: number }>();
+  const changes = new Map<FaultyMethod, () => unknown>();
   const waiting = new Set<() => void>();
   const hang = () => new Promise<void>((resolve) => waiting.add(resolve));
   return {

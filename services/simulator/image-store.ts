@@ -1,6 +1,7 @@
 import { parseReference, repositoryOf } from '../shared/cri/image-names.ts';
 import { FleetGcError } from '../shared/errors.ts';
 import { refuseRemoval } from './faults.ts';
+import { type ContentPiece, contentOf, pieceKey } from './image-content.ts';
 import type { SimulatedImage } from './objects.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
@@ -17,25 +18,25 @@ export interface ImageStore {
   removeImage(reference: string): void;
   /** By id, name or digest. */
   findImage(reference: string): SimulatedImage | undefined;
-  /** Bytes of images that are neither listed nor used any more become available. */
+  /** Layers of which no image is listed or used any more become available. */
   releaseUnused(): void;
 }
 
 export function createImageStore(parts: RuntimeParts, isUsed: (imageId: string) => boolean): ImageStore {
   const images = new Map<string, SimulatedImage>();
-  const contents = new Set<string>();
+  const contents = new Map<string, readonly ContentPiece[]>();
   const findImage = (reference: string) => [...images.values()].find((image) => isCalled(image, reference));
   const addImage = (image: SimulatedImage) => {
     takeTagsFromOthers(images, image);
     images.set(image.id, image);
-    contents.add(image.id);
-    parts.disk.store(image.id, image.sizeBytes);
+    contents.set(image.id, contentOf(image));
+    for (const piece of contentOf(image)) parts.disk.store(pieceKey(piece), piece.sizeBytes);
   };
   const releaseUnused = () => {
-    for (const id of contents) {
+    for (const [id, pieces] of contents) {
       if (images.has(id) || isUsed(id)) continue;
       contents.delete(id);
-      parts.disk.release(id);
+      for (const piece of missingIn(contents, pieces)) parts.disk.release(pieceKey(piece));
     }
   };
   return {
@@ -65,12 +66,13 @@ export function createImageStore(parts: RuntimeParts, isUsed: (imageId: string) 
 async function fetchImage(
   { registry, disk, logBytes, sandboxImage }: RuntimeParts,
   reference: string,
-  contents: ReadonlySet<string>,
+  contents: ReadonlyMap<string, readonly ContentPiece[]>,
 ): Promise<SimulatedImage> {
   const found = registry(reference);
   if (!found) throw new FleetGcError('RUNTIME_NOT_FOUND', `failed to pull ${reference}: not found`);
   const free = disk.capacityBytes - disk.usedBytes(logBytes());
-  if (!contents.has(found.id) && found.sizeBytes > free)
+  const missing = missingIn(contents, contentOf(found)).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0n);
+  if (missing > free)
     throw new FleetGcError('RUNTIME_FAILED', `failed to pull ${reference}: no space left on device`);
   const name = fullName(reference);
   return {
@@ -80,7 +82,17 @@ async function fetchImage(
     repoTags: reference.includes('@') ? [] : [name],
     repoDigests: found.digest === '' ? [] : [`${repositoryOf(name)}@${found.digest}`],
     pinned: name === fullName(sandboxImage),
+    ...(found.layers && { layers: found.layers }),
   };
+}
+
+/** The pieces that no other image has on the disk. */
+function missingIn(
+  contents: ReadonlyMap<string, readonly ContentPiece[]>,
+  pieces: readonly ContentPiece[],
+): readonly ContentPiece[] {
+  const there = new Set([...contents.values()].flat().map(pieceKey));
+  return pieces.filter((piece) => !there.has(pieceKey(piece)));
 }
 
 const mergeNames = (known: SimulatedImage | undefined, pulled: SimulatedImage): SimulatedImage => ({

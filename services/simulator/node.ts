@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { NodeClock } from '../shared/clock.ts';
 import { type CriServer, serveCri } from '../shared/cri/server.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
+import { containerdHandlers } from './containerd-handlers.ts';
 import { criHandlers } from './cri-handlers.ts';
 import { createDisk, type Disk } from './disk.ts';
 import { createFaults, type Faults } from './faults.ts';
@@ -23,6 +24,8 @@ export interface SimulatedNodeOptions {
   readonly otherBytes?: bigint;
   readonly age?: RuntimeAge;
   readonly registry?: Registry;
+  /** Whether it answers containerd's own API beside CRI; else it does not. */
+  readonly hasContainerdApi?: boolean;
 }
 
 /** A node made up: a CRI server on a real socket, a disk, real log files, and a kubelet. */
@@ -69,6 +72,7 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     serveCri(
       socketPath,
       criHandlers({ runtime, faults, age: options.age ?? 'current', mountpoint: directory }),
+      options.hasContainerdApi ? containerdHandlers(runtime, faults) : null,
     ),
   );
   return {

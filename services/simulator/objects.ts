@@ -6,6 +6,14 @@ import type { RuntimeContainerState } from '../shared/cri/port.ts';
  */
 export type RuntimeAge = 'old' | 'current';
 
+/** A layer as it lies on a node. */
+export interface SimulatedLayer {
+  readonly digest: string;
+  /** In the content store; 0 where it was discarded once it was unpacked. */
+  readonly packedBytes: bigint;
+  readonly unpackedBytes: bigint;
+}
+
 /** An image as a registry has it. */
 export interface RegistryImage {
   readonly id: string;
@@ -13,6 +21,8 @@ export interface RegistryImage {
   readonly digest: string;
   readonly sizeBytes: bigint;
   readonly labels: Readonly<Record<string, string>>;
+  /** From the lowest up. Left out: one that no other image has, as large as the image. */
+  readonly layers?: readonly SimulatedLayer[];
 }
 
 export interface SimulatedImage {
@@ -22,6 +32,7 @@ export interface SimulatedImage {
   readonly sizeBytes: bigint;
   readonly pinned: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  readonly layers?: readonly SimulatedLayer[];
 }
 
 export interface SimulatedSandbox {

@@ -67,6 +67,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       identity: NODE,
       nodeLabels: { zone: 'a' },
       runtime,
+      containerd: null,
       filesystems: node.filesystems,
       logs: logReader(node),
       pods: node.kubelet,

@@ -1,9 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
-import { type CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import {
+  type CompleteInventory,
+  Inventory,
+  MAX_INVENTORY_COMPRESSED_BYTES,
+} from '../../schemas/inventory.ts';
 import { agentEvents } from '../../services/node-agent/events.ts';
 import { type InventoryParts, inventoryOf } from '../../services/node-agent/inventory.ts';
 import type { CompleteLook, IncompleteLook } from '../../services/node-agent/look.ts';
+import type { LayerTable } from '../../services/shared/cri/containerd/image-layers.ts';
 import { imageUsage } from '../../services/shared/cri/usage.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { NODE } from '../fixtures/inventory.ts';
@@ -41,7 +47,7 @@ function look(over: Partial<CompleteLook> = {}): CompleteLook {
   };
 }
 
-const PARTS: InventoryParts = { backoff: [], diedContainerIds: [], historyUnreadable: null };
+const PARTS: InventoryParts = { backoff: [], diedContainerIds: [], historyUnreadable: null, layers: null };
 
 /** Parsed as a consumer parses it. */
 function publish(given: CompleteLook | IncompleteLook, parts: Partial<InventoryParts> = {}): Inventory {
@@ -109,6 +115,7 @@ test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () =>
       lastUsedMs: null,
       usedBy: [{ kind: 'container', id: 'c1' }],
       backoff: null,
+      layers: null,
     },
   ]);
   expect(inventory.containers).toEqual([
@@ -284,4 +291,25 @@ test('more than 4 MiB as published, however few objects: too large', () => {
   }));
   const inventory = publish(look({ listing: completeListing({ images: labelled }) }));
   expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 12_000 } });
+});
+
+const layerTable = (digest: string): LayerTable => ({
+  layers: [{ kind: 'blob', digest, sizeBytes: 7 }],
+  ofImage: new Map([[APP, [0]]]),
+});
+const TWO_IMAGES = look({
+  listing: completeListing({ images: ['app', 'other'].map((name) => runtimeImage(name)) }),
+});
+
+test('[M7] layers stand in a table, and with each image its places there, where they are known', () => {
+  const { layers, images } = complete(TWO_IMAGES, { layers: layerTable('sha256:a') });
+  expect(layers).toEqual([{ kind: 'blob', digest: 'sha256:a', sizeBytes: 7 }]);
+  expect(images.map((image) => image.layers)).toEqual([[0], null]);
+});
+
+test('[M7] layers with which an inventory would be too large are left out, and nothing else', () => {
+  const tooMuch = randomBytes(MAX_INVENTORY_COMPRESSED_BYTES).toString('hex');
+  const inventory = complete(TWO_IMAGES, { layers: layerTable(tooMuch) });
+  expect(inventory).toEqual(complete(TWO_IMAGES));
+  expect(inventory).toMatchObject({ layers: null, images: [{ layers: null }, { layers: null }] });
 });

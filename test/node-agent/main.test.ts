@@ -62,6 +62,7 @@ async function startAgent() {
     identity,
     nodeLabels: {},
     runtime,
+    containerd: null,
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: node.kubelet,

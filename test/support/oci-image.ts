@@ -9,6 +9,8 @@ export interface ImageOptions {
   readonly name: string;
   /** Random bytes in a layer that no other image shares. On a node they take twice that: packed and unpacked. */
   readonly ballastBytes?: number;
+  /** Content of one more layer, which every image shares that is given the same. */
+  readonly base?: Buffer;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -29,10 +31,16 @@ export interface OciImage {
 const ENTRY_POINT = ['/bin/busybox', 'sleep', '1000000'];
 
 /** An image whose containers sleep unless told otherwise: busybox in a layer shared by all, and the ballast. */
-export async function createImage({ name, ballastBytes = 0, labels = {} }: ImageOptions): Promise<OciImage> {
+export async function createImage({
+  name,
+  ballastBytes = 0,
+  base,
+  labels = {},
+}: ImageOptions): Promise<OciImage> {
   const busybox = await busyboxFile();
   const layers = [
     await layer('bin/busybox', readFileSync(busybox), 0o755),
+    ...(base ? [await layer('base', base)] : []),
     await layer('ballast', ballast(ballastBytes)),
   ];
   const configuration = json('application/vnd.oci.image.config.v1+json', {

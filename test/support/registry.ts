@@ -22,8 +22,11 @@ export interface PushedImage {
 
 /** A registry that the nodes of the same network pull from. */
 export interface Registry extends AsyncDisposable {
-  /** Makes an image with a layer of its own of this size and pushes it; `repository` is `team/app`. */
-  push(repository: string, tag: string, ballastBytes: number): Promise<PushedImage>;
+  /**
+   * Makes an image with a layer of its own of this size and pushes it; `repository` is `team/app`. Images that are given the
+   * same `base` have a layer of it in common.
+   */
+  push(repository: string, tag: string, ballastBytes: number, base?: Buffer): Promise<PushedImage>;
 }
 
 export async function startRegistry(network: TestNetwork): Promise<Registry> {
@@ -38,11 +41,12 @@ export async function startRegistry(network: TestNetwork): Promise<Registry> {
       .withStartupTimeout(START_MS),
   );
   const control = await controlOf(running.getId());
-  const base = `http://127.0.0.1:${running.getMappedPort(PORT)}/v2`;
+  const url = `http://127.0.0.1:${running.getMappedPort(PORT)}/v2`;
   return {
-    push: async (repository, tag, ballastBytes) => {
-      const image = await createImage({ name: `${ALIAS}:${PORT}/${repository}:${tag}`, ballastBytes });
-      await upload(`${base}/${repository}`, tag, image);
+    push: async (repository, tag, ballastBytes, base) => {
+      const name = `${ALIAS}:${PORT}/${repository}:${tag}`;
+      const image = await createImage({ name, ballastBytes, ...(base && { base }) });
+      await upload(`${url}/${repository}`, tag, image);
       return { reference: image.name, digest: image.manifest.digest, id: image.configuration.digest };
     },
     [Symbol.asyncDispose]: control.remove,

@@ -13,6 +13,8 @@ export interface ManagedNode {
   readonly nodeLabels: Readonly<Record<string, string>>;
   /** `unix://…` or a path. */
   readonly runtimeEndpoint: string;
+  /** Whether the agent asks for the layers of images. */
+  readonly imageLayers: boolean;
   readonly clock: NodeClock;
   readonly state: StateDirectory;
   /** Measures the filesystems that the runtime names. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ClusterName, NodeName } from '../../../schemas/identity.ts';
 import type { ExecutorOptions } from '../../node-executor/executor.ts';
-import { FilePath, Labels, Text, TextList, withMeta } from '../../shared/option-types.ts';
+import { FilePath, Labels, Switch, Text, TextList, withMeta } from '../../shared/option-types.ts';
 
 /** Who this node is and where things are on it; for every verb that runs on a node. */
 export const nodeOptions = {
@@ -39,6 +39,14 @@ export const nodeOptions = {
   containerLogsDir: withMeta(FilePath.prefault('/var/log/containers'), {
     placeholder: 'DIRECTORY',
     description: 'Where the symlinks to container logs are.',
+  }),
+};
+
+/** What only the reading half needs. */
+export const agentOptions = {
+  imageLayers: withMeta(Switch.prefault('true'), {
+    description:
+      "Reads which layers images share from containerd's own API on the socket of CRI, where there is one.",
   }),
 };
 
@@ -89,6 +97,8 @@ export const kubeletOptions = {
 
 const NodeOptions = z.object(nodeOptions);
 export type NodeOptions = z.infer<typeof NodeOptions>;
+const AgentOptions = z.object(agentOptions);
+export type AgentOptions = z.infer<typeof AgentOptions>;
 const RemovalOptions = z.object({
   stateDirectory: nodeOptions.stateDirectory,
   podLogsDir: nodeOptions.podLogsDir,

@@ -4,6 +4,7 @@ import type { ExecutorDeps, ExecutorOptions } from '../../node-executor/executor
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
+import { connectContainerd } from '../../shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../shared/dead-letters.ts';
 import { nodeSource } from '../../shared/envelope.ts';
 import { createPublisher, type Publisher } from '../../shared/publisher.ts';
@@ -43,7 +44,7 @@ export function nodeConsuming({ process, publisher }: NodeParts, group: string):
   return { log, publisher, deadLetters, logger, metrics, now, monotonicNow };
 }
 
-/** The agent has a connection of its own, which has no removing half. */
+/** The agent has connections of its own, which have no removing half. */
 export function agentDeps({ process, node, publisher, resources }: NodeParts): NodeAgentDeps {
   const { identity, nodeLabels, state, clock, pods, podSources } = node;
   const { sources, logger, metrics } = process;
@@ -52,6 +53,7 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
     identity,
     nodeLabels,
     runtime,
+    containerd: node.imageLayers ? resources.use(connectContainerd(node.runtimeEndpoint)) : null,
     filesystems: node.filesystems(runtime),
     logs: logReader(node.logs),
     pods: pods.source,

@@ -3,10 +3,12 @@ import { openStateDirectory } from '../../shared/state-directory.ts';
 import { lockState, type StateRole } from '../../shared/state-lock.ts';
 import { openKubeletPods } from './kubelet-pods.ts';
 import type { ManagedNode } from './managed-node.ts';
-import type { KubeletOptions, NodeOptions } from './node-options.ts';
+import type { AgentOptions, KubeletOptions, NodeOptions } from './node-options.ts';
 import { thisMachine } from './this-machine.ts';
 
-type ThisNodeOptions = NodeOptions & KubeletOptions & { readonly log: 'kafka' | 'embedded' };
+type ThisNodeOptions = NodeOptions &
+  KubeletOptions &
+  Partial<AgentOptions> & { readonly log: 'kafka' | 'embedded' };
 
 /**
  * The machine that this process runs on, for which it takes these roles. Throws `CONFIG_INVALID`, `STATE_IN_USE`,
@@ -28,6 +30,7 @@ export function openThisNode(
     state,
     pods,
     podSources: options.podSources,
+    imageLayers: options.imageLayers ?? false,
     [Symbol.dispose]: () => opened.dispose(),
   };
 }

@@ -2,14 +2,16 @@ import type { Logger } from 'pino';
 import type { Inventory } from '../../../schemas/inventory.ts';
 import { logReader } from '../../node-agent/log-entries.ts';
 import { connectReader } from '../../shared/cri/client.ts';
+import { connectContainerd } from '../../shared/cri/containerd/reader.ts';
 import type { Note } from '../../shared/decision/conclusion.ts';
 import { openKubeletPods } from '../node/kubelet-pods.ts';
-import type { KubeletOptions, NodeOptions } from '../node/node-options.ts';
+import type { AgentOptions, KubeletOptions, NodeOptions } from '../node/node-options.ts';
 import { thisMachine } from '../node/this-machine.ts';
 import { hasHistory, keptState } from './kept-state.ts';
 import { lookOnce } from './look-once.ts';
 
 export type LiveOptions = KubeletOptions &
+  AgentOptions &
   Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & { readonly stateDirectory?: string | undefined };
 
 /** What this machine is now, and what one look cannot tell. */
@@ -36,6 +38,7 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
     identity: { ...name, nodeInstance: NO_INSTANCE },
     nodeLabels,
     runtime,
+    containerd: options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null,
     filesystems: filesystems(runtime),
     logs: logReader(logs),
     pods: pods.source,

@@ -4,11 +4,13 @@ import type { Inventory } from '../../../schemas/inventory.ts';
 import { agentEvents } from '../../node-agent/events.ts';
 import { backoffReader, removedImagesReader } from '../../node-agent/executor-files.ts';
 import { openHistory } from '../../node-agent/history.ts';
+import { layerReading } from '../../node-agent/layer-reading.ts';
 import type { LogReader } from '../../node-agent/log-entries.ts';
 import { createLook } from '../../node-agent/look.ts';
 import type { KubeletSource } from '../../node-agent/pod-states.ts';
 import { watchPods } from '../../node-agent/pod-watch.ts';
 import type { NodeClock } from '../../shared/clock.ts';
+import type { ContainerdReader } from '../../shared/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../shared/cri/port.ts';
 import type { FilesystemReader } from '../../shared/filesystem.ts';
 import type { PodSource } from '../../shared/pod-source.ts';
@@ -19,6 +21,8 @@ export interface LookedAt {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
+  /** For the layers of images; `null`: nobody is asked. */
+  readonly containerd: ContainerdReader | null;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -38,8 +42,9 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const look = await createLook({ ...node, pods, history })();
+  const layers = look.status === 'complete' ? await layerReading(node)(look.listing.images) : null;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
-    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable },
+    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, layers },
   );
 }

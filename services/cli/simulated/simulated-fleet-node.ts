@@ -44,6 +44,7 @@ export async function runSimulatedNode(
     clock: linuxClock(),
     capacityBytes,
     otherBytes: (capacityBytes * OTHER_PERCENT) / 100n,
+    hasContainerdApi: true,
   });
   const life = createLife({ node: simulated, seed, maximumPods: MAXIMUM_PODS });
   await liveUntilUsed(life, simulated, { percent, maximumSteps: MOST_STEPS_BEFORE });
@@ -62,6 +63,7 @@ function managed(simulated: SimulatedNode, { cluster, name, directory }: Simulat
     identity: { cluster, node: name, nodeInstance: state.nodeInstance },
     nodeLabels: {},
     runtimeEndpoint: simulated.endpoint,
+    imageLayers: true,
     clock: simulated.clock,
     state,
     filesystems: () => simulated.filesystems,

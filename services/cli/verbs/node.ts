@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { pausedUnlessEnforced } from '../node/enforcement.ts';
-import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
+import {
+  agentOptions,
+  executorOptions,
+  kubeletOptions,
+  nodeOptions,
+  toExecutorOptions,
+} from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { runAgentOnly, runExecutorOnly, runNode } from '../node/run-node.ts';
 import { openThisNode } from '../node/this-node.ts';
@@ -13,6 +19,7 @@ export const node = defineVerb({
   ...about('node'),
   options: z.object({
     ...nodeOptions,
+    ...agentOptions,
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9641),
@@ -32,7 +39,13 @@ export const node = defineVerb({
 
 export const nodeAgent = defineVerb({
   ...about('node-agent'),
-  options: z.object({ ...nodeOptions, ...kubeletOptions, ...httpOptions(9642), ...logOptions('kafka') }),
+  options: z.object({
+    ...nodeOptions,
+    ...agentOptions,
+    ...kubeletOptions,
+    ...httpOptions(9642),
+    ...logOptions('kafka'),
+  }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
     await using process = await openProcess('node-agent', options, context);

@@ -11,7 +11,7 @@ import { FilePath, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb, type VerbContext } from '../../shared/verb.ts';
-import { kubeletOptions, nodeOptions } from '../node/node-options.ts';
+import { agentOptions, kubeletOptions, nodeOptions } from '../node/node-options.ts';
 import { answerLines } from '../plan/answer-lines.ts';
 import { lookAtThisMachine } from '../plan/live-look.ts';
 import { planTable } from '../plan/plan-table.ts';
@@ -60,6 +60,7 @@ const PlanOptions = z.object({
   }),
   ...kubeletOptions,
 });
+  ...agentOptions,
 type PlanOptions = z.infer<typeof PlanOptions>;
 
 export const plan = defineVerb({

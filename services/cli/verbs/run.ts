@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { Switch, withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { executorOptions, kubeletOptions, nodeOptions, toExecutorOptions } from '../node/node-options.ts';
+import {
+  agentOptions,
+  executorOptions,
+  kubeletOptions,
+  nodeOptions,
+  toExecutorOptions,
+} from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { openThisNode } from '../node/this-node.ts';
 import { openProcessOn } from '../open-process.ts';
@@ -27,6 +33,7 @@ export const run = defineVerb({
       description: 'Print decisions and results themselves, one JSON document a line.',
     }),
     ...nodeOptions,
+    ...agentOptions,
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9647),

@@ -1,17 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import { type handleServerStreamingCall, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { FleetGcError, toFleetGcError } from '../errors.ts';
+import { type ContainerdHandlers, containerdServices } from './containerd/server.ts';
 import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from './methods.ts';
-import type { RpcMethod } from './rpc.ts';
+import { serviceError, unary } from './served-calls.ts';
 
 type Methods = typeof METHODS;
 /** Name of a CRI method as our table has it, e.g. `listImages`. */
@@ -33,9 +26,18 @@ export interface CriServer {
   close(): Promise<void>;
 }
 
-/** Serves CRI v1 on a unix socket. A socket file left there by a crash is replaced. */
-export async function serveCri(socketPath: string, handlers: CriHandlers): Promise<CriServer> {
+/**
+ * Serves CRI v1 on a unix socket, and where `containerd` is given its own API beside it. A socket file left there by a
+ * crash is replaced.
+ */
+export async function serveCri(
+  socketPath: string,
+  handlers: CriHandlers,
+  containerd: ContainerdHandlers | null = null,
+): Promise<CriServer> {
   const server = new Server();
+  const beside = containerd === null ? [] : containerdServices(containerd);
+  for (const { definition, implementation } of beside) server.addService(definition, implementation);
   server.addService(RUNTIME_SERVICE, runtimeService(handlers));
   server.addService(IMAGE_SERVICE, imageService(handlers));
   await rm(socketPath, { force: true });
@@ -73,20 +75,6 @@ const imageService = (handlers: CriHandlers) => ({
   ImageFsInfo: unary(METHODS.imageFsInfo, handlers.imageFsInfo),
 });
 
-function unary<Request extends z.ZodType, Response extends z.ZodType>(
-  { request }: RpcMethod<Request, Response>,
-  handle: (request: z.output<Request>) => Promise<z.input<Response>>,
-): handleUnaryCall<unknown, z.input<Response>> {
-  return (call, answer) => {
-    Promise.resolve(call.request)
-      .then((message) => handle(request.parse(message)))
-      .then(
-        (response) => answer(null, response),
-        (error: unknown) => answer(serviceError(error)),
-      );
-  };
-}
-
 function events(
   handle: CriHandlers['getContainerEvents'],
 ): handleServerStreamingCall<unknown, ResponseOf<'getContainerEvents'>> {
@@ -100,14 +88,4 @@ function events(
       call.emit('error', serviceError(error));
     }
   };
-}
-
-function serviceError(error: unknown): Pick<ServiceError, 'code' | 'details'> {
-  return { code: grpcStatus(error), details: toFleetGcError(error).message };
-}
-
-function grpcStatus(error: unknown): status {
-  if (!(error instanceof FleetGcError)) return status.UNKNOWN;
-  if (error.code === 'RUNTIME_NOT_FOUND') return status.NOT_FOUND;
-  return error.code === 'RUNTIME_UNSUPPORTED' ? status.UNIMPLEMENTED : status.UNKNOWN;
 }

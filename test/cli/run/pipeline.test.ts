@@ -87,6 +87,7 @@ async function start(
         identity,
         nodeLabels: {},
         runtimeEndpoint: node.endpoint,
+        imageLayers: false,
         clock: node.clock,
         state,
         filesystems: () => node.filesystems,

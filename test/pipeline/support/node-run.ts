@@ -65,6 +65,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     identity: NODE,
     nodeLabels: {},
     runtime: mortal(reader, life),
+    containerd: null,
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: pods.source,

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { connectWorkload } from '../../../services/shared/cri/workload.ts';
 import { type ContainerdNode, PAUSE_IMAGE, startContainerdNode } from '../../support/containerd-node.ts';
 import { createNetwork } from '../../support/network.ts';
 import { killContainer } from '../../support/pods.ts';
 import { type Registry, startRegistry } from '../../support/registry.ts';
 import type { NodeRuntime } from '../../support/toolchain/versions.ts';
-import type { ContractNode } from './contract/node.ts';
+import type { ContractNode, PulledImage } from './contract/node.ts';
 import { runtimeContract } from './contract.ts';
 
 runtimeContract('containerd 2.4.2', () => contractNode('containerd-2.4.2', 'current'));
@@ -31,12 +32,12 @@ const playedOn = (
   age,
   endpoint: node.endpoint,
   sandboxImage: PAUSE_IMAGE,
-  pull: async (name) => {
-    using workload = connectWorkload(node.endpoint);
-    const { reference, id, digest } = await registry.push(`contract/${name}`, '1', 10_000);
-    await workload.pullImage(reference);
-    return { reference, id, repoDigest: `${reference.replace(/:1$/, '')}@${digest}` };
+  pull: (name) => pulled({ node, registry }, name, { ownBytes: 10_000 }),
+  pullSharing: async (names, { baseBytes, ownBytes }) => {
+    const base = randomBytes(baseBytes);
+    return await Promise.all(names.map((name) => pulled({ node, registry }, name, { ownBytes, base })));
   },
+  availableBytes: async () => (await node.disk()).availableBytes,
   importLabelled: (name, labels) => node.importImage({ name: `docker.io/local/${name}:1`, labels }),
   tag: async (reference, another) => {
     await node.exec(['ctr', '-n', 'k8s.io', 'images', 'tag', reference, another]);
@@ -52,3 +53,14 @@ const playedOn = (
   freeze: node.freeze,
   thaw: node.thaw,
 });
+
+async function pulled(
+  { node, registry }: { readonly node: ContainerdNode; readonly registry: Registry },
+  name: string,
+  { ownBytes, base }: { readonly ownBytes: number; readonly base?: Buffer },
+): Promise<PulledImage> {
+  using workload = connectWorkload(node.endpoint);
+  const { reference, id, digest } = await registry.push(`contract/${name}`, '1', ownBytes, base);
+  await workload.pullImage(reference);
+  return { reference, id, repoDigest: `${reference.replace(/:1$/, '')}@${digest}` };
+}

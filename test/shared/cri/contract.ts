@@ -3,6 +3,7 @@ import { connectRemover } from '../../../services/shared/cri/client.ts';
 import { connectWorkload } from '../../../services/shared/cri/workload.ts';
 import { containerContract } from './contract/containers.ts';
 import { imageContract } from './contract/images.ts';
+import { layerContract } from './contract/layers.ts';
 import type { ContractNode, Tried } from './contract/node.ts';
 import { processContract } from './contract/process.ts';
 import { sandboxContract } from './contract/sandboxes.ts';
@@ -21,6 +22,7 @@ export function runtimeContract(name: string, start: () => Promise<ContractNode>
       await tried.node[Symbol.asyncDispose]();
     });
     describe('images', () => imageContract(() => tried));
+    describe('layers', () => layerContract(() => tried));
     describe('sandboxes', () => sandboxContract(() => tried));
     describe('containers', () => containerContract(() => tried));
     describe('the runtime', () => processContract(() => tried));

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SANDBOX_IMAGE, startSimulatedNode } from '../../../services/simulator/node.ts';
-import type { RuntimeAge } from '../../../services/simulator/objects.ts';
+import type { RuntimeAge, SimulatedImage } from '../../../services/simulator/objects.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';
@@ -14,7 +14,14 @@ runtimeContract('the simulator as containerd 1.6', () => contractNode('old'));
 async function contractNode(age: RuntimeAge): Promise<ContractNode> {
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
   const clock = manualClock();
-  const node = await startSimulatedNode({ name: 'node-a', directory, clock, age, capacityBytes: 10n ** 12n });
+  const node = await startSimulatedNode({
+    name: 'node-a',
+    directory,
+    clock,
+    age,
+    capacityBytes: 10n ** 12n,
+    hasContainerdApi: true,
+  });
   return {
     age,
     endpoint: node.endpoint,
@@ -24,6 +31,17 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
       const id = await node.runtime.pullImage(reference);
       return { reference, id, repoDigest: node.runtime.images.get(id)?.repoDigests[0] ?? '' };
     },
+    pullSharing: async (names, { baseBytes, ownBytes }) =>
+      names.map((name) => {
+        const reference = `registry.example:5000/contract/${name}:1`;
+        const image = sharingImage(name, [
+          { digest: digestOf(`base of ${names}`), bytes: baseBytes },
+          { digest: digestOf(`own of ${name}`), bytes: ownBytes },
+        ]);
+        node.runtime.addImage({ ...image, repoTags: [reference] });
+        return { reference, id: image.id, repoDigest: image.repoDigests[0] ?? '' };
+      }),
+    availableBytes: async () => Number((await node.filesystems.read()).imagefs?.availableBytes),
     importLabelled: async (name, labels) => {
       const repoTags = [`docker.io/local/${name}:1`];
       const id = digestOf(name);
@@ -45,5 +63,26 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
       await node[Symbol.asyncDispose]();
       rmSync(directory, { recursive: true, force: true });
     },
+  };
+}
+
+/** An image as one with these layers lies on a node: packed and unpacked. */
+function sharingImage(
+  name: string,
+  layers: readonly { readonly digest: string; readonly bytes: number }[],
+): SimulatedImage {
+  const sizes = layers.map(({ bytes }) => BigInt(bytes));
+  return {
+    id: digestOf(name),
+    repoTags: [],
+    repoDigests: [`registry.example:5000/contract/${name}@${digestOf(`manifest of ${name}`)}`],
+    sizeBytes: sizes.reduce((sum, bytes) => sum + bytes, 0n),
+    pinned: false,
+    labels: {},
+    layers: layers.map(({ digest, bytes }) => ({
+      digest,
+      packedBytes: BigInt(bytes),
+      unpackedBytes: BigInt(bytes),
+    })),
   };
 }

@@ -18,6 +18,11 @@ export interface PulledImage {
   readonly repoDigest: string;
 }
 
+export interface LayerSizes {
+  readonly baseBytes: number;
+  readonly ownBytes: number;
+}
+
 /** A node that the contract can be tried on, real or not. */
 export interface ContractNode extends AsyncDisposable {
   readonly endpoint: string;
@@ -26,6 +31,10 @@ export interface ContractNode extends AsyncDisposable {
   readonly sandboxImage: string;
   /** Pulls an image that is not there yet; `name` is new in each test. */
   pull(name: string): Promise<PulledImage>;
+  /** Pulls images of which each has a layer of `ownBytes`, and all have one of `baseBytes` in common. */
+  pullSharing(names: readonly string[], sizes: LayerSizes): Promise<readonly PulledImage[]>;
+  /** What the disk of its images has free. */
+  availableBytes(): Promise<number>;
   /** Puts an image with these labels there, without a pull. Resolves to its id. */
   importLabelled(name: string, labels: Readonly<Record<string, string>>): Promise<string>;
   /** Gives a listed image one more name. */

@@ -1,0 +1,81 @@
+import type { InventoryLayer } from '../../../../schemas/inventory.ts';
+import { FleetGcError } from '../../errors.ts';
+import { mapBounded } from '../bounded.ts';
+import { type HeldLayer, type ListedNames, layersHeld } from './held-layers.ts';
+import { readLayerStore } from './layer-store.ts';
+import type { ContainerdReader } from './reader.ts';
+
+/** The layers that listed images alone hold, and which image has which. */
+export interface LayerTable {
+  /** Sorted, so that their order follows from what they are. */
+  readonly layers: readonly InventoryLayer[];
+  /** Positions in `layers`, ascending, by image id. The layers of an image that is not there are not known. */
+  readonly ofImage: ReadonlyMap<string, readonly number[]>;
+}
+
+/** Sizes of unpacked snapshots by key. They never change, so each is asked for once. */
+export type SnapshotSizes = Map<string, number>;
+
+export interface LayerSources {
+  readonly containerd: ContainerdReader;
+  readonly sizes: SnapshotSizes;
+  /** What is left for all of it. */
+  readonly timeLeftMs: () => number;
+}
+
+/** Rejects where containerd does not answer in time, or is none. */
+export async function readImageLayers(
+  listed: readonly ListedNames[],
+  { containerd, sizes, timeLeftMs }: LayerSources,
+): Promise<LayerTable> {
+  const held = layersHeld(listed, await readLayerStore(containerd, timeLeftMs));
+  const layers = new Map([...held.values()].flat().map((layer) => [layer.key, layer]));
+  forgetOthers(sizes, layers);
+  const sized = await mapBounded([...layers.values()], USAGE_CONCURRENCY, async (layer) => ({
+    ...layer,
+    sizeBytes: await sizeOf(layer, { containerd, sizes, timeLeftMs }),
+  }));
+  return tableOf(held, sized);
+}
+
+/** Sizes asked for at the same time. */
+const USAGE_CONCURRENCY = 8;
+
+function forgetOthers(sizes: SnapshotSizes, layers: ReadonlyMap<string, unknown>): void {
+  for (const key of sizes.keys()) if (!layers.has(key)) sizes.delete(key);
+}
+
+/** `null` of a snapshot that went away since it was listed. */
+async function sizeOf(
+  layer: HeldLayer,
+  { containerd, sizes, timeLeftMs }: LayerSources,
+): Promise<number | null> {
+  if (layer.kind === 'blob') return layer.sizeBytes;
+  const known = sizes.get(layer.key);
+  if (known !== undefined) return known;
+  const { key, snapshotter, digest } = layer;
+  const asked = await containerd.snapshotBytes(snapshotter, digest, timeLeftMs()).catch(goneAsNull);
+  if (asked !== null) sizes.set(key, asked);
+  return asked;
+}
+
+function goneAsNull(error: unknown): null {
+  if (error instanceof FleetGcError && error.code === 'RUNTIME_NOT_FOUND') return null;
+  throw error;
+}
+
+function tableOf(
+  held: ReadonlyMap<string, readonly HeldLayer[]>,
+  sized: readonly (Pick<HeldLayer, 'key' | 'kind' | 'digest'> & { readonly sizeBytes: number | null })[],
+): LayerTable {
+  const rows = sized
+    .flatMap(({ sizeBytes, ...layer }) => (sizeBytes === null ? [] : [{ ...layer, sizeBytes }]))
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const positions = new Map(rows.map(({ key }, position) => [key, position]));
+  const positionsOf = (layers: readonly HeldLayer[]): number[] =>
+    layers.flatMap(({ key }) => positions.get(key) ?? []).sort((a, b) => a - b);
+  return {
+    layers: rows.map(({ kind, digest, sizeBytes }) => ({ kind, digest, sizeBytes })),
+    ofImage: new Map([...held].map(([id, layers]) => [id, positionsOf(layers)])),
+  };
+}
