@@ -184,13 +184,13 @@ export const CompleteInventory = z.object({
   /** False while a configured kubelet has not told yet which images its pods want (C10, M5). */
   podImagesKnown: z.boolean(),
   images: z.array(InventoryImage),
+  /** Each once, however many images have it; `null` when the runtime does not tell, or they do not fit in (M7, M40). */
+  layers: z.array(InventoryLayer).nullable().default(null),
   containers: z.array(InventoryContainer),
   sandboxes: z.array(InventorySandbox),
   pods: z.array(InventoryPod),
   /** Sorted by name; `null` when the directory could not be read, so that nothing of it goes (I1). */
   podLogDirectories: z.array(InventoryPodLogDirectory).nullable().default(null),
-  /** Each once, however many images have it; `null` when the runtime does not tell, or they do not fit in (M7, M40). */
-  layers: z.array(InventoryLayer).nullable().default(null),
   /** Sorted by name; `null` when the directory could not be read. */
   logSymlinks: z.array(InventoryLogSymlink).nullable().default(null),
 });

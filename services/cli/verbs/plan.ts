@@ -58,9 +58,9 @@ const PlanOptions = z.object({
     placeholder: 'DIRECTORY',
     description: "State directory of this node's agent, read for the age of images; nothing is written.",
   }),
+  ...agentOptions,
   ...kubeletOptions,
 });
-  ...agentOptions,
 type PlanOptions = z.infer<typeof PlanOptions>;
 
 export const plan = defineVerb({
