@@ -1,5 +1,5 @@
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
+import { constants, readFileSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, unlessMissing } from './missing.ts';
 
@@ -27,12 +27,10 @@ export interface OpenDirectory extends AsyncDisposable {
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
 
 /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
-export async function openDirectory(path: string): Promise<OpenDirectory> {
-  const handle = await open(path, DIRECTORY);
-  return directoryOf(handle, path, await closedOnError(handle, mountOf(handle)));
-}
+export const openDirectory = async (path: string): Promise<OpenDirectory> =>
+  directoryOf(await open(path, DIRECTORY), path);
 
-function directoryOf(handle: FileHandle, path: string, mount: string): OpenDirectory {
+function directoryOf(handle: FileHandle, path: string): OpenDirectory {
   const told = async <T>(operation: (at: string) => Promise<T>): Promise<T> => {
     // Its number can be another file's by now.
     if (handle.fd < 0) throw new Error(`${path} is not open any more`);
@@ -54,15 +52,15 @@ function directoryOf(handle: FileHandle, path: string, mount: string): OpenDirec
       const below = await told((at) => openAsItself(`${at}/${name}`));
       if (below === null) return null;
       const inside = join(path, name);
-      await closedOnError(below, onMount(below, mount, inside));
-      return directoryOf(below, inside, mount);
+      await closedOnError(below, onSameMount(handle, below, inside));
+      return directoryOf(below, inside);
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
 
-async function onMount(handle: FileHandle, mount: string, path: string): Promise<void> {
-  if ((await mountOf(handle)) !== mount) throw new Error(`something is mounted at ${path}`);
+async function onSameMount(parent: FileHandle, below: FileHandle, path: string): Promise<void> {
+  if ((await mountOf(below)) !== (await mountOf(parent))) throw new Error(`something is mounted at ${path}`);
 }
 
 /**
@@ -71,7 +69,8 @@ async function onMount(handle: FileHandle, mount: string, path: string): Promise
  */
 async function mountOf(handle: FileHandle): Promise<string> {
   const { dev } = await handle.stat();
-  const descriptor = await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
+  // No disk is asked for it.
+  const descriptor = readFileSync(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
   const [, id] = /^mnt_id:\s*(\d+)$/m.exec(descriptor) ?? [];
   if (id === undefined) throw new Error('/proc/self/fdinfo does not tell on which mount a directory lies');
   return `${id} ${dev}`;

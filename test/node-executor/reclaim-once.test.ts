@@ -142,7 +142,7 @@ test('[J14, M8] of each decision of a reclaim follows exactly one thing, whateve
       await carriedOut(node, commands, become);
       expect(said(node)).toHaveLength(1);
     }),
-    runs(100),
+    runs(60),
   );
 });
 
