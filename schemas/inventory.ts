@@ -183,6 +183,11 @@ export const CompleteInventory = z.object({
   sandboxImageKnown: z.boolean(),
   /** False while a configured kubelet has not told yet which images its pods want (C10, M5). */
   podImagesKnown: z.boolean(),
+  /**
+   * Since when it was watched without a break which images are in use, as `firstDetectedMs`: what was used before may have
+   * been used unseen (E2). `null` where nobody told it.
+   */
+  imagesWatchedSinceMs: z.int().nonnegative().nullable().default(null),
   images: z.array(InventoryImage),
   /** Each once, however many images have it; `null` when the runtime does not tell, or they do not fit in (M7, M40). */
   layers: z.array(InventoryLayer).nullable().default(null),

@@ -11,15 +11,22 @@ import {
 } from './detection.ts';
 import { type ImageHistory, recordsAt, reload, toFile } from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
+import { type Watch, watchedUntil } from './watch.ts';
 
 /** The image records of this node, kept over restarts (M1, M2). */
 export interface History {
   /** Why the records of an earlier agent could not be used, in one sentence; `null` when they could. */
   readonly unreadable: string | null;
   /** One successful detection; a failed one does not call (C6). `now` is taken after the last listing. */
-  detect(images: readonly DetectedImage[], inUse: ReadonlySet<string>, now: Instant): ImageRecords;
+  detect(images: readonly DetectedImage[], inUse: ReadonlySet<string>, now: Instant): Detected;
   /** Writes what changed when it is time, apart from detections; at the end of the process whatever the time. */
   save(when: 'due' | 'end'): void;
+}
+
+export interface Detected {
+  readonly records: ImageRecords;
+  /** Since when one detection followed the other without a break, in milliseconds since boot. */
+  readonly watchedSinceMs: number;
 }
 
 /** New and vanished images are written with the next save, a later "last used" at most so often. */
@@ -43,6 +50,7 @@ export function openHistory({ state, now, removed, logger }: HistoryParts): Hist
   );
   const initial: ImageHistory = kept.found ? reload(kept.found, now) : { at: now, records: new Map() };
   let history = initial;
+  let watch = kept.found ? keptWatch(kept.found) : watchedUntil(null, now);
   let saved = initial;
   // The executor reads the file too: it is to know of this agent, and of this boot, from the first detection on.
   const isDue = (): boolean => saved === initial || isOld(saved, history) || !haveSameImages(saved, history);
@@ -51,11 +59,12 @@ export function openHistory({ state, now, removed, logger }: HistoryParts): Hist
     detect: (images, inUse, at) => {
       const known = withoutRemoved(recordsAt(history, at), removed(), at.bootId);
       history = { at, records: detect(known, images, inUse, at.sinceBootMs) };
-      return history.records;
+      watch = watchedUntil(watch, at);
+      return { records: history.records, watchedSinceMs: watch.sinceMs };
     },
     save: (when) => {
       const isWanted = history !== saved && (when === 'end' || isDue());
-      if (isWanted && kept.write(toFile(history))) saved = history;
+      if (isWanted && kept.write(toFile(history, watch.sinceMs))) saved = history;
     },
   };
 }
@@ -65,3 +74,9 @@ const isOld = (saved: ImageHistory, { at }: ImageHistory): boolean =>
 
 const haveSameImages = ({ records: a }: ImageHistory, { records: b }: ImageHistory): boolean =>
   a.size === b.size && [...a.keys()].every((key) => b.has(key));
+
+const keptWatch = ({ at: { bootId, sinceBootMs }, watchedSinceMs }: ImageHistoryFile): Watch => ({
+  bootId,
+  sinceMs: watchedSinceMs,
+  untilMs: sinceBootMs,
+});

@@ -65,9 +65,10 @@ export function reload(file: ImageHistoryFile, now: Instant): ImageHistory {
 const recordsOf = ({ images }: ImageHistoryFile): ImageRecords =>
   new Map(images.map(([key, firstDetectedMs, lastUsedMs]) => [key, { firstDetectedMs, lastUsedMs }]));
 
-export const toFile = ({ at, records }: ImageHistory): ImageHistoryFile => ({
+export const toFile = ({ at, records }: ImageHistory, watchedSinceMs: number): ImageHistoryFile => ({
   version: 1,
   at,
+  watchedSinceMs,
   images: [...records].map(([key, { firstDetectedMs, lastUsedMs }]) => [key, firstDetectedMs, lastUsedMs]),
 });
 

@@ -8,6 +8,7 @@ import {
 } from '../../schemas/inventory.ts';
 import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListingProblem } from '../shared/cri/listing-types.ts';
+import { wallTimeOf } from './image-history.ts';
 import {
   type BackoffEntries,
   backoffLookup,
@@ -88,6 +89,7 @@ function completeInventory(
       .filter(({ id, state }) => died.has(id) && state !== 'running')
       .map(({ id }) => id),
     sandboxImageKnown: usage.sandboxImageKnown,
+    imagesWatchedSinceMs: wallTimeOf(look.watchedSinceMs, look.takenAt),
     podImagesKnown: usage.podImagesKnown,
     images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers })),
     layers: layers && [...layers.layers],

@@ -7,8 +7,7 @@ import type { CompleteListing, Listing, ListingProblem } from '../shared/cri/lis
 import type { RuntimeReader } from '../shared/cri/port.ts';
 import { type ImageUsage, imageUsage } from '../shared/cri/usage.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
-import type { ImageRecords } from './detection.ts';
-import type { History } from './history.ts';
+import type { Detected, History } from './history.ts';
 import type { LogEntries, LogReader } from './log-entries.ts';
 import type { PodState, RuntimePods } from './pod-states.ts';
 import type { PodWatch } from './pod-watch.ts';
@@ -23,11 +22,10 @@ interface LookHeader {
   readonly readings: FilesystemReadings;
 }
 
-export interface CompleteLook extends LookHeader {
+export interface CompleteLook extends LookHeader, Detected {
   readonly status: 'complete';
   readonly listing: CompleteListing;
   readonly usage: ImageUsage;
-  readonly records: ImageRecords;
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
   readonly logs: LogEntries;
@@ -71,8 +69,8 @@ export function createLook({
     const logs = await readLogs();
     const { wanted, ...knownPods } = await pods.ask(withLogs(podsOfRuntime(listing), logs));
     const usage = imageUsage(listing, wanted);
-    const records = history.detect(listing.images, imagesInUse(usage), clock.now());
-    return { status: 'complete', takenAt, readings, listing, usage, records, logs, ...knownPods };
+    const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
+    return { status: 'complete', takenAt, readings, listing, usage, ...detected, logs, ...knownPods };
   });
 }
 

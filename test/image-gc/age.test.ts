@@ -140,6 +140,29 @@ describe('where the profiles differ by age', () => {
   });
 
   test.each([
+    { name: 'exactly as long as the maximum age', sinceMs: MAXIMUM, fleetgc: [] },
+    { name: 'longer', sinceMs: MAXIMUM + 1, fleetgc: ['used', 'never'] },
+  ])('[E2, M2] images that were watched $name', ({ sinceMs, fleetgc }) => {
+    const never = image('never', { lastUsedMs: null, firstDetectedMs: ago(100 * HOUR) });
+    const facts = { imagesWatchedSinceMs: ago(sinceMs) };
+    const { fleetgc: ours, kubelet } = both([unused('used', 100 * HOUR), never], {}, facts);
+    expect({ ours: ours.toSorted(), kubelet: kubelet.toSorted() }).toEqual({
+      ours: fleetgc.toSorted(),
+      kubelet: ['never', 'used'],
+    });
+  });
+
+  test('[E2, M2] nobody told since when images were watched', () => {
+    const facts = { imagesWatchedSinceMs: null };
+    expect(both([unused('a', 100 * HOUR)], {}, facts)).toEqual({ fleetgc: [], kubelet: ['a'] });
+    expect(decided([unused('a', 100 * HOUR)], {}, facts)).toMatchObject({
+      outcome: 'not-believed',
+      notBelieved: [{ rule: 'E2' }],
+    });
+    expect(decided([], { imageMaximumGCAgeMs: 0 }, facts).notBelieved).toEqual([]);
+  });
+
+  test.each([
     { name: 'exactly the maximum age', sinceStartMs: MAXIMUM, kubelet: [] },
     { name: 'longer than the maximum age', sinceStartMs: MAXIMUM + 1, kubelet: ['a'] },
   ])('[E2, M2] an agent that has run for $name', ({ sinceStartMs, kubelet }) => {

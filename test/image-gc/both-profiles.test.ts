@@ -66,6 +66,13 @@ describe('in any mode, on any node, under any policy of either profile, never go
       ({ lastUsedMs }, { settings }, rule) =>
         rule === 'E3' && lastUsedMs !== null && NOW - lastUsedMs <= settings.imageMaximumGCAgeMs,
     ));
+  test('[E2, M2] not watched for longer than the maximum age, when it goes by age in the profile fleetgc', () =>
+    never(
+      (_, { given, settings }, rule) =>
+        rule === 'E3' &&
+        settings.profile === 'fleetgc' &&
+        NOW - (given.imagesWatchedSinceMs ?? NOW) <= settings.imageMaximumGCAgeMs,
+    ));
 });
 
 /** Ways to protect one image more. */

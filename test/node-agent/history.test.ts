@@ -26,7 +26,7 @@ function setUp(path = temporaryDirectory()) {
 
 const image = (id: string) => ({ id, runtimeHandler: '' });
 const look = (history: History, clock: ManualClock, ids: string[], inUse: string[] = []) =>
-  history.detect(ids.map(image), new Set(inUse), clock.now());
+  history.detect(ids.map(image), new Set(inUse), clock.now()).records;
 const ageMs = (clock: ManualClock, record: { readonly firstDetectedMs: number } | undefined) =>
   record && clock.now().sinceBootMs - record.firstDetectedMs;
 

@@ -135,7 +135,7 @@ test('a jump does not turn "never used" into "used"', () => {
 });
 
 test('[M2] what is written is what is read', () => {
-  const written: unknown = JSON.parse(JSON.stringify(toFile(history)));
+  const written: unknown = JSON.parse(JSON.stringify(toFile(history, 0)));
   expect(reload(ImageHistoryFile.parse(written), AT)).toEqual(history);
 });
 
@@ -148,7 +148,7 @@ test('[M2] an image that was in use when the last agent looked counts as used un
     ]),
   };
   const now = later({ wallTimeMs: AT.wallTimeMs + MINUTE, sinceBootMs: AT.sinceBootMs + MINUTE });
-  const { records } = reload(toFile(inUse), now);
+  const { records } = reload(toFile(inUse, 0), now);
 
   expect(records.get('used')?.lastUsedMs).toBe(now.sinceBootMs);
   expect(records.get('idle')?.lastUsedMs).toBe(AT.sinceBootMs - 1);
@@ -174,7 +174,7 @@ function nodeWithImage() {
     trueUnusedMs += ms;
   };
   const restart = (): void => {
-    state = reload(toFile(state), clock.now());
+    state = reload(toFile(state, 0), clock.now());
   };
   const detectOnce = (inUse: boolean): void => {
     const now = clock.now();

@@ -40,6 +40,7 @@ function look(over: Partial<CompleteLook> = {}): CompleteLook {
     listing,
     usage: imageUsage(listing, []),
     records: new Map(),
+    watchedSinceMs: 0,
     pods: [],
     allSourcesReady: true,
     logs: { podLogDirectories: [], danglingSymlinks: [] },
@@ -190,6 +191,12 @@ test.each<[string, number, number | null, number, number | null]>([
   ]);
   const { images } = complete(look({ listing: completeListing({ images: [runtimeImage('app')] }), records }));
   expect(images[0]).toMatchObject({ firstDetectedMs, lastUsedMs });
+});
+
+test('[E2, M2] since when images were watched is told on the wall clock, and never after the inventory', () => {
+  const watched = (agoMs: number) =>
+    complete(look({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
+  expect([watched(HOUR), watched(-MINUTE)]).toEqual([NOW - HOUR, NOW]);
 });
 
 test('a stepped wall clock changes no age', () => {

@@ -53,6 +53,7 @@ describe('the fingerprint', () => {
       listing,
       usage: imageUsage(listing, []),
       records: new Map(),
+      watchedSinceMs: 0,
       pods: [
         { uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false, initContainers: [] },
       ],
@@ -151,7 +152,7 @@ describe('a look', () => {
         detect: (_images, _inUse, now) => {
           order.push('detect');
           seen.push(now.sinceBootMs);
-          return new Map();
+          return { records: new Map(), watchedSinceMs: now.sinceBootMs };
         },
         save: () => undefined,
       },

@@ -221,7 +221,12 @@ export function addImages(
 export function knowImage({ files }: MemoryState, id: string): void {
   const kept = ImageHistoryFile.safeParse(JSON.parse(files.get(IMAGE_HISTORY_FILE) ?? 'null')).data;
   const known = kept?.images ?? [];
-  const file: ImageHistoryFile = { version: 1, at: instant(), images: [...known, [id, 0, null]] };
+  const file: ImageHistoryFile = {
+    version: 1,
+    at: instant(),
+    watchedSinceMs: 0,
+    images: [...known, [id, 0, null]],
+  };
   files.set(IMAGE_HISTORY_FILE, JSON.stringify(file));
 }
 

@@ -67,7 +67,10 @@ export function look(given: Omit<Given, 'name'>, command: Command) {
     history:
       history === 'unreadable'
         ? { kind: 'unreadable', message: 'damaged' }
-        : { kind: 'known', file: history && { version: 1, at: historyAt, images: history } },
+        : {
+            kind: 'known',
+            file: history && { version: 1, at: historyAt, watchedSinceMs: 0, images: history },
+          },
   };
   const restrictions: Restrictions = {
     pause: { kind: 'running' },

@@ -3,14 +3,14 @@ import type { Policy } from '../../../schemas/policy.ts';
 import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
 import { OWN_RULES } from '../../shared/decision/own-rules.ts';
 import type { Candidate } from './candidates.ts';
-import { nodeDoubts } from './doubts.ts';
+import { nodeDoubts, watchDoubts } from './doubts.ts';
 import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
 
 /** Removal by age (E): on any complete inventory, whatever the disk says. */
 export function ageTurn(inventory: CompleteInventory, policy: Policy): Turn {
   const imagefs = believeUsage('imagefs', inventory.filesystems.imagefs);
   const onDisk = imagefs.kind === 'doubt' ? [imagefs.doubt] : [];
-  const doubts = nodeDoubts(inventory, policy);
+  const doubts = [...nodeDoubts(inventory, policy), ...watchDoubts(inventory, policy)];
   const isOff = policy.imageMaximumGCAgeMs === 0;
   const turn =
     doubtfulTurn(isOff ? [...doubts, ...onDisk] : doubts, null) ??
@@ -25,7 +25,8 @@ const switchedOff = ({ imageMaximumGCAgeMs }: Policy): KeepTurn | undefined =>
 
 /**
  * The kubelet waits the whole maximum age after its start (E2), since it has forgotten when images were used. FleetGC's
- * agent remembers (M2). An agent of another boot has not started at any known time.
+ * agent remembers (M2), and says since when it has looked without a break. An agent of another boot has not started at any
+ * known time.
  */
 function startingUp(
   { takenAt, agentStartedAt }: CompleteInventory,
@@ -40,8 +41,12 @@ function startingUp(
   );
 }
 
-function removeUnused({ takenAt }: CompleteInventory, { profile, imageMaximumGCAgeMs }: Policy): RemoveTurn {
-  const unusedSinceMs = profile === 'kubelet' ? lastUsed : lastUsedOrDetected;
+function removeUnused(
+  { takenAt, imagesWatchedSinceMs }: CompleteInventory,
+  { profile, imageMaximumGCAgeMs }: Policy,
+): RemoveTurn {
+  const unusedSinceMs =
+    profile === 'kubelet' ? lastUsed : seenUnusedSince(imagesWatchedSinceMs ?? takenAt.wallTimeMs);
   const unusedMs = (candidate: Candidate) => {
     const sinceMs = unusedSinceMs(candidate);
     return sinceMs === null ? null : takenAt.wallTimeMs - sinceMs;
@@ -57,6 +62,11 @@ function removeUnused({ takenAt }: CompleteInventory, { profile, imageMaximumGCA
 /** `null` is never: longer ago than any age, also for an image that was pulled a moment ago (E4). */
 const lastUsed = ({ image }: Candidate): number | null => image.lastUsedMs;
 
-/** An image that no container ever had is as old as its record (M3). */
-const lastUsedOrDetected = ({ image: { firstDetectedMs, lastUsedMs } }: Candidate): number =>
-  Math.max(firstDetectedMs, lastUsedMs ?? firstDetectedMs);
+/**
+ * An image that no container ever had is as old as its record (M3). Any could have been in use while nobody looked: it counts
+ * as unused from where it was watched on.
+ */
+const seenUnusedSince =
+  (watchedSinceMs: number) =>
+  ({ image: { firstDetectedMs, lastUsedMs } }: Candidate): number =>
+    Math.max(firstDetectedMs, lastUsedMs ?? firstDetectedMs, watchedSinceMs);

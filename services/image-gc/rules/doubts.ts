@@ -25,6 +25,20 @@ export function nodeDoubts(
       ];
 }
 
+/** FleetGC counts how long an image was unused only from where it was watched on (E2, M2). */
+export const watchDoubts = (
+  { imagesWatchedSinceMs }: CompleteInventory,
+  { profile, imageMaximumGCAgeMs }: Policy,
+): Doubt[] =>
+  profile === 'kubelet' || imageMaximumGCAgeMs === 0 || imagesWatchedSinceMs !== null
+    ? []
+    : [NOT_TOLD_SINCE_WHEN];
+
+const NOT_TOLD_SINCE_WHEN: Doubt = {
+  rule: 'E2',
+  message: 'it is not told since when the use of images was watched: none is removed by age',
+};
+
 const SANDBOX_IMAGE_UNKNOWN: Doubt = {
   rule: 'M9',
   message: 'it is not known which image new sandboxes need: no image is removed',

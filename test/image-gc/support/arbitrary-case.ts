@@ -93,15 +93,17 @@ export const arbitraryCase: fc.Arbitrary<Case> = fc
     settings,
     asked,
     sinceStart: fc.constantFrom(0, 3, 5, 8, 9),
+    watchedFor: fc.constantFrom(null, 2, 4, 8, 60),
     inodesFree: fc.integer({ min: 0, max: 1_000 }),
   })
-  .map(({ node, asked: { mode, reclaim: order }, sinceStart, inodesFree, ...others }) => ({
+  .map(({ node, asked: { mode, reclaim: order }, sinceStart, watchedFor, inodesFree, ...others }) => ({
     mode,
     settings: others.settings,
     given: {
       ...node,
       reclaim: order,
       images: [...node.images, ...others.oldImages].map(renamed),
+      imagesWatchedSinceMs: watchedFor === null ? null : NOW - watchedFor * SECOND,
       agentStartedAt: instant({ sinceBootMs: instant().sinceBootMs - sinceStart * SECOND }),
       filesystems: filesystems({
         availableBytes: node.filesystems.imagefs?.availableBytes ?? '0',

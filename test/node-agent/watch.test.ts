@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Instant } from '../../schemas/time.ts';
+import { openHistory } from '../../services/node-agent/history.ts';
+import { type Watch, watchedUntil } from '../../services/node-agent/watch.ts';
+import { createLogger } from '../../services/shared/logger.ts';
+import { HOUR, instant, MINUTE, SECOND } from '../fixtures/time.ts';
+import { memoryState } from '../node-executor/memory-state.ts';
+import { logLines } from '../support/log-lines.ts';
+import { BOOT_A, BOOT_B, manualClock } from '../support/manual-clock.ts';
+import { runs } from '../support/property-runs.ts';
+
+const WATCH: Watch = { bootId: BOOT_A, sinceMs: HOUR, untilMs: 2 * HOUR };
+
+test.each<{ name: string; before: Watch | null; at: Partial<Instant>; sinceMs: number }>([
+  {
+    name: 'goes on after five minutes',
+    before: WATCH,
+    at: { sinceBootMs: 2 * HOUR + 5 * MINUTE },
+    sinceMs: HOUR,
+  },
+  {
+    name: 'begins anew after longer',
+    before: WATCH,
+    at: { sinceBootMs: 2 * HOUR + 5 * MINUTE + 1 },
+    sinceMs: 2 * HOUR + 5 * MINUTE + 1,
+  },
+  {
+    name: 'begins anew in another boot',
+    before: WATCH,
+    at: { bootId: BOOT_B, sinceBootMs: 2 * HOUR + 1 },
+    sinceMs: 2 * HOUR + 1,
+  },
+  {
+    name: 'begins anew when time runs backwards',
+    before: WATCH,
+    at: { sinceBootMs: 2 * HOUR - 1 },
+    sinceMs: 2 * HOUR - 1,
+  },
+  { name: 'begins with the first detection', before: null, at: { sinceBootMs: HOUR }, sinceMs: HOUR },
+])('[E2, M2] the watch $name', ({ before, at, sinceMs }) => {
+  const { bootId, sinceBootMs } = instant(at);
+  expect(watchedUntil(before, instant(at))).toEqual({ bootId, sinceMs, untilMs: sinceBootMs });
+});
+
+/** A node with one image, whose agents come and go. */
+function watchedNode() {
+  const clock = manualClock();
+  const state = memoryState();
+  const logger = createLogger({ service: 'node-agent', level: 'info' }, logLines());
+  const open = () => openHistory({ state, now: clock.now(), removed: () => [], logger });
+  let history = open();
+  return {
+    clock,
+    detect: (isUsed: boolean) => {
+      const { records, watchedSinceMs } = history.detect(
+        [{ id: 'a', runtimeHandler: '' }],
+        new Set(isUsed ? ['a'] : []),
+        clock.now(),
+      );
+      history.save('end');
+      const { firstDetectedMs = 0, lastUsedMs = null } = records.get('a') ?? {};
+      const sinceMs = Math.max(firstDetectedMs, lastUsedMs ?? firstDetectedMs, watchedSinceMs);
+      return {
+        watchedForMs: clock.now().sinceBootMs - watchedSinceMs,
+        unusedMs: clock.now().sinceBootMs - sinceMs,
+      };
+    },
+    restart: () => {
+      history = open();
+    },
+  };
+}
+
+test.each([
+  { name: 'short enough', downMs: 4 * MINUTE, watchedForMs: 4 * MINUTE + 10 * SECOND },
+  { name: 'too long', downMs: 23 * HOUR, watchedForMs: 0 },
+])('[E2, M2] over a pause of the agent that is $name', ({ downMs, watchedForMs }) => {
+  const { clock, detect, restart } = watchedNode();
+  detect(true);
+  clock.advance(10 * SECOND);
+  detect(false);
+  clock.advance(downMs);
+  restart();
+  expect(detect(false)).toMatchObject({ watchedForMs });
+});
+
+test('[E2, M2] over a reboot, however short', () => {
+  const { clock, detect, restart } = watchedNode();
+  detect(true);
+  clock.reboot(BOOT_B, MINUTE);
+  clock.advance(SECOND);
+  restart();
+  expect(detect(false)).toEqual({ watchedForMs: 0, unusedMs: 0 });
+});
+
+test('[E2, M2] while no detection succeeds', () => {
+  const { clock, detect } = watchedNode();
+  detect(true);
+  clock.advance(5 * MINUTE);
+  expect(detect(false)).toMatchObject({ watchedForMs: 5 * MINUTE });
+  clock.advance(6 * MINUTE);
+  expect(detect(false)).toMatchObject({ watchedForMs: 0 });
+});
+
+const happening = fc.oneof(
+  fc.record({ what: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 5 * MINUTE }) }),
+  fc.record({ what: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 48 * HOUR }) }),
+  fc.record({ what: fc.constant('use' as const), ms: fc.integer({ min: 1, max: 48 * HOUR }) }),
+  fc.record({ what: fc.constant('step' as const), ms: fc.integer({ min: -48 * HOUR, max: 48 * HOUR }) }),
+  fc.record({ what: fc.constant('reboot' as const), ms: fc.integer({ min: 0, max: 48 * HOUR }) }),
+  fc.record({ what: fc.constantFrom('detect' as const, 'restart' as const), ms: fc.constant(0) }),
+);
+
+/** Used within the time, and no more at its end: where that is short, a detection sees it all the same (C7). */
+test('[E2, E3, M2] whatever happens unseen, no image counts as unused for longer than it is', () => {
+  fc.assert(
+    fc.property(fc.array(happening, { maxLength: 30 }), (story) => {
+      const { clock, detect, restart } = watchedNode();
+      let unusedMs = 0;
+      let sinceDetectionMs = 0;
+      let isSeen = true;
+      const pass = (ms: number): void => {
+        unusedMs += ms;
+        sinceDetectionMs += ms;
+      };
+      const happenings = {
+        pass: (ms: number) => {
+          clock.advance(ms);
+          pass(ms);
+        },
+        use: (ms: number) => {
+          happenings.pass(ms);
+          unusedMs = 0;
+          isSeen = true;
+        },
+        step: (ms: number) => clock.stepWall(ms),
+        restart,
+        reboot: (ms: number) => {
+          clock.reboot(clock.now().bootId === BOOT_A ? BOOT_B : BOOT_A, ms);
+          pass(ms);
+          restart();
+        },
+        detect: () => {
+          const isUsed = isSeen && sinceDetectionMs <= 5 * MINUTE;
+          if (isUsed) unusedMs = 0;
+          expect(detect(isUsed).unusedMs).toBeLessThanOrEqual(unusedMs);
+          sinceDetectionMs = 0;
+          isSeen = false;
+        },
+      };
+      happenings.detect();
+      for (const { what, ms } of story) happenings[what](ms);
+      happenings.detect();
+    }),
+    runs(1_000),
+  );
+});
