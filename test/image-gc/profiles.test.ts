@@ -151,6 +151,15 @@ describe('when a reclaim by usage begins under the profile kubelet', () => {
     expect(decided('kubelet', images, at('160')).reason).toContain('imagefs is used to 84%');
   });
 
+  test('[D6, A1] a reading that cannot be had begins no pass, whatever the target', () => {
+    const inodes = { resource: 'inodesFree', atLeast: '950' } as const;
+    const cause = { ...reclaim().cause, signal: 'imageGCInodes', reading: '95%' };
+    const ordered = reclaim({ cause, target: { ...reclaim().target, ...inodes } });
+    const facts = { reclaim: ordered, filesystems: filesystems({ capacityBytes: null, inodesFree: '50' }) };
+    const settings = { imageGCInodes: { highThresholdPercent: 90, lowThresholdPercent: 5 } };
+    expect(both(images, facts, settings)).toEqual({ fleetgc: ['a', 'b'], kubelet: [] });
+  });
+
   test('[D6, P4] in later rounds it goes on to the target', () => {
     expect(both(images, at('160', 2))).toEqual({ fleetgc: ['a'], kubelet: ['a'] });
     expect(both(images, at('200', 2))).toEqual({ fleetgc: [], kubelet: [] });

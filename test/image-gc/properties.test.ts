@@ -148,10 +148,11 @@ describe('the plan', () => {
 });
 
 describe('nothing goes', () => {
-  test('[C8, M9, P6] while a container names no image, the sandbox image is unknown, or images have no turn', () => {
+  test('[C8, C10, M9, P6] while a container names no image, the sandbox image or what pods want is unknown, or images have no turn', () => {
     const doubt = fc.constantFrom<Partial<CompleteInventory>>(
       { containersWithoutImage: ['container-0'] },
       { sandboxImageKnown: false },
+      { podImagesKnown: false },
       { reclaim: null },
       { reclaim: reclaim({ step: 'containers' }) },
     );

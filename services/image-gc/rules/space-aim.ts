@@ -34,11 +34,16 @@ export function orderedAim(
   mode: SpaceMode,
 ): Aim {
   const beginsPass = mode === 'usage' && policy.profile === 'kubelet' && reclaim.round === 1;
-  const imagefs = believeUsage('imagefs', inventory.filesystems.imagefs);
-  if (beginsPass && imagefs.kind === 'usage' && !meetsHighThreshold(imagefs.usage, policy))
-    return { kind: 'keep', turn: notMet(imagefs.usage, policy) };
   const because = shrunk === null ? '' : `${shrunk}; `;
-  return { kind: 'target', target: reclaim.target, because, oneAtLeast: beginsPass };
+  const target = { kind: 'target', target: reclaim.target, because, oneAtLeast: beginsPass } as const;
+  return beginsPass ? (noPassBegins(inventory, policy) ?? target) : target;
+}
+
+function noPassBegins({ filesystems }: CompleteInventory, policy: Policy): Aim | undefined {
+  const imagefs = believeUsage('imagefs', filesystems.imagefs);
+  if (imagefs.kind === 'doubt') return imagefs;
+  if (meetsHighThreshold(imagefs.usage, policy)) return undefined;
+  return { kind: 'keep', turn: notMet(imagefs.usage, policy) };
 }
 
 /** What the policy alone asks for, without any order. */
