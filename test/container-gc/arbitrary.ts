@@ -8,17 +8,18 @@ import type {
 } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { arbitraryNode, arbitraryPolicy } from '../fixtures/arbitrary-node.ts';
-import { gonePod, podLogDirectory } from '../fixtures/inventory.ts';
+import { gonePod, podLogDirectory, uid } from '../fixtures/inventory.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { NOW, SECOND } from '../fixtures/time.ts';
 
 const DIRECTORIES = [
-  'default_a_pod-1',
-  'default_b_pod-2',
-  'system_c_pod-3',
-  'system_d_pod-9',
+  `default_a_${uid(1)}`,
+  `default_b_${uid(2)}`,
+  `system_c_${uid(3)}`,
+  `system_d_${uid(9)}`,
   'lost+found',
-  'pod-4',
+  'lost_and_found',
+  uid(4),
   'odd_',
 ];
 const ANSWERS = ['unreadable', 'no-answer', 'empty', 'not-exited', 'exited', 'unknown'] as const;
@@ -26,7 +27,7 @@ const ANSWERS = ['unreadable', 'no-answer', 'empty', 'not-exited', 'exited', 'un
 /** Ids without a dash, as runtimes make them: the n-th is a prefix of others. */
 const runtimeId = (id: string): string => id.replace('-', '');
 const inNamespace = <T extends { readonly uid: string } | null>(pod: T): T =>
-  pod && { ...pod, namespace: pod.uid === 'pod-3' ? 'system' : 'default' };
+  pod && { ...pod, namespace: pod.uid === uid(3) ? 'system' : 'default' };
 
 const directories: fc.Arbitrary<InventoryPodLogDirectory[] | null> = fc.option(
   fc.subarray(DIRECTORIES).map((names) => names.map(podLogDirectory)),
@@ -71,11 +72,12 @@ export const arbitraryContainerNode: fc.Arbitrary<CompleteInventory> = fc
     initContainers: fc.constantFrom<InventoryPod['initContainers']>([], [], ['side'], null),
     untold: fc.constantFrom<InventoryPod['initContainers']>(null, []),
     emptyUidIsGone: fc.boolean(),
+    foundIsGone: fc.boolean(),
     podLogDirectories: directories,
     logSymlinks: symlinks,
     reclaim: reclaims,
   })
-  .map(({ base, finished, initContainers, untold, emptyUidIsGone, ...rest }) => ({
+  .map(({ base, finished, initContainers, untold, emptyUidIsGone, foundIsGone, ...rest }) => ({
     ...base,
     ...rest,
     containers: base.containers.map((one, index) => withFinish(one, finished[index] ?? null)),
@@ -86,6 +88,7 @@ export const arbitraryContainerNode: fc.Arbitrary<CompleteInventory> = fc
         initContainers: pod.state === 'known' ? initContainers : untold,
       })),
       ...(emptyUidIsGone ? [gonePod('')] : []),
+      ...(foundIsGone ? [gonePod('found')] : []),
     ],
   }));
 

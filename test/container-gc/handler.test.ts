@@ -18,6 +18,7 @@ import {
   podLogDirectory,
   sandbox,
   tooLargeInventory,
+  uid,
 } from '../fixtures/inventory.ts';
 import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
@@ -212,13 +213,20 @@ test.each([
 });
 
 test('[G1, I3, J14] logs go by the same command as containers and sandboxes, after them', async () => {
-  const logs = { podLogDirectories: [podLogDirectory('default_web_pod-1')], ...atContainers };
+  const podLogDirectories = [podLogDirectory(`default_web_${uid(1)}`)];
+  const logs = { podLogDirectories, pods: [gonePod('pod-1'), gonePod(uid(1))], ...atContainers };
   const { stages, record, followUp } = await handled(withDead(logs));
   expect(stages).toEqual([['decisions prod/web-1'], ['commands prod/web-1']]);
   const command = Command.parse(followUp);
   expect(command).toMatchObject({ kind: 'container-removal', reclaim: { step: 'containers' } });
   expect(command.items.slice(2)).toEqual([
-    { kind: 'pod-log-directory', id: 'default_web_pod-1', podUid: 'pod-1', podGone: true, rule: 'I3' },
+    {
+      kind: 'pod-log-directory',
+      id: `default_web_${uid(1)}`,
+      podUid: uid(1),
+      podGone: true,
+      rule: 'I3',
+    },
   ]);
   expect(record.outputIds).toEqual([command.id]);
   expect(record.verdicts.podLogDirectories).toMatchObject([{ action: 'remove', rule: 'I3' }]);
@@ -226,8 +234,8 @@ test('[G1, I3, J14] logs go by the same command as containers and sandboxes, aft
 
 test('[I3] logs alone are reason enough for a command', async () => {
   const given = inventory({
-    podLogDirectories: [podLogDirectory('default_web_pod-1')],
-    pods: [gonePod('pod-1')],
+    podLogDirectories: [podLogDirectory(`default_web_${uid(1)}`)],
+    pods: [gonePod(uid(1))],
   });
   const { record, followUp } = await handled(given);
   expect(record.outcome).toBe('commanded');

@@ -10,6 +10,7 @@ import {
   pod,
   podLogDirectory,
   sandbox,
+  uid,
 } from '../fixtures/inventory.ts';
 import { keepList, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
@@ -28,8 +29,10 @@ const directoryRules = (...args: Parameters<typeof decided>): string[] =>
 const linkRules = (...args: Parameters<typeof decided>): string[] =>
   decided(...args).verdicts.logSymlinks.map(({ action, rule }) => `${action} ${rule}`);
 
-const NAME = 'default_web_pod-1';
-const GONE = { podLogDirectories: [podLogDirectory(NAME)], pods: [gonePod('pod-1')] };
+const UID = uid(1);
+const NAME = `default_web_${UID}`;
+const GONE = { podLogDirectories: [podLogDirectory(NAME)], pods: [gonePod(UID)] };
+const ofPod = { pod: { uid: UID, name: 'web', namespace: 'default' } };
 const PROFILES: readonly Profile[] = ['fleetgc', 'kubelet'];
 
 describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) => {
@@ -40,16 +43,16 @@ describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) =>
 
   test.each([
     { name: '[I1, A7, K1] before every source has delivered', given: { allSourcesReady: false } },
-    { name: '[I3, A8] of a pod that is known', given: { pods: [pod('pod-1')] } },
+    { name: '[I3, A8] of a pod that is known', given: { pods: [pod(UID)] } },
     {
       name: '[I3, A8] of a pod that has ended and is there',
-      given: { pods: [pod('pod-1', { runtimeRemovable: true })] },
+      given: { pods: [pod(UID, { runtimeRemovable: true })] },
     },
     { name: '[I3, A8] of a pod that nobody told of', given: { pods: [] } },
-    { name: '[I3, A8] of a pod told twice', given: { pods: [gonePod('pod-1'), gonePod('pod-1')] } },
+    { name: '[I3, A8] of a pod told twice', given: { pods: [gonePod(UID), gonePod(UID)] } },
     {
       name: '[I3, A8] of a pod that is unknown',
-      given: { pods: [{ ...gonePod('pod-1'), state: 'unknown' as const }] },
+      given: { pods: [{ ...gonePod(UID), state: 'unknown' as const }] },
     },
   ])('$name stays', ({ given }) => {
     expect(removed({ ...GONE, ...given }, { profile })).toEqual([]);
@@ -59,53 +62,52 @@ describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) =>
     const cause = { ...reclaim().cause, signal: 'nodefs.available' };
     const forced = {
       reclaim: reclaim({ step: 'containers', cause }),
-      pods: [pod('pod-1', { runtimeRemovable: true })],
+      pods: [pod(UID, { runtimeRemovable: true })],
     };
     expect(removed({ ...GONE, ...forced }, { profile })).toEqual([]);
   });
 
   test('[I2] whose UID does not belong to its name stays, and so does one without', () => {
-    const odd = [{ ...podLogDirectory(NAME), podUid: 'pod-2' }, podLogDirectory('default_web_')];
-    const pods = [gonePod('pod-1'), gonePod('pod-2'), gonePod('')];
+    const odd = [{ ...podLogDirectory(NAME), podUid: uid(2) }, podLogDirectory('default_web_')];
+    const pods = [gonePod(UID), gonePod(uid(2)), gonePod('')];
     expect(removed({ podLogDirectories: odd, pods }, { profile })).toEqual([]);
     expect(directoryRules({ podLogDirectories: odd, pods }, { profile })).toEqual(['keep I2', 'keep I2']);
   });
 
   test('[I3] goes in the order of the listing, though containers and sandboxes of it still exist', () => {
-    const names = ['a_a_pod-1', 'b_b_pod-2', 'c_c_pod-3'];
+    const names = [`a_a_${UID}`, `b_b_${uid(2)}`, `c_c_${uid(3)}`];
     const given = {
       podLogDirectories: names.map(podLogDirectory),
-      pods: [gonePod('pod-3'), gonePod('pod-1')],
-      containers: [container('c', { logPath: '' })],
-      sandboxes: [sandbox('s')],
+      pods: [gonePod(uid(3)), gonePod(UID)],
+      containers: [container('c', { ...ofPod, logPath: '' })],
+      sandboxes: [sandbox('s', { podUid: UID })],
     };
-    expect(removed(given, { profile })).toEqual(['a_a_pod-1', 'c_c_pod-3']);
+    expect(removed(given, { profile })).toEqual([names[0], names[2]]);
   });
 
   test('[I1] without a directory that can be read nothing goes, and containers go all the same (G1)', () => {
-    const given = { ...GONE, podLogDirectories: null, containers: [container('c')] };
+    const given = { ...GONE, podLogDirectories: null, containers: [container('c', ofPod)] };
     expect(removed(given, { profile })).toEqual([]);
     expect(decided(given, { profile }).items.map(({ id }) => id)).toEqual(['c']);
   });
 
   test('[M11] of a namespace that is kept stays, and one that does not say its namespace', () => {
-    const uid = '00000000-0000-4000-8000-000000000001';
     const given = {
-      podLogDirectories: [podLogDirectory(NAME), podLogDirectory(uid), podLogDirectory('x_y_pod-1')],
-      pods: [gonePod('pod-1'), gonePod(uid)],
+      podLogDirectories: [podLogDirectory(NAME), podLogDirectory(UID), podLogDirectory(`x_y_${UID}`)],
+      pods: [gonePod(UID)],
     };
     const keep = keepList({ namespaces: ['default'] });
     expect(directoryRules(given, { profile, keep })).toEqual(['keep M11', 'keep M11', 'remove I3']);
   });
 
   test('[M33] that lately failed waits, and costs no other its place in the command', () => {
-    const failing = { ...podLogDirectory('a_a_pod-1'), backoff: { failures: 1, untilMs: NOW + 1 } };
+    const failing = { ...podLogDirectory(`a_a_${UID}`), backoff: { failures: 1, untilMs: NOW + 1 } };
     const given = { ...GONE, podLogDirectories: [failing, podLogDirectory(NAME)] };
     expect(directoryRules(given, { profile })).toEqual(['keep M33', 'remove I3']);
   });
 
   test('[P4] a command holds 50, and the rest waits; [P7] at its images a reclaim lets all wait', () => {
-    const many = Array.from({ length: 60 }, (_, n) => podLogDirectory(`a_${100 + n}_pod-1`));
+    const many = Array.from({ length: 60 }, (_, n) => podLogDirectory(`a_${100 + n}_${UID}`));
     expect(removed({ ...GONE, podLogDirectories: many }, { profile })).toHaveLength(50);
     expect(directoryRules({ ...GONE, podLogDirectories: many }, { profile }).at(-1)).toBe('keep P4');
     expect(directoryRules({ ...GONE, reclaim: reclaim() }, { profile })).toEqual(['keep P7']);
@@ -113,12 +115,12 @@ describe.each(PROFILES)('in profile %s the log directory of a pod', (profile) =>
 });
 
 test.each<{ name: string; profile: Profile; pods: InventoryPod[]; podGone: boolean }>([
-  { name: 'gone', profile: 'fleetgc', pods: [gonePod('pod-1')], podGone: true },
-  { name: 'gone', profile: 'kubelet', pods: [gonePod('pod-1')], podGone: true },
+  { name: 'gone', profile: 'fleetgc', pods: [gonePod(UID)], podGone: true },
+  { name: 'gone', profile: 'kubelet', pods: [gonePod(UID)], podGone: true },
   {
     name: 'known, deleted and has ended',
     profile: 'kubelet',
-    pods: [pod('pod-1', { contentRemovable: true, runtimeRemovable: true })],
+    pods: [pod(UID, { contentRemovable: true, runtimeRemovable: true })],
     podGone: false,
   },
 ])(
@@ -130,27 +132,35 @@ test.each<{ name: string; profile: Profile; pods: InventoryPod[]; podGone: boole
 
 describe('the profiles differ', () => {
   test.each<{ name: string; given: Partial<CompleteInventory>; kubelet: string[]; fleetgc: string[] }>([
-    {
-      name: '[I2, M41] an entry that is no pod directory',
-      given: { podLogDirectories: [podLogDirectory('lost+found')], pods: [gonePod('lost+found')] },
+    ...['lost+found', 'backup_of_logs', `_web_${UID}`, `default__${UID}`, `web_${UID}`, `a_b_c_${UID}`].map(
+      (name) => ({
+        name: `[I2, M41] no pod's: ${name}`,
+        given: { podLogDirectories: [podLogDirectory(name)], pods: [gonePod(podLogDirectory(name).podUid)] },
+        kubelet: ['remove I3'],
+        fleetgc: ['keep M41'],
+      }),
+    ),
+    ...[UID, UID.replaceAll('-', ''), `default_web_${UID.replaceAll('-', '')}`].map((name) => ({
+      name: `[I2] a pod's: ${name}`,
+      given: { podLogDirectories: [podLogDirectory(name)], pods: [gonePod(podLogDirectory(name).podUid)] },
       kubelet: ['remove I3'],
-      fleetgc: ['keep M41'],
-    },
+      fleetgc: ['remove I3'],
+    })),
     {
       name: '[A8, I3] a pod that is deleted and has ended, but is not gone yet',
-      given: { ...GONE, pods: [pod('pod-1', { contentRemovable: true, runtimeRemovable: true })] },
+      given: { ...GONE, pods: [pod(UID, { contentRemovable: true, runtimeRemovable: true })] },
       kubelet: ['remove I3'],
       fleetgc: ['keep I3'],
     },
     {
       name: '[A9, I3] a pod that is evicted, with containers in their grace period',
-      given: { ...GONE, pods: [pod('pod-1', { contentRemovable: true })] },
+      given: { ...GONE, pods: [pod(UID, { contentRemovable: true })] },
       kubelet: ['remove I3'],
       fleetgc: ['keep I3'],
     },
     {
       name: '[I3, K2] a pod that is called gone and listed as running',
-      given: { ...GONE, containers: [container('c', { state: 'running' })] },
+      given: { ...GONE, containers: [container('c', { ...ofPod, state: 'running' })] },
       kubelet: ['remove I3'],
       fleetgc: ['keep K2'],
     },
@@ -240,8 +250,8 @@ describe('the profiles differ', () => {
     (profile) => {
       const given = {
         ...links('exited'),
-        containers: [container('0123456789')],
-        pods: [gonePod('pod-1')],
+        containers: [container('0123456789', ofPod)],
+        pods: [gonePod(UID)],
       };
       expect(linkRules(given, { profile })).toEqual(['keep G22']);
     },
@@ -259,8 +269,8 @@ describe('the profiles differ', () => {
 test('[G1, H1, I3, I4] containers go first, then sandboxes, directories and symlinks', () => {
   const given = {
     ...GONE,
-    containers: [container('c', { sandboxId: 's' })],
-    sandboxes: [sandbox('s')],
+    containers: [container('c', { ...ofPod, sandboxId: 's' })],
+    sandboxes: [sandbox('s', { podUid: UID })],
     logSymlinks: [logSymlink('a_b_c-0123456789.log')],
   };
   expect(decided(given).items.map(({ kind }) => kind)).toEqual([
@@ -278,7 +288,7 @@ test.each([
 ])('[P4] beside $containers containers and a link $logs of the logs go, and the rest waits', (room) => {
   const given = {
     ...GONE,
-    containers: Array.from({ length: room.containers }, (_, n) => container(`c${n}`)),
+    containers: Array.from({ length: room.containers }, (_, n) => container(`c${n}`, ofPod)),
     logSymlinks: [logSymlink('a_b_c-0123456789.log')],
   };
   expect(decided(given).items).toHaveLength(50);

@@ -147,6 +147,14 @@ function referenceSandboxes(
   return oldestFirst(gone).map(({ id }) => id);
 }
 
+/** I2, M41: FleetGC takes an entry for a pod's only where it ends in what a UID looks like. */
+const isOfAPod = (name: string): boolean => {
+  const fields = name.split('_');
+  return (
+    [1, 3].includes(fields.length) && /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(fields.at(-1) ?? '')
+  );
+};
+
 function referenceLogs(
   inventory: CompleteInventory,
   policy: Policy,
@@ -161,7 +169,7 @@ function referenceLogs(
     const fields = name.split('_');
     const uid = fields.at(-1) ?? '';
     if (!allSourcesReady || uid === '' || !contentRemovable(inventory, policy, uid)) return false;
-    if (!isKubelet(policy) && (fields.length !== 3 || runs(uid))) return false;
+    if (!isKubelet(policy) && (!isOfAPod(name) || runs(uid))) return false;
     return !isKept(fields.length === 3 ? fields[0] : undefined, policy);
   });
   // I4 to I8

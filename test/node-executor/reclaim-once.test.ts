@@ -8,7 +8,7 @@ import type { Reclaim } from '../../schemas/reclaim.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
 import { input } from '../fixtures/input.ts';
-import { container, gonePod, inventory, podLogDirectory, sandbox } from '../fixtures/inventory.ts';
+import { container, gonePod, inventory, podLogDirectory, sandbox, uid } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { runs } from '../support/property-runs.ts';
@@ -21,7 +21,7 @@ import {
   until,
 } from './executor-node.ts';
 
-const LOGS = 'default_web_pod-1';
+const LOGS = `default_web_${uid(1)}`;
 const PAUSE: PauseRecord = {
   type: 'fleetgc.pause',
   version: 1,
@@ -71,7 +71,7 @@ async function commandsOf(node: ExecutorNode, { objects, actions, round }: Decid
     containers: objects.includes('container') ? [container('dead')] : [],
     sandboxes: objects.includes('sandbox') ? [sandbox('sandbox-1')] : [],
     podLogDirectories: objects.includes('logs') ? [podLogDirectory(LOGS)] : [],
-    pods: [gonePod('pod-1')],
+    pods: [gonePod('pod-1'), gonePod(uid(1))],
     reclaim: reclaim({ ...at, step: 'containers' }),
   });
   const stages = await containerGcHandler(() => policySet())(input('inventory', given));

@@ -76,7 +76,8 @@ function judgeDirectory(entry: InventoryPodLogDirectory, pass: LogPass, active: 
   const { name, podUid } = entry;
   const { policy, removable, withhold } = pass;
   if (podUid === '' || podUidOfLogDirectory(name) !== podUid) return kept('I2', { podUid });
-  if (policy.profile === 'fleetgc' && !isOfAPod(name)) return kept('M41', { podUid });
+  // The kubelet takes every entry for a pod's, `lost+found` too.
+  if (policy.profile === 'fleetgc' && !POD_LOG_DIRECTORY.test(name)) return kept('M41', { podUid });
   if (!removable.has(podUid)) return kept('I3', { podIsRemovable: false });
   if (policy.profile === 'fleetgc' && active.has(podUid)) return kept('K2', { podIsActive: true });
   const reason = keptByNamespace(namespaceOfLogDirectory(name), policy) ?? withhold(entry);
@@ -84,11 +85,8 @@ function judgeDirectory(entry: InventoryPodLogDirectory, pass: LogPass, active: 
   return { action: 'remove', rule: 'I3', facts: { podIsRemovable: true } };
 }
 
-const POD_UID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/;
-
-/** The kubelet takes every entry for a pod's, `lost+found` too (I2). */
-const isOfAPod = (name: string): boolean =>
-  POD_UID.test(name) || (name.split('_').length === 3 && name.split('_').every((field) => field !== ''));
+/** `<uid>` or `<namespace>_<name>_<uid>`, with a UID of the API server or one that the kubelet gave a static pod (I2). */
+const POD_LOG_DIRECTORY = /^([^_]+_[^_]+_)?([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/;
 
 /** An inventory that calls a pod gone and lists it as running contradicts itself. */
 const activePods = ({ containers, sandboxes }: CompleteInventory): ReadonlySet<string> =>
