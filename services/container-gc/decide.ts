@@ -4,6 +4,7 @@ import type { Policy } from '../../schemas/policy.ts';
 import { atNextAction, isForced, type Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
+import { notForced } from '../shared/decision/forced-reclaim.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { missed } from '../shared/decision/reclaim-target.ts';
@@ -28,10 +29,19 @@ export interface ContainerConclusion extends Conclusion {
 
 /**
  * Which dead containers, inactive sandboxes and log entries of a node go. Any complete inventory will do, except that of a reclaim
- * that is at its images: there image-gc acts, and two commands at once would supersede each other's facts.
+ * that is at its images: there image-gc acts, and two commands at once would supersede each other's facts. A reclaim that
+ * the policy in force does not want any more is none (J9, M16).
  */
 export function decide(inventory: Inventory, policy: Policy): ContainerConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
+  const { reclaim } = inventory;
+  const unwanted = reclaim !== null && isForced(reclaim) ? notForced(reclaim, policy) : null;
+  if (unwanted === null) return decidePass(inventory, policy);
+  const conclusion = decidePass({ ...inventory, reclaim: null }, policy);
+  return { ...conclusion, reason: `${unwanted.reason}, so the reclaim ends here; ${conclusion.reason}` };
+}
+
+function decidePass(inventory: CompleteInventory, policy: Policy): ContainerConclusion {
   const pass: Pass = {
     inventory,
     policy,

@@ -68,9 +68,10 @@ function followUpOf(
 const containerRemoval = (
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
-  { items }: ContainerConclusion,
+  { items, reclaim }: ContainerConclusion,
 ): ContainerRemoval => ({
   ...commandHeader(deciding, record),
+  reclaim,
   kind: 'container-removal',
   // The kubelet has no such age (M32).
   minimumCreatedContainerAgeMs:

@@ -2,18 +2,13 @@ import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
 import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import type { Unwanted } from '../../shared/decision/forced-reclaim.ts';
 import {
   isUsageGcOff,
   targetBytes,
   targetInodes,
   USAGE_SIGNALS,
 } from '../../shared/decision/usage-thresholds.ts';
-
-/** Why nothing is to be removed for a reclaim, with the rule that says so. */
-export interface Unwanted {
-  readonly rule: string;
-  readonly reason: string;
-}
 
 /** A reclaim that one of the usage thresholds began, held against that threshold of the policy in force. */
 export type Standing =

@@ -1,7 +1,8 @@
 import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
-import { standingOrder, type Unwanted } from './standing-order.ts';
+import { notForced, type Unwanted } from '../../shared/decision/forced-reclaim.ts';
+import { standingOrder } from './standing-order.ts';
 
 /** What of an ordered reclaim the policy in force still asks for: all of it, less, or nothing. */
 export interface Wanted {
@@ -37,15 +38,4 @@ function shrunkTo(
   const unit = target.resource === 'availableBytes' ? 'bytes' : 'inodes';
   const shrunk = `policy ${name} now asks for ${enough} ${unit}, less than the ${target.atLeast} that were ordered`;
   return { reclaim: { ...reclaim, target: { ...target, atLeast: String(enough) } }, shrunk };
-}
-
-/** Thresholds of containerfs are those of the filesystem that it shares (J6), whichever that is on the node. */
-function notForced({ cause: { signal } }: Reclaim, policy: Policy): Unwanted | null {
-  const { name, forcedGC, evictionThresholds } = policy;
-  if (!forcedGC)
-    return { rule: 'M16', reason: `policy ${name} now lets no eviction threshold remove anything` };
-  const of = (filesystem: string) => signal.replace('containerfs', filesystem);
-  const same: readonly string[] = [signal, of('nodefs'), of('imagefs')];
-  if (evictionThresholds.some((threshold) => same.includes(threshold.signal))) return null;
-  return { rule: 'J9', reason: `policy ${name} now has no eviction threshold for ${signal}` };
 }
