@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TOPICS } from '../../schemas/topics.ts';
 import { connectWorkload } from '../../services/shared/cri/workload.ts';
 import { type ContainerdNode, startContainerdNode } from '../support/containerd-node.ts';
+import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
 import { type NodeProcess, startFleetgc } from '../support/node-process.ts';
 import { type PushedImage, startRegistry } from '../support/registry.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -123,21 +124,15 @@ async function startNode(
 /** Fills each node in its turn, waits until it must be relieved, and sends through the relays meanwhile. */
 async function oneRound(nodes: readonly BusyNode[], relays: Course): Promise<readonly number[]> {
   for (const { node } of nodes) {
-    await node.exec(['sh', '-c', FILL]);
+    await fillDisk(node, HIGH_PERCENT + 1);
     await sleep(STAGGER_MS);
   }
   await sleep(RELIEVED_MS);
   const relayed = await runLoad(relays, { perSecond: 10, count: RELAYED_PER_ROUND });
-  for (const { node } of nodes) await node.exec(['rm', '-f', '/disk/filler']);
+  for (const { node } of nodes) await emptyDisk(node);
   await sleep(EMPTY_MS);
   return relayed.sentToSeen;
 }
-
-/** To one percent above the threshold, as much as there is. */
-const FILL = `set -e
-set -- $(stat -f -c '%S %b %a' /disk)
-wanted=$(( $1 * ($2 * ${HIGH_PERCENT + 1} / 100 - ($2 - $3)) ))
-fallocate -l "$wanted" /disk/filler`;
 
 /** A reclaim that is late, or joined to another, is missing here; how many there are is told with the figure. */
 async function allReliefs(kafka: BenchKafka): Promise<readonly Relief[]> {

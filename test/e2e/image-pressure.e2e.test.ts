@@ -6,7 +6,7 @@ import { endPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
 import { namesOf, pushImages } from './support/images.ts';
-import { decisionsOf, inventoryOf, removedIds } from './support/outcomes.ts';
+import { decisionsOf, imageRules, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -156,8 +156,5 @@ function reasons(node: string): Record<string, string> {
     ({ outcome }) => outcome === 'commanded',
   );
   if (!decision) throw new Error(`image-gc commanded nothing on ${node}`);
-  const { images } = inventoryOf(fleet.log, decision);
-  return Object.fromEntries(
-    decision.verdicts.images.map(({ position, rule }) => [images[position]?.id, rule]),
-  );
+  return imageRules(fleet.log, decision);
 }

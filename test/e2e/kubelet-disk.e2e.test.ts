@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { StaticPod } from '../support/static-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
 import { followImageDeletions } from './support/image-deletions.ts';
 import { namesOf, pushImages } from './support/images.ts';
-import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
+import { decisionsOf, imageRules, objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 import { containersOf, endStaticPod, runPods } from './support/static-pods.ts';
 
@@ -26,7 +27,10 @@ const RIVAL = {
     evictionPressureTransitionPeriod: '1s',
   },
 };
+/** Images that pods leave: 4 % of that disk each, so that all of them are below the high threshold. */
+const LEFT = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`left-${index}`, 6]));
 const BOUND_MS = 60_000;
+const CLEARED_MS = 120_000;
 /** Detections come every 10 s. */
 const DETECTION_MS = 11_000;
 const MINIMUM_AGE_MS = 50_000;
@@ -49,10 +53,7 @@ function reasons(node: string): Record<string, string> {
     ({ reclaim }) => reclaim?.step === 'images',
   );
   if (!decision) throw new Error(`image-gc decided nothing for the disk of ${node}`);
-  const { images } = inventoryOf(fleet.log, decision);
-  return Object.fromEntries(
-    decision.verdicts.images.map(({ position, rule }) => [images[position]?.id, rule]),
-  );
+  return imageRules(fleet.log, decision);
 }
 
 /** Pulls faster than the disk is relieved, while a pod goes on crashing. */
@@ -188,5 +189,60 @@ describe.concurrent('a full disk beside a real kubelet', () => {
     );
     const told = await node.kubelet.pods();
     expect(told.map(({ status }) => status.phase)).toEqual(['Running', 'Running']);
+  });
+
+  test('into which a big file is written: what pods left goes, the kubelet stays healthy, and pressure ends with the file [O3, J9, M8]', async () => {
+    const name = 'kubelet-filled';
+    const [node, left, { steady }] = await Promise.all([
+      fleet.startKubeletNode({ name, diskMebibytes: DISK_MEBIBYTES }),
+      pushImages(fleet.registry, name, LEFT),
+      pushImages(fleet.registry, name, { steady: 4 }),
+      fleet.apply(
+        policyFor(name, {
+          imageGCHighThresholdPercent: 50,
+          imageGCLowThresholdPercent: 40,
+          imageMinimumGCAge: '1s',
+          evictionHard: { 'imagefs.available': '15%' },
+          evictionMinimumReclaim: { 'imagefs.available': '10%' },
+        }),
+      ),
+    ]);
+    await using health = await node.kubelet.followHealth();
+    const staying = podOf('steady', steady.reference);
+    const leaving = Object.entries(left).map(([of, image]) => podOf(of, image.reference));
+    await runPods(node, [staying, ...leaving]);
+    await node.startFleetgc();
+    for (const pod of leaving) await endStaticPod(node, pod.name);
+    expect(await node.usedPercent()).toBeLessThan(50);
+    const before = await containersOf(node, staying);
+    const images = await node.imageIds();
+
+    await fillDisk(node, 90);
+    const pressure = await fleet.log.waitFor(
+      'decisions',
+      'pressure to be told',
+      (event) => event.type === 'fleetgc.node.decision' && event.node === name && event.outcome === 'ordered',
+    );
+    const unrelieved = await fleet.log.waitFor(
+      'decisions',
+      'the file to be told as what holds the space',
+      (event) => event.type === 'fleetgc.node.pressure-unrelieved' && event.node === name,
+      BOUND_MS,
+    );
+    await emptyDisk(node);
+    await fleet.log.until('pressure to end', CLEARED_MS, () => {
+      const last = decisionsOf(fleet.log, 'pressure', name).at(-1);
+      return last?.outcome === 'nothing-to-do';
+    });
+
+    expect(pressure).toMatchObject({ reclaim: { cause: { signal: 'imagefs.available', threshold: '15%' } } });
+    expect(unrelieved).toMatchObject({
+      holders: expect.arrayContaining([expect.objectContaining({ reason: 'not-images' })]),
+    });
+    expect(namesOf(left, removedIds(fleet.log, name)).toSorted()).toEqual(Object.keys(left).toSorted());
+    expect(await node.imageIds()).toHaveLength(images.length - leaving.length);
+    expect(await containersOf(node, staying)).toEqual(before);
+    await runPods(node, leaving.slice(0, 1));
+    expect(health.answers()).toEqual(['ok']);
   });
 });

@@ -12,6 +12,7 @@ const POD_FOLDER = '/etc/pods';
 const READ_ONLY_PORT = 10255;
 /** Where it shows logs too, with a certificate that it signed itself. */
 const FULL_URL = 'https://127.0.0.1:10250';
+const HEALTH_URL = 'http://127.0.0.1:10248/healthz';
 /** Where `fleetgc node` asks for pods. */
 export const REAL_KUBELET_URL = `http://127.0.0.1:${READ_ONLY_PORT}`;
 
@@ -35,10 +36,17 @@ export interface Kubelet {
   previousLog(pod: string, container: string): Promise<string>;
   /** Capacity of the disk of images, as it reads it; rejects while it has no statistics. */
   imageDiskBytes(): Promise<number>;
+  /** Asks for its health every second, as whoever would restart it does, until it is disposed of. */
+  followHealth(): Promise<HealthAnswers>;
   /** SIGTERM, and another process; resolves when that answers. */
   restart(): Promise<void>;
   /** What its processes wrote. */
   output(): string;
+}
+
+/** What it answered so far, each answer once; `ok` is the only good one. */
+export interface HealthAnswers extends AsyncDisposable {
+  answers(): readonly string[];
 }
 
 /** A node with real containerd and the real kubelet, which collects nothing unless its settings say so. */
@@ -87,6 +95,7 @@ async function startKubelet(
       const { node: told } = Statistics.parse(JSON.parse(await getPlain(node, '/stats/summary')));
       return told.runtime.imageFs.capacityBytes;
     },
+    followHealth: () => followHealth(node),
     restart: async () => {
       await end(processes.at(-1));
       processes.push(await startProcess(node, flags));
@@ -105,6 +114,16 @@ async function startProcess(node: ContainerdNode, flags: readonly string[]): Pro
     throw new Error(`${String(cause)}; it said last:\n${process.output().slice(-3000)}`, { cause });
   });
   return process;
+}
+
+const ASK_FOR_HEALTH = `while :; do timeout 5 busybox wget -q -O - ${HEALTH_URL} 2>&1 || true; echo; sleep 1; done`;
+
+async function followHealth(node: ContainerdNode): Promise<HealthAnswers> {
+  const asking = await startInNode(node, ['sh', '-c', ASK_FOR_HEALTH]);
+  return {
+    answers: () => [...new Set(asking.output().split('\n').filter(Boolean))],
+    [Symbol.asyncDispose]: asking[Symbol.asyncDispose],
+  };
 }
 
 async function end(process: NodeProcess | undefined): Promise<void> {

@@ -29,3 +29,23 @@ export function inventoryOf(log: FleetLog, { input }: Decision): CompleteInvento
   if (found?.status === 'complete') return found;
   throw new Error(`the inventory ${input.id} was not seen, or is not complete`);
 }
+
+/** By image id, the rule by which a decision keeps it or lets it go. */
+export function imageRules(log: FleetLog, decision: Decision): Record<string, string> {
+  const { images } = inventoryOf(log, decision);
+  return Object.fromEntries(
+    decision.verdicts.images.map(({ position, rule }) => [images[position]?.id, rule]),
+  );
+}
+
+/** Ids of all containers of those pods that were ever in an inventory of the node. */
+export const containersSeen = (log: FleetLog, node: string, podUids: ReadonlySet<string>): Set<string> =>
+  new Set(
+    log
+      .events('inventory')
+      .filter((event) => event.status === 'complete')
+      .filter((event) => event.node === node)
+      .flatMap(({ containers }) => containers)
+      .filter(({ pod }) => pod !== null && podUids.has(pod.uid))
+      .map(({ id }) => id),
+  );
