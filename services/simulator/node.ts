@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeClock } from '../shared/clock.ts';
-import { type CriServer, serveCri } from '../shared/cri/server.ts';
+import { type CriHandlers, type CriServer, serveCri } from '../shared/cri/server.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import { containerdHandlers } from './containerd-handlers.ts';
 import { criHandlers } from './cri-handlers.ts';
@@ -33,6 +33,8 @@ export interface SimulatedNode extends AsyncDisposable, LogDirectories {
   readonly name: string;
   /** `unix://…` of the CRI socket. */
   readonly endpoint: string;
+  /** What answers there. */
+  readonly cri: CriHandlers;
   readonly clock: NodeClock;
   readonly filesystems: FilesystemReader;
   readonly disk: Disk;
@@ -68,13 +70,9 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     logBytes: () => logBytes(logs.podLogsDir),
   });
   runtime.addImage({ ...SANDBOX, id: boundlessRegistry(SANDBOX_IMAGE).id });
-  const process = await runProcess(() =>
-    serveCri(
-      socketPath,
-      criHandlers({ runtime, faults, age: options.age ?? 'current', mountpoint: directory }),
-      options.hasContainerdApi ? containerdHandlers(runtime, faults) : null,
-    ),
-  );
+  const cri = criHandlers({ runtime, faults, age: options.age ?? 'current', mountpoint: directory });
+  const containerd = options.hasContainerdApi ? containerdHandlers(runtime, faults) : null;
+  const process = await runProcess(() => serveCri(socketPath, cri, containerd));
   return {
     name,
     clock,
@@ -84,6 +82,7 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     ...logs,
     ...process,
     endpoint: `unix://${socketPath}`,
+    cri,
     filesystems: { read: async () => disk.readings(logBytes(logs.podLogsDir)) },
     kubelet: createKubelet({ nodeName: name, runtime, faults, logs }),
     [Symbol.asyncDispose]: process.die,

@@ -4,7 +4,6 @@ import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-histor
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../services/node-agent/agent.ts';
 import { logReader } from '../../services/node-agent/log-entries.ts';
-import { connectReader } from '../../services/shared/cri/client.ts';
 import type { RuntimeReader } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { Output } from '../../services/shared/handler.ts';
@@ -17,6 +16,7 @@ import { NODE } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
+import { directRuntime } from '../support/direct-connection.ts';
 import { logLines } from '../support/log-lines.ts';
 import { BOOT_B } from '../support/manual-clock.ts';
 import { type ManualTime, manualTime } from '../support/manual-time.ts';
@@ -54,7 +54,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
     const diskStats: DiskStats[] = [];
     const log = logLines();
     const metrics = createMetrics();
-    const runtime = connectReader(node.endpoint);
+    const runtime = directRuntime(node);
     const take = ({ event }: Output): void => {
       if (event.type === 'fleetgc.node.inventory') inventories.push(event);
       if (event.type === 'fleetgc.node.disk-stats') diskStats.push(event);
@@ -87,7 +87,6 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
     const stop = async (): Promise<void> => {
       abort.abort();
       await ended;
-      runtime[Symbol.dispose]();
     };
     onTestFinished(stop);
     return { agent, runtime, inventories, diskStats, log: log.lines, metrics: metrics.text, stop };

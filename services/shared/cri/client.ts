@@ -45,7 +45,8 @@ export function connectRemover(
   };
 }
 
-function readerOver(connection: Connection, { readMs }: CallTimeouts): RuntimeReader {
+/** The same over a connection that is there. */
+export function readerOver(connection: Connection, { readMs }: CallTimeouts): RuntimeReader {
   const { call } = connection;
   return {
     version: () => versionOf(connection, readMs),
@@ -83,7 +84,11 @@ function readerOver(connection: Connection, { readMs }: CallTimeouts): RuntimeRe
   };
 }
 
-function removerOver(connection: Connection, { removeImageMs, removeMs }: CallTimeouts): RuntimeRemover {
+/** Only what removes, over a connection that is there. */
+export function removerOver(
+  connection: Connection,
+  { removeImageMs, removeMs }: CallTimeouts,
+): RuntimeRemover {
   const { callUncancelled: remove } = connection;
   return {
     removeImage: async (image) => {

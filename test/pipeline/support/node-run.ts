@@ -8,7 +8,6 @@ import { createNodeExecutor } from '../../../services/node-executor/executor.ts'
 import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
-import { connectReader, connectRemover } from '../../../services/shared/cri/client.ts';
 import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
 import { nodeSource } from '../../../services/shared/envelope.ts';
 import { createMetrics } from '../../../services/shared/metrics.ts';
@@ -18,6 +17,7 @@ import type { SimulatedNode } from '../../../services/simulator/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../node-executor/memory-state.ts';
 import { type Life, mortal, mortalState } from '../../node-executor/mortal.ts';
+import { directRuntime } from '../../support/direct-connection.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export interface NodeRunParts extends Surroundings {
@@ -47,8 +47,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const log = mortal(wholeLog, life);
   const state = mortalState(parts.state, life);
   const metrics = createMetrics();
-  const reader = connectReader(node.endpoint);
-  const remover = connectRemover(node.endpoint);
+  const runtime = mortal(directRuntime(node), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });
@@ -64,7 +63,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const agent = createNodeAgent({
     identity: NODE,
     nodeLabels: {},
-    runtime: mortal(reader, life),
+    runtime,
     containerd: null,
     filesystems: node.filesystems,
     logs: logReader(node),
@@ -81,7 +80,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const executor = createNodeExecutor({
     node: {
       identity: NODE,
-      runtime: mortal(remover, life),
+      runtime,
       filesystems: node.filesystems,
       clock,
       state,
@@ -131,8 +130,6 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   over.catch(() => undefined);
   const close = async (): Promise<void> => {
     await policies[Symbol.asyncDispose]();
-    reader[Symbol.dispose]();
-    remover[Symbol.dispose]();
   };
   return {
     policies,

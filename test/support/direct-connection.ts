@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { z } from 'zod';
+import { callError } from '../../services/shared/cri/call-errors.ts';
+import { CALL_TIMEOUTS, readerOver, removerOver } from '../../services/shared/cri/client.ts';
+import { type Connection, socketPathOf } from '../../services/shared/cri/connection.ts';
+import { METHODS } from '../../services/shared/cri/methods.ts';
+import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
+import type { RpcMethod } from '../../services/shared/cri/rpc.ts';
+import { serviceError } from '../../services/shared/cri/served-calls.ts';
+import type { CriHandlers } from '../../services/shared/cri/server.ts';
+import type { SimulatedNode } from '../../services/simulator/node.ts';
+
+/**
+ * Reads a simulated node and removes from it without HTTP/2 in between, which costs most of the time of a test that lives
+ * through an hour. Messages are written and read as on the wire. A call that hangs has no deadline here.
+ */
+export function directRuntime(node: SimulatedNode): RuntimeReader & RuntimeRemover {
+  const connection = directConnection(node);
+  return { ...readerOver(connection, CALL_TIMEOUTS), ...removerOver(connection, CALL_TIMEOUTS) };
+}
+
+function directConnection({ endpoint, cri }: SimulatedNode): Connection {
+  const socketPath = socketPathOf(endpoint);
+  const answers = answersOf(cri);
+  const call: Connection['call'] = async ({ definition, response }, request) => {
+    const site = { socketPath, path: definition.path };
+    const answer = answers.get(definition.path);
+    if (!answer) throw await callError(asServiceError({ code: status.UNIMPLEMENTED, details: '' }), site);
+    if (!existsSync(socketPath))
+      throw await callError(asServiceError({ code: status.UNAVAILABLE, details: '' }), site);
+    const sent = definition.requestDeserialize(definition.requestSerialize(asMessage(request)));
+    const answered = await answer(sent).catch(async (error: unknown) => {
+      throw await callError(asServiceError(serviceError(error)), site);
+    });
+    return response.parse(definition.responseDeserialize(definition.responseSerialize(asMessage(answered))));
+  };
+  return {
+    socketPath,
+    call,
+    callUncancelled: call,
+    stream: async function* ({ response }, _request, signal) {
+      for await (const event of cri.getContainerEvents(signal)) yield response.parse(event);
+    },
+    collect: () => Promise.reject(new TypeError('no method of CRI has a stream that ends')),
+    [Symbol.dispose]: () => undefined,
+  };
+}
+
+type Answer = (message: unknown) => Promise<unknown>;
+
+function answerTo<Request extends z.ZodType, Response extends z.ZodType>(
+  { definition, request }: RpcMethod<Request, Response>,
+  handle: (request: z.output<Request>) => Promise<z.input<Response>>,
+): [path: string, answer: Answer] {
+  return [definition.path, async (message) => handle(request.parse(message))];
+}
+
+const answersOf = (cri: CriHandlers): ReadonlyMap<string, Answer> =>
+  new Map([
+    answerTo(METHODS.version, cri.version),
+    answerTo(METHODS.status, cri.status),
+    answerTo(METHODS.imageFsInfo, cri.imageFsInfo),
+    answerTo(METHODS.listImages, cri.listImages),
+    answerTo(METHODS.imageStatus, cri.imageStatus),
+    answerTo(METHODS.removeImage, cri.removeImage),
+    answerTo(METHODS.listContainers, cri.listContainers),
+    answerTo(METHODS.containerStatus, cri.containerStatus),
+    answerTo(METHODS.stopContainer, cri.stopContainer),
+    answerTo(METHODS.removeContainer, cri.removeContainer),
+    answerTo(METHODS.listPodSandbox, cri.listPodSandbox),
+    answerTo(METHODS.podSandboxStatus, cri.podSandboxStatus),
+    answerTo(METHODS.stopPodSandbox, cri.stopPodSandbox),
+    answerTo(METHODS.removePodSandbox, cri.removePodSandbox),
+  ]);
+
+function asMessage(value: unknown): object {
+  if (typeof value === 'object' && value !== null) return value;
+  throw new TypeError('a message is an object');
+}
+
+const asServiceError = ({ code, details }: Pick<ServiceError, 'code' | 'details'>): ServiceError =>
+  Object.assign(new Error(details), { code, details, metadata: new Metadata() });
