@@ -33,27 +33,27 @@ export function plannedObjects(
   { verdicts, order, doubtedImages }: Fates,
 ): { remove: PlannedObject[]; keep: PlannedObject[] } {
   const names = namesIn(inventory);
-  const toObject = (list: List, { position, action, rule, facts }: Verdict): PlannedObject => ({
+  const toObject = (list: List, verdict: Verdict): PlannedObject => ({
     kind: KINDS[list],
-    id: idAt(inventory, list, position),
-    name: names[list][position] ?? '',
-    sizeBytes: list === 'images' ? (inventory.images[position]?.sizeBytes ?? null) : null,
-    rule,
-    because:
-      list === 'images' && doubtedImages.has(position)
-        ? 'not enough is known to remove any image'
-        : action === 'remove'
-          ? removedBecause(rule)
-          : keptBecause(rule, 'nothing-to-do'),
-    facts,
+    id: idAt(inventory, list, verdict.position),
+    name: names[list][verdict.position] ?? '',
+    sizeBytes: list === 'images' ? (inventory.images[verdict.position]?.sizeBytes ?? null) : null,
+    rule: verdict.rule,
+    because: list === 'images' && doubtedImages.has(verdict.position) ? DOUBTED : textOf(verdict),
+    facts: verdict.facts,
   });
   return {
     remove: LISTS.flatMap((list) => removed(verdicts[list], order[list]).map((one) => toObject(list, one))),
-    keep: LISTS.flatMap((list) =>
-      verdicts[list].filter(({ action }) => action === 'keep').map((one) => toObject(list, one)),
-    ),
+    keep: LISTS.flatMap((list) => kept(verdicts[list]).map((one) => toObject(list, one))),
   };
 }
+
+const DOUBTED = 'not enough is known to remove any image';
+
+const textOf = ({ action, rule }: Verdict): string =>
+  action === 'remove' ? removedBecause(rule) : keptBecause(rule, 'nothing-to-do');
+
+const kept = (verdicts: readonly Verdict[]): Verdict[] => verdicts.filter(({ action }) => action === 'keep');
 
 function removed(verdicts: readonly Verdict[], order: readonly number[] | undefined): Verdict[] {
   const going = verdicts.filter(({ action }) => action === 'remove');

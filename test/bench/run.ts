@@ -10,11 +10,12 @@ import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
 import { benchLatency } from './latency.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
+import { benchPlan } from './plan.ts';
 import { benchRelief } from './relief.ts';
 import { type Report, tableOf, thisMachine } from './report.ts';
 import { benchThroughput } from './throughput.ts';
 
-const RUN: Readonly<Record<BenchmarkName, (kafka: BenchKafka) => Promise<Findings>>> = {
+const RUN: Readonly<Record<Exclude<BenchmarkName, 'plan'>, (kafka: BenchKafka) => Promise<Findings>>> = {
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
@@ -23,14 +24,23 @@ const RUN: Readonly<Record<BenchmarkName, (kafka: BenchKafka) => Promise<Finding
 
 async function runBenchmark(name: BenchmarkName): Promise<Findings> {
   say(`== ${name}`);
+  if (name === 'plan') return await benchPlan();
   await using kafka = await startKafka();
   return await RUN[name](kafka);
 }
 
-async function main({ only, json, output }: BenchOptions): Promise<void> {
-  Object.assign(process.env, TESTCONTAINERS_SETTINGS);
+/** Plans need nothing but this checkout. */
+const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean =>
+  only.some((name) => name !== 'plan');
+
+async function prepare(): Promise<void> {
   await ensureToolchain(['kafka', 'containerd', 'registry']);
   await sweepLeftovers();
+}
+
+async function main({ only, json, output }: BenchOptions): Promise<void> {
+  Object.assign(process.env, TESTCONTAINERS_SETTINGS);
+  if (needContainers({ only })) await prepare();
   const startMs = performance.now();
   const startedAt = new Date().toISOString();
   const benchmarks: Record<string, Findings> = {};
@@ -65,7 +75,8 @@ if (asked === null) process.exitCode = 2;
 else if (asked.help) process.stdout.write(HELP);
 else {
   // Whatever ends the run, nothing that it started in the Docker Engine stays.
-  const interrupt = (): void => void sweepOwn().finally(() => process.exit(1));
+  const sweep = async (): Promise<unknown> => needContainers(asked) && (await sweepOwn());
+  const interrupt = (): void => void sweep().finally(() => process.exit(1));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, interrupt);
-  await main(asked).finally(sweepOwn);
+  await main(asked).finally(sweep);
 }

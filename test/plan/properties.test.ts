@@ -18,7 +18,7 @@ import { NOW } from '../fixtures/time.ts';
 import { runs } from '../support/property-runs.ts';
 import { plan } from './support.ts';
 
-const MANY = runs(600);
+const MANY = runs(300);
 
 /** Some images are those of the node's containers, in use until the look or last used before. */
 const imageOf = (containers: CompleteInventory['containers'], image: InventoryImage): InventoryImage => {

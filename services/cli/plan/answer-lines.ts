@@ -6,6 +6,11 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { MAX_VALUE_BYTES } from '../../shared/parse-record.ts';
 import type { VerbContext } from '../../shared/verb.ts';
 
+export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {
+  /** So much of the answers may wait for their reader, in characters, while the next is made. */
+  readonly mostWaiting: number;
+}
+
 /**
  * Answers each line of the input with one line, in their order, and reads on only as fast as the answers are taken.
  * Throws `NOT_PLANNED` in the end when not every line got a plan.
@@ -13,21 +18,39 @@ import type { VerbContext } from '../../shared/verb.ts';
 export async function answerLines(
   path: string,
   defaults: RequestDefaults,
-  { write, signal }: Pick<VerbContext, 'write' | 'signal'>,
+  { write, signal, mostWaiting }: Answering,
 ): Promise<void> {
   let lines = 0;
   let withoutPlan = 0;
+  const out = bounded(write, mostWaiting);
   for await (const some of splitLines(readBytes(path, signal), MAX_VALUE_BYTES)) {
     for (const line of some) {
       lines += 1;
       const { text, isPlanned } = answerLine(line, lines, defaults);
       if (!isPlanned) withoutPlan += 1;
-      await write(text);
+      await out.write(text);
     }
   }
+  await out.written();
   if (withoutPlan === 0) return;
   throw new FleetGcError(
     'NOT_PLANNED',
     `${withoutPlan} of ${lines} lines got no plan; the answer to each says why`,
   );
+}
+
+/** Lets the writer of answers go ahead of their reader, up to a bound. */
+function bounded(write: VerbContext['write'], mostWaiting: number) {
+  let waiting = 0;
+  let last = Promise.resolve();
+  return {
+    write: async (text: string): Promise<void> => {
+      waiting += text.length;
+      last = write(text).then(() => {
+        waiting -= text.length;
+      });
+      if (waiting > mostWaiting) await last;
+    },
+    written: (): Promise<void> => last,
+  };
 }

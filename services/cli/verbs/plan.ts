@@ -20,6 +20,8 @@ import { policiesOf } from '../run/run-policies.ts';
 import { about } from '../verb-list.ts';
 
 const commandLineOnly = true;
+/** Answers that wait for a reader which is slower, in characters. */
+const MOST_WAITING = 1024 * 1024;
 const { cluster, nodeName, nodeLabels, nodeLabelsFile, runtimeEndpoint, podLogsDir, containerLogsDir } =
   nodeOptions;
 
@@ -68,7 +70,8 @@ export const plan = defineVerb({
   options: PlanOptions,
   run: async (options, context) => {
     const defaults = defaultsOf(options, context);
-    if (options.output === 'ndjson') return await answerLines(options.inventory ?? '-', defaults, context);
+    if (options.output === 'ndjson')
+      return await answerLines(options.inventory ?? '-', defaults, { ...context, mostWaiting: MOST_WAITING });
     const made = await madePlan(options, defaults, context);
     const lines = planTable(made);
     await context.write(`${formatResult(options.output, { value: made, lines })}\n`);

@@ -7,8 +7,11 @@ export function runningTwice({ containers }: CompleteInventory): Note[] {
   const running = containers.flatMap(({ id, name, state, pod }) =>
     state === 'running' && pod !== null && name !== '' ? [{ id, name, pod }] : [],
   );
-  const units = Map.groupBy(running, ({ name, pod }) => JSON.stringify([pod.uid, name]));
-  return [...units.values()]
+  const units = Map.groupBy(running, ({ pod }) => pod.uid)
+    .values()
+    .filter(({ length }) => length > 1)
+    .flatMap((ofPod) => Map.groupBy(ofPod, ({ name }) => name).values());
+  return [...units]
     .filter((members) => new Set(members.map(({ id }) => id)).size > 1)
     .map(([first, ...others]) => sentence(first, [first, ...others]))
     .toSorted((a, b) => compareText(a.message, b.message));

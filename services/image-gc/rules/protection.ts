@@ -1,5 +1,5 @@
 import type { Holder } from '../../../schemas/command.ts';
-import { keepMatcher, unpullableBecause } from '../../../schemas/image-pattern.ts';
+import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas/image-pattern.ts';
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
@@ -85,17 +85,22 @@ const pinned: Protect = (image) => (image.pinned ? protection('pinned', 'D7', { 
 
 /** What the policy's keep list says (M11). */
 function keptByPolicy(inventory: CompleteInventory, { keep }: Policy, doubtful: Protect): Protect[] {
-  const { images } = inventory;
-  const keptBy = keepMatcher(keep);
-  const namespaceOf = keptNamespaceOf(inventory, keep.namespaces);
-  const believed = keep.lastVersions === 0 ? [] : images.filter((image) => doubtful(image) === undefined);
-  const versions = keptVersions(believed, keep.lastVersions);
+  const { namespaces, lastVersions } = keep;
   return [
-    byList('keptBy', keptBy),
-    byList('keptNamespace', namespaceOf),
-    byList('keptVersionOf', ({ id }) => versions.get(id)),
+    ...(isEmpty(keep) ? [] : [byList('keptBy', keepMatcher(keep))]),
+    ...(namespaces.length === 0 ? [] : [byList('keptNamespace', keptNamespaceOf(inventory, namespaces))]),
+    ...(lastVersions === 0 ? [] : [keptVersion(inventory, lastVersions, doubtful)]),
     ...(keep.unpullable ? [unpullable] : []),
   ];
+}
+
+const isEmpty = ({ patterns, digests, labels }: KeepRules): boolean =>
+  patterns.length + digests.length + Object.keys(labels).length === 0;
+
+function keptVersion({ images }: CompleteInventory, lastVersions: number, doubtful: Protect): Protect {
+  const believed = images.filter((image) => doubtful(image) === undefined);
+  const versions = keptVersions(believed, lastVersions);
+  return byList('keptVersionOf', ({ id }) => versions.get(id));
 }
 
 const byList =
