@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type Amount, EvictionSignal, type EvictionThreshold } from './eviction.ts';
+import {
+  type Amount,
+  EvictionSignal,
+  type EvictionThreshold,
+  fractionOf,
+  LARGEST_PERCENT,
+} from './eviction.ts';
 import { parsePercentNumber, parseQuantity } from './quantity.ts';
 import { notNegative, truth } from './written-values.ts';
 
@@ -39,10 +45,11 @@ function thresholdProblem(amount: Amount | undefined): string | undefined {
   return amount.percent > 100 ? 'must be at most 100%' : undefined;
 }
 
+/** What becomes 0 in 32 bits is not above it to the kubelet (B15). */
 const RECLAIM_ERROR = 'must be a percentage above 0% or a quantity as text, such as 5% or "500Mi"';
 const reclaimValue = z.string({ error: RECLAIM_ERROR }).transform((written, context): Amount => {
   const amount = amountOf(written);
-  if (amount && ('quantity' in amount || amount.percent > 0)) return amount;
+  if (amount && ('quantity' in amount || fractionOf(amount.percent) > 0)) return amount;
   context.addIssue({ code: 'custom', message: RECLAIM_ERROR, input: written });
   return z.NEVER;
 });
@@ -50,7 +57,7 @@ const reclaimValue = z.string({ error: RECLAIM_ERROR }).transform((written, cont
 function amountOf(written: string): Amount | undefined {
   if (written.endsWith('%')) {
     const percent = parsePercentNumber(written);
-    return percent === undefined || !Number.isFinite(percent) ? undefined : { percent };
+    return percent === undefined || percent > LARGEST_PERCENT ? undefined : { percent };
   }
   const quantity = parseQuantity(written);
   return quantity === undefined ? undefined : { quantity: String(quantity) };

@@ -26,9 +26,14 @@ const amount = (percent: z.ZodNumber) =>
  * fraction to 32 bits, as the kubelet does (J9).
  */
 export const ThresholdAmount = amount(z.number().min(0).max(100));
-/** The kubelet sets no upper bound to the percentage (B15). */
-export const ReclaimAmount = amount(z.number().positive());
+/** The largest number that 32 bits hold: the kubelet reads no larger percentage (B15). */
+export const LARGEST_PERCENT = 3.4028234663852886e38;
+/** The kubelet sets no other upper bound to the percentage. */
+export const ReclaimAmount = amount(z.number().positive().max(LARGEST_PERCENT));
 export type Amount = z.infer<typeof ThresholdAmount>;
+
+/** The part that a percentage is of the whole, in 32 bits as in the kubelet (B15, J9). */
+export const fractionOf = (percent: number): number => Math.fround(Math.fround(percent) / 100);
 
 /** One threshold of `evictionHard` or `evictionSoft`, with all that belongs to its signal (B15). */
 export const EvictionThreshold = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const LARGEST_UINT64 = '18446744073709551615';
+export const LARGEST_UINT64 = '18446744073709551615';
 
 /**
  * An unsigned 64-bit count as decimal digits. Large filesystems pass 2^53, where a JSON number loses its last

@@ -1,6 +1,6 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Amount, EvictionThreshold } from '../../../schemas/eviction.ts';
-import type { FilesystemName } from '../../../schemas/filesystem.ts';
+import { type FilesystemName, LARGEST_UINT64 } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { ReclaimCause } from '../../../schemas/reclaim.ts';
 import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
@@ -70,8 +70,11 @@ export function reclaimOf(
 function barsOf({ value, minimumReclaim, gracePeriodMs }: EvictionThreshold, { capacity }: Observed): Bars {
   const threshold = quantityOf(value, capacity);
   const more = minimumReclaim === null ? 0n : quantityOf(minimumReclaim, capacity);
-  return { threshold, cleared: threshold + more, gracePeriodMs };
+  return { threshold, cleared: atMost(BigInt(LARGEST_UINT64), threshold + more), gracePeriodMs };
 }
+
+/** A kubelet's percentage can ask for more than any number on the log holds; neither is ever free. */
+const atMost = (most: bigint, value: bigint): bigint => (value > most ? most : value);
 
 const causeOf = (
   { signal, value }: EvictionThreshold,

@@ -1,4 +1,4 @@
-import type { Amount } from '../../../schemas/eviction.ts';
+import { type Amount, fractionOf } from '../../../schemas/eviction.ts';
 
 /**
  * A threshold or minimum reclaim in bytes or inodes. A percentage is taken as the kubelet takes it (J9): its fraction
@@ -6,6 +6,5 @@ import type { Amount } from '../../../schemas/eviction.ts';
  */
 export function quantityOf(amount: Amount, capacity: bigint): bigint {
   if ('quantity' in amount) return BigInt(amount.quantity);
-  const fraction = Math.fround(Math.fround(amount.percent) / 100);
-  return BigInt(Math.trunc(Number(capacity) * fraction));
+  return BigInt(Math.trunc(Number(capacity) * fractionOf(amount.percent)));
 }
