@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../services/cli/main.ts';
 import { openEmbeddedLog } from '../../services/shared/event-log/embedded.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
 import { FakeProcess } from '../support/fake-process.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export interface Ended {
@@ -21,15 +21,12 @@ interface Given {
   readonly stdin?: string;
 }
 
-/** The command itself. */
-export const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
-
-/** Runs the command as a user does, in a process of its own and with nothing in its environment but the path. */
+/** Runs the command as a user does, in a process of its own and with nothing of ours in its environment. */
 export function fleetgc(
   args: readonly string[],
   { environment = {}, stdin = '' }: Given = {},
 ): Promise<Ended> {
-  const child = spawn(PROGRAM, args, { env: { PATH: process.env.PATH ?? '', ...environment } });
+  const child = spawn(PROGRAM, args, { env: { ...PROGRAM_ENVIRONMENT, ...environment } });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text: string) => {

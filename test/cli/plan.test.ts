@@ -8,9 +8,10 @@ import { answerLines } from '../../services/cli/plan/answer-lines.ts';
 import { policyReader } from '../../services/plan/policy-reader.ts';
 import { container, image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
+import { PROGRAM } from '../support/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { fleetgc, inProcess, PROGRAM } from './fleetgc.ts';
+import { fleetgc, inProcess } from './fleetgc.ts';
 
 const node = inventory({ images: [image('a', { sizeBytes: 60 }), image('b', { sizeBytes: 60 })] });
 const line = JSON.stringify(node);
@@ -35,7 +36,7 @@ test('an inventory from standard input, for people', async () => {
   expect(stdout).toMatch(
     /^1 +image +registry\.example\/a:1 +60 B +unused, and least recently used \(D11\)$/m,
   );
-  expect(stdout).toContain('Would be removed: 2 images; images of 120 B by their listed sizes.\n');
+  expect(stdout).toContain('Would be removed: 2 images; the images free about 120 B.\n');
   expect(stdout).toContain('Policy default says dry-run: while it does, none of this goes.\n');
 });
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { fleetgc } from './fleetgc.ts';
+import { fleetgc, inProcess } from './fleetgc.ts';
 
 function policyFile(text: string): string {
   const path = join(temporaryDirectory(), 'policy.yaml');
@@ -15,7 +15,7 @@ test('a good file: what it holds, on stdout', async () => {
     'name: web\nmode: enforce\nselector: {clusters: [prod]}\n---\nname: all\nmode: dry-run\n',
   );
 
-  expect(await fleetgc(['policy', 'validate', path])).toEqual({
+  expect(await inProcess(['policy', 'validate', path])).toEqual({
     exitCode: 0,
     stdout: [
       'NAME   MODE      PRIORITY   IMAGES       NODES',
@@ -44,7 +44,7 @@ test('[B12] a bad file: two errors at once with line and column, and exit code 2
 
 test('a bad file for machines: the problems as data on stdout', async () => {
   const path = policyFile('name: web\nmode: enforce\nimageGCLowThresholdPercent: 85\n');
-  const { exitCode, stdout } = await fleetgc(['policy', 'validate', path, '-o', 'json']);
+  const { exitCode, stdout } = await inProcess(['policy', 'validate', path, '-o', 'json']);
 
   expect(exitCode).toBe(2);
   expect(JSON.parse(stdout)).toEqual({
@@ -62,7 +62,7 @@ test('a bad file for machines: the problems as data on stdout', async () => {
 });
 
 test('a file that is not there', async () => {
-  expect(await fleetgc(['policy', 'validate', '/no/such/policy.yaml'])).toEqual({
+  expect(await inProcess(['policy', 'validate', '/no/such/policy.yaml'])).toEqual({
     exitCode: 2,
     stdout: '',
     stderr: 'fleetgc policy validate: /no/such/policy.yaml cannot be read: there is no such file\n',

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../services/cli/main.ts';
 import { FakeProcess } from '../support/fake-process.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 export const BOUND_MS = 20_000;
-const PROGRAM = fileURLToPath(new URL('../../bin/fleetgc', import.meta.url));
 
 /** What a service has written so far. */
 interface Output {
@@ -28,7 +27,7 @@ const onAnyPort = (args: readonly string[]): readonly string[] => [...args, '--h
 /** In a process of its own, as a user starts it. */
 export function spawnVerb(...args: readonly string[]): RunningVerb {
   const child = spawn(PROGRAM, onAnyPort(args), {
-    env: { PATH: process.env.PATH ?? '' },
+    env: PROGRAM_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

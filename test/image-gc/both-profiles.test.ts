@@ -212,10 +212,12 @@ test('[C8] nothing goes while a container names no image', () => {
 
 test('all of this is said of plans that remove something', () => {
   const tally = new Map<string, number>();
-  holds((one) => {
+  const count = fc.property(arbitraryCase, (one) => {
     const key = `${one.settings.profile} ${one.mode}`;
     tally.set(key, (tally.get(key) ?? 0) + Number(removed(one).length > 0));
   });
+  // Few cases of a kind may well hold no removal, so a quick run checks all of these.
+  fc.assert(count, { numRuns: 1_500 });
   expect(tally.size).toBe(8);
   expect(Math.min(...tally.values())).toBeGreaterThan(10);
 });

@@ -146,5 +146,5 @@ test('[D6, D12, P5] a reclaim that such a disk begins goes the same way, as far 
     const most = Math.max(1, Math.floor(given.node.images.length / 2));
     expect(items.map(({ id }) => id)).toEqual(usage.slice(0, most));
   });
-  expect(begun).toBeGreaterThan(1_000);
+  expect(begun).toBeGreaterThanOrEqual(runs(1_000).numRuns);
 });

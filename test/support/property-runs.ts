@@ -1,5 +1,5 @@
 /** Share of the cases of each property that a quick run checks, in percent; a whole run checks all. */
-export const PROPERTY_PERCENT = 'FLEETGC_PROPERTY_PERCENT';
+export const PROPERTY_PERCENT = 'TEST_PROPERTY_PERCENT';
 
 /** For `fc.assert`: this many cases, or in a quick run its share of them. */
 export function runs(whole: number): { readonly numRuns: number } {

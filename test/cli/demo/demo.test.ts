@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { PROGRAM } from '../../support/program.ts';
 
-const FLEETGC = join(import.meta.dirname, '../../../bin/fleetgc');
 const LIMIT_MS = 60_000;
 const Line = z.looseObject({ kind: z.string() });
 const Summary = z.object({
@@ -19,8 +19,8 @@ const Summary = z.object({
 test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', {
   timeout: LIMIT_MS,
 }, async () => {
-  const run = promisify(execFile);
-  const { stdout } = await run(FLEETGC, ['demo', '--duration', '8s', '--json'], { timeout: LIMIT_MS });
+  const run = (args: readonly string[]) => promisify(execFile)(PROGRAM, args, { timeout: LIMIT_MS });
+  const { stdout } = await run(['demo', '--duration', '8s', '--json']);
   const lines = stdout
     .trimEnd()
     .split('\n')
@@ -31,7 +31,7 @@ test('the demo shows its policy, what happens on three nodes, and a summary whos
   expect(summary.nodes.map(({ node }) => node).toSorted()).toEqual(['node-1', 'node-2', 'node-3']);
   for (const question of summary.questions) {
     const [, ...args] = question.split(' ');
-    await run(FLEETGC, args, { timeout: LIMIT_MS });
+    await run(args);
   }
   await rm(dirname(summary.logPath), { recursive: true });
 });

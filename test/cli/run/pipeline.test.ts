@@ -136,7 +136,7 @@ test('with mode: enforce a full disk is relieved down to the low threshold, and 
     'Policy mine: enforce. What it allows will be removed.',
   ]);
   const told = run.lines.slice(4).map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, ''));
-  expect(told[0]).toMatch(/^disk at \d% free \(threshold 10%\): looking for what can go$/);
+  expect(told[0]).toMatch(/^disk at \d% free \(threshold 15%\): looking for what can go$/);
   expect(told.some((line) => /^image-gc wants to remove \d images? \(registry\.example/.test(line))).toBe(
     true,
   );
