@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Plan } from '../../schemas/plan.ts';
 import { connectReader, connectRemover } from '../../services/shared/cri/client.ts';
 import { connectWorkload } from '../../services/shared/cri/workload.ts';
 import { type ContainerdNode, startContainerdNode } from './containerd-node.ts';
@@ -64,6 +65,33 @@ describe.each<{ runtime: NodeRuntime; version: RegExp }>([
       const { availableBytes } = await node.disk();
       return availableBytes > before.availableBytes - 4 * MEBIBYTE;
     });
+  });
+
+  test('can be planned for from inside, which removes nothing and leaves nothing behind', async () => {
+    using reader = connectReader(node.endpoint);
+    using workload = connectWorkload(node.endpoint);
+    const pushed = await registry.push('team/planned', '1', MEBIBYTE);
+    await workload.pullImage(pushed.reference);
+    const imported = await node.importImage({ name: 'docker.io/local/planned:1' });
+    const { containerId } = await runPod(node, { name: 'planned', image: 'docker.io/local/planned:1' });
+    const unused = await node.importImage({ name: 'docker.io/local/unused:1', ballastBytes: MEBIBYTE });
+    const policy =
+      'name: all\nmode: enforce\nimageGCHighThresholdPercent: 1\nimageGCLowThresholdPercent: 0\nimageMinimumGCAge: -1s\n';
+
+    const output = await node.exec([
+      ...['sh', '-c', 'printf "$0" | /opt/fleetgc/bin/fleetgc plan --policy - -o json 2>/dev/null'],
+      policy.replaceAll('\n', '\\n'),
+    ]);
+    const { remove, keep, status } = Plan.parse(JSON.parse(output));
+
+    expect(status).toBe('planned');
+    expect(remove.map(({ id, rule }) => [id, rule])).toContainEqual([pushed.id, 'D11']);
+    const keptBy = new Map(keep.map(({ id, rule }) => [id, rule]));
+    expect([imported, unused, containerId].map((id) => keptBy.get(id))).toEqual(['C8', 'M11', 'G3']);
+    expect((await reader.listImages()).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(remove.map(({ id }) => id)),
+    );
+    expect(await node.exec(['ls', '-A', '/var/lib/fleetgc'])).toBe('');
   });
 
   test('keeps its pods over a restart of containerd, and loses them in a reboot', async () => {
