@@ -21,7 +21,7 @@ const Pod = z.object({
     ephemeralContainers: Containers,
     volumes: z.array(z.object({ image: z.object({ reference: z.string().optional() }).nullish() })).nullish(),
   }),
-  status: z.object({ phase: z.string().optional() }).nullish(),
+  status: z.object({ phase: z.string().optional(), reason: z.string().optional() }).nullish(),
 });
 
 /** The kubelet's answer to /pods. Go writes an empty list as `null`. */
@@ -30,6 +30,9 @@ export const KubeletPodList = z.object({
   items: z.array(Pod).nullable(),
 });
 export type KubeletPodList = z.infer<typeof KubeletPodList>;
+
+/** What the kubelet's eviction manager writes, and nobody else. */
+const EVICTED = 'Evicted';
 
 export const podsIn = ({ items }: KubeletPodList): KubeletPod[] => (items ?? []).map(podOf);
 
@@ -45,6 +48,7 @@ function podOf({ metadata, spec, status }: z.infer<typeof Pod>): KubeletPod {
     images: imagesOf(spec),
     initContainers: (spec.initContainers ?? []).map(({ name }) => name),
     finished: phase === 'Succeeded' || phase === 'Failed',
+    evicted: status?.reason === EVICTED,
   };
 }
 

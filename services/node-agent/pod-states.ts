@@ -74,15 +74,19 @@ export function podStates(evidence: PodEvidence, answer: PodAnswer | null, runti
   });
 }
 
-/** The kubelet's word that a pod has finished counts once the runtime agrees. */
+/**
+ * The kubelet's word that a pod has finished counts once the runtime agrees. The content of one that it evicted is removable
+ * before that (A9).
+ */
 function knownPod(uid: string, pods: readonly KubeletPod[], { active }: RuntimePods): PodState {
   const isTerminated = pods.every(({ finished }) => finished) && !active.has(uid);
   const isDeleted = pods.every(({ deletionTimestamp }) => deletionTimestamp);
+  const isEvicted = pods.every(({ evicted }) => evicted);
   return {
     uid,
     state: 'known',
     runtimeRemovable: isTerminated,
-    contentRemovable: isTerminated && isDeleted,
+    contentRemovable: isEvicted || (isTerminated && isDeleted),
     initContainers: [...new Set(pods.flatMap(({ initContainers }) => initContainers))],
   };
 }

@@ -15,6 +15,8 @@ export interface KubeletPod {
   readonly initContainers: readonly string[];
   /** All its containers have stopped for good: phase Succeeded or Failed. */
   readonly finished: boolean;
+  /** The kubelet evicted it: `status.reason`. */
+  readonly evicted: boolean;
 }
 
 /** One good answer of the kubelet. */

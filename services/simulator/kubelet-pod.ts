@@ -34,6 +34,7 @@ export const newPod = (uid: string, wish: PodWish): Pod => ({
   deletionTimestamp: false,
   phase: 'Pending',
   finished: false,
+  evicted: false,
   sandboxId: '',
   sandboxes: 0,
   attempts: 0,
@@ -50,6 +51,7 @@ export const podAsTold = ({
   images,
   initContainers,
   finished,
+  evicted,
 }: Pod): KubeletPod => ({
   uid,
   name,
@@ -60,6 +62,7 @@ export const podAsTold = ({
   images,
   initContainers,
   finished,
+  evicted,
 });
 
 /** A UUID that follows from the text. */

@@ -71,8 +71,18 @@ test('a pod in our words, with the images of all its containers and volumes', as
       images: ['app:1', 'init:1', 'debug:1', 'model:1'],
       initContainers: ['init'],
       finished: false,
+      evicted: false,
     },
   ]);
+});
+
+test.each([
+  ['Evicted', true],
+  ['NodeLost', false],
+  [undefined, false],
+])('[A8] a pod that failed for the reason %s was evicted by its kubelet: %s', async (reason, evicted) => {
+  const { url } = await kubelet(podList({ ...POD, status: { phase: 'Failed', reason } }));
+  expect((await sourceFor(url).list()).pods[0]).toMatchObject({ evicted, finished: true });
 });
 
 test.each([
@@ -95,6 +105,7 @@ test('a pod with next to nothing: not yet reported, no source', async () => {
     source: '',
     images: [],
     finished: false,
+    evicted: false,
   });
 });
 

@@ -22,6 +22,7 @@ const pod = (uid: string, over: Partial<KubeletPod> = {}): KubeletPod => ({
   images: [],
   initContainers: [],
   finished: false,
+  evicted: false,
   ...over,
 });
 
@@ -210,6 +211,19 @@ test.each<{
     contentRemovable: true,
   },
   {
+    name: '[A8, A9] known, evicted, not all stopped: content only',
+    given: { evicted: true },
+    active: ['dead'],
+    runtimeRemovable: false,
+    contentRemovable: true,
+  },
+  {
+    name: '[A8] known, evicted and stopped: both',
+    given: { phase: 'Failed', finished: true, evicted: true },
+    runtimeRemovable: true,
+    contentRemovable: true,
+  },
+  {
     name: '[A8, K2] known and finished, but the runtime says it still runs: nothing',
     given: { phase: 'Failed', finished: true, deletionTimestamp: true },
     active: ['dead'],
@@ -227,9 +241,13 @@ test.each<{
   });
 });
 
-test('[A8] a UID that the kubelet names twice is finished when both entries say so', () => {
-  const both = [pod('dead', { finished: true }), pod('dead')];
-  expect(verdict([look(answer(0, both))])).toMatchObject({ state: 'known', runtimeRemovable: false });
+test('[A8] a UID that the kubelet names twice is finished, or evicted, when both entries say so', () => {
+  const both = [pod('dead', { finished: true, evicted: true }), pod('dead')];
+  expect(verdict([look(answer(0, both))])).toMatchObject({
+    state: 'known',
+    runtimeRemovable: false,
+    contentRemovable: false,
+  });
 });
 
 test('[A12] the empty UID never becomes gone, and is not reported', () => {

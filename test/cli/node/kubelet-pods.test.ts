@@ -12,6 +12,7 @@ const pod = (uid: string, source: string): KubeletPod => ({
   images: [`${uid}:1`],
   initContainers: [],
   finished: false,
+  evicted: false,
 });
 const listing = (...pods: readonly KubeletPod[]): PodListing => ({ kubeletInstance: 'a', pods });
 
