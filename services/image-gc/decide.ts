@@ -26,8 +26,8 @@ export interface ImageConclusion extends Conclusion {
 }
 
 /**
- * Which images of a node go: in a reclaim at its step `images` those that make room, without a reclaim those that were
- * unused for too long. Every image is answered for, whatever the outcome.
+ * Which images of a node go: in a reclaim at its step `images` those that make room; those that were unused for too long
+ * without a reclaim, and in one that never comes to images. Every image is answered for, whatever the outcome.
  */
 export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
@@ -47,7 +47,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
 }
 
 function modeOf(reclaim: Reclaim | null): Exclude<ImageGcMode, 'periodic'> {
-  if (reclaim === null) return 'age';
+  if (reclaim === null || !reclaim.actions.includes('images')) return 'age';
   return isForced(reclaim) ? 'forced' : 'usage';
 }
 

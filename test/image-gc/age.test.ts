@@ -96,7 +96,19 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
     expect(reason).toContain('2 image(s) go, listed with 20 bytes, 2 more wait');
   });
 
-  test('[E5] none goes by age while a reclaim is under way', () => {
+  test('[E5, J5, M25] a reclaim that never comes to images keeps none from going by age', () => {
+    const images = [unused('a', 7 * HOUR)];
+    const cause = { ...reclaim().cause, signal: 'nodefs.available' };
+    const facts = { reclaim: reclaim({ cause, actions: ['containers'], step: 'containers' }) };
+    const { items, reclaim: carried } = decided(images, by, facts);
+    expect({ ids: items.map(({ id }) => id), carried }).toEqual({ ids: ['a'], carried: null });
+    expect(decided(images, { ...by, imageMaximumGCAgeMs: 0 }, facts)).toMatchObject({
+      outcome: 'nothing-to-do',
+      reason: 'images go by usage only at the step "images" of a reclaim; this one has none',
+    });
+  });
+
+  test('[E5] none goes by age while a reclaim is under way that comes to images', () => {
     const images = [unused('a', 7 * HOUR)];
     const atContainers = { reclaim: reclaim({ step: 'containers' }) };
     const relieved = { reclaim: reclaim(), filesystems: filesystems({ availableBytes: '500' }) };

@@ -6,7 +6,7 @@ import type { Candidate } from './candidates.ts';
 import { nodeDoubts, watchDoubts } from './doubts.ts';
 import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
 
-/** Removal by age (E): on any complete inventory, whatever the disk says. */
+/** Removal by age (E): on any complete inventory that no images are asked of to make room, whatever the disk says. */
 export function ageTurn(inventory: CompleteInventory, policy: Policy): Turn {
   const imagefs = believeUsage('imagefs', inventory.filesystems.imagefs);
   const onDisk = imagefs.kind === 'doubt' ? [imagefs.doubt] : [];
@@ -14,14 +14,16 @@ export function ageTurn(inventory: CompleteInventory, policy: Policy): Turn {
   const isOff = policy.imageMaximumGCAgeMs === 0;
   const turn =
     doubtfulTurn(isOff ? [...doubts, ...onDisk] : doubts, null) ??
-    switchedOff(policy) ??
+    switchedOff(inventory, policy) ??
     startingUp(inventory, policy) ??
     removeUnused(inventory, policy);
   return { ...turn, notBelieved: [...doubts, ...onDisk], reclaim: null };
 }
 
-const switchedOff = ({ imageMaximumGCAgeMs }: Policy): KeepTurn | undefined =>
-  imageMaximumGCAgeMs === 0 ? keepTurn('P6', `${OWN_RULES.P6}; none is under way`) : undefined;
+function switchedOff({ reclaim }: CompleteInventory, { imageMaximumGCAgeMs }: Policy): KeepTurn | undefined {
+  if (imageMaximumGCAgeMs !== 0) return undefined;
+  return keepTurn('P6', `${OWN_RULES.P6}; ${reclaim === null ? 'none is under way' : 'this one has none'}`);
+}
 
 /**
  * The kubelet waits the whole maximum age after its start (E2), since it has forgotten when images were used. FleetGC's
