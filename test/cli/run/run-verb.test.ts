@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { inProcess } from '../fleetgc.ts';
+import { nodeOptions } from '../service-options.ts';
+import { BOUND_MS, spawnVerb } from '../service-process.ts';
+
+test('run says what it does, and that nothing goes without a policy', async () => {
+  const directory = temporaryDirectory();
+  const running = spawnVerb('run', ...nodeOptions(), '--log-path', join(directory, 'log.db'));
+  await waitUntil('the introduction', BOUND_MS, () => running.output.stdout.includes('No --policy'));
+  const lines = running.output.stdout.split('\n');
+
+  expect(lines.slice(0, 5)).toEqual([
+    expect.stringMatching(/^FleetGC \d+\.\d+\.\d+ on node /),
+    expect.stringMatching(/^Container runtime: no answer yet\. There is no runtime socket at /),
+    `Event log: ${join(directory, 'log.db')}`,
+    'Policy default: dry-run. Nothing will be removed.',
+    "No --policy was given: these are the kubelet's defaults, to see what they would do.",
+  ]);
+  expect(await running.terminate()).toBe(0);
+  expect(running.output.stderr).toBe('stopping\n');
+});
+
+test('a second run on one state directory ends with one clear sentence, and the first goes on', async () => {
+  const options = nodeOptions();
+  const logPath = ['--log-path', join(temporaryDirectory(), 'log.db')];
+  const first = spawnVerb('run', ...options, ...logPath);
+  await waitUntil('the introduction', BOUND_MS, () => first.output.stdout.includes('No --policy'));
+
+  const other = ['--log-path', join(temporaryDirectory(), 'other.db')];
+  const refused = await inProcess(['run', ...options, ...other]);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^fleetgc run: another process is the agent of the state directory .*\n$/);
+  for (const verb of ['node', 'node-agent', 'node-executor']) {
+    const { exitCode, stderr } = await inProcess([verb, ...options, '--log', 'embedded', ...other]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining('another process is'),
+    });
+  }
+  expect(await first.terminate()).toBe(0);
+});
+
+test('run with a bad policy starts nothing', async () => {
+  const policy = join(temporaryDirectory(), 'policy.yaml');
+  writeFileSync(policy, 'name: a\nmode: enforced\n');
+  const { exitCode, stdout, stderr } = await inProcess(['run', '--policy', policy, ...nodeOptions()]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(/:2:7: mode: must be dry-run .*\nfleetgc run: 1 problem; nothing was started\n$/);
+});
