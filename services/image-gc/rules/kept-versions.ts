@@ -44,15 +44,17 @@ const compareVersions = (a: Version, b: Version): number =>
 const DIGITS_OR_OTHERS = /\d+|\D+/g;
 const DIGITS = /^\d/;
 
-/** Numbers within tags count as numbers: `v1.9` is lower than `v1.10`. */
+/** Numbers within tags count as numbers: `v1.9` is lower than `v1.10`. What is equal so far is lower where it ends. */
 function compareTags(a: string, b: string): number {
-  const [partsOfA, partsOfB] = [a, b].map((tag) => tag.match(DIGITS_OR_OTHERS) ?? []);
-  for (const [index, part] of (partsOfA ?? []).entries()) {
-    const order = compareParts(part, partsOfB?.[index] ?? '');
+  const [partsOfA, partsOfB] = [partsOf(a), partsOf(b)];
+  for (let index = 0; index < Math.max(partsOfA.length, partsOfB.length); index++) {
+    const order = compareParts(partsOfA[index] ?? '', partsOfB[index] ?? '');
     if (order !== 0) return order;
   }
   return compareText(a, b);
 }
+
+const partsOf = (tag: string): readonly string[] => tag.match(DIGITS_OR_OTHERS) ?? [];
 
 function compareParts(a: string, b: string): number {
   if (!DIGITS.test(a) || !DIGITS.test(b)) return compareText(a, b);
