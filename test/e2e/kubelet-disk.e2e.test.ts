@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
 import type { PushedImage } from '../support/registry.ts';
-import type { StaticPod } from '../support/static-pod.ts';
+import type { WantedPod } from '../support/wanted-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
 import { followImageDeletions } from './support/image-deletions.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet?.[Symbol.asyncDispose]());
 
-const podOf = (name: string, image: string): StaticPod => ({ name, containers: [{ name: 'main', image }] });
+const podOf = (name: string, image: string): WantedPod => ({ name, containers: [{ name: 'main', image }] });
 
 /** Resolves when so much time has passed since an instant. */
 const passed = (what: string, sinceMs: number, durationMs: number): Promise<boolean> =>
@@ -60,7 +60,7 @@ function reasons(node: string): Record<string, string> {
 async function pullThroughPressure(
   node: FleetKubeletNode,
   images: readonly PushedImage[],
-  crashing: StaticPod,
+  crashing: WantedPod,
 ): Promise<void> {
   for (const image of images) {
     await fleet.log.until('room for another image', BOUND_MS, async () => {
@@ -159,7 +159,7 @@ describe.concurrent('a full disk beside a real kubelet', () => {
     ]);
     await using deletions = await followImageDeletions(node);
     const steady = podOf('steady', used.steady.reference);
-    const crashing: StaticPod = {
+    const crashing: WantedPod = {
       name: 'crashing',
       containers: [{ name: 'main', image: used.crashing.reference, does: { failures: 1000 } }],
     };

@@ -1,21 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Decision } from '../../schemas/decision.ts';
+import { startApiServer } from '../support/api-server.ts';
+import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
 import type { PushedImage } from '../support/registry.ts';
-import type { StaticPod } from '../support/static-pod.ts';
+import { boundPodManifest, type WantedPod } from '../support/wanted-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import {
   containersSeen,
   decisionsOf,
+  imageDecisionsSinceStart,
   imageRules,
-  inventoryOf,
   objectResults,
   removedIds,
+  sawEnded,
 } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 import { containersOf, copiesOf, endStaticPod, remainsOf, runPods } from './support/static-pods.ts';
-import { withStuckLogs } from './support/stuck-logs.ts';
+import { endForgotten } from './support/stuck-logs.ts';
 
 const NODE = 'kubelet-pods';
 const COLLECTED_MS = 60_000;
@@ -27,6 +29,12 @@ const GONE_MS = 110_000;
 const AGED_MS = 150_000;
 /** No image goes by age before the agent has run so long. */
 const GRACE_MS = 20_000;
+
+/** It evicts sooner than the policy forces anything. */
+const EVICTS = {
+  evictionHard: { 'nodefs.available': '35%', 'imagefs.available': '35%' },
+  evictionPressureTransitionPeriod: '1s',
+};
 
 let fleet: Fleet;
 let node: FleetKubeletNode;
@@ -45,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => fleet?.[Symbol.asyncDispose]());
 
 /** A pod with so many containers, each of which fails so often before it stays. */
-const restarting = (name: string, containers: number, failures: number): StaticPod => ({
+const restarting = (name: string, containers: number, failures: number): WantedPod => ({
   name,
   containers: Array.from({ length: containers }, (_, index) => ({
     name: `c${index}`,
@@ -54,48 +62,28 @@ const restarting = (name: string, containers: number, failures: number): StaticP
   })),
 });
 
-/** Deletes a pod while nobody can remove its logs, so that the kubelet, which tries once, leaves its containers. */
-async function deleteForgotten(name: string, uid: string): Promise<void> {
-  await withStuckLogs(node, uid, async () => {
-    await node.kubelet.remove(name);
-    await fleet.log.until(`the kubelet to fail on what is left of ${name}`, COLLECTED_MS, () =>
-      /DeleteContainer returned error.*failed to remove container .* log/.test(node.kubelet.output()),
-    );
-  });
-}
-
 const gone = (uid: string): Promise<boolean> =>
   fleet.log.until(`all of the deleted pod ${uid} to go`, GONE_MS, async () => {
     const { containers, sandboxIds, logs } = await remainsOf(node, uid);
     return containers.length + sandboxIds.length + logs.length === 0;
   });
 
-/** What image-gc decided since the agent was started last, and how long that had run then. */
-function sinceLastStart(name: string): readonly { decision: Decision; agentRanMs: number }[] {
-  const decided = decisionsOf(fleet.log, 'image-gc', name).map((decision) => {
-    const { takenAt, agentStartedAt } = inventoryOf(fleet.log, decision);
-    const startedMs = agentStartedAt.sinceBootMs;
-    return { decision, startedMs, agentRanMs: takenAt.sinceBootMs - startedMs };
-  });
-  return decided.filter(({ startedMs }) => startedMs === decided.at(-1)?.startedMs);
-}
-
 describe.concurrent('beside a real kubelet', () => {
   test('what restarting, failed and prepared pods need stays; a deleted pod goes whole [G6, G7, G16, G17, G20, G22, H2]', async () => {
     const live = restarting('live', 1, 4);
     const deleted = restarting('deleted', 1, 2);
     const main = { name: 'main', image: image.reference };
-    const prepared: StaticPod = {
+    const prepared: WantedPod = {
       name: 'prepared',
       initContainers: [{ ...main, name: 'init', does: { exitCode: 0 } }],
       containers: [main],
     };
-    const failed: StaticPod = {
+    const failed: WantedPod = {
       name: 'failed',
       restartPolicy: 'Never',
       containers: [{ ...main, does: { exitCode: 1 } }],
     };
-    const ended: StaticPod = { name: 'ended', deadlineSeconds: DEADLINE_SECONDS, containers: [main] };
+    const ended: WantedPod = { name: 'ended', deadlineSeconds: DEADLINE_SECONDS, containers: [main] };
     const staying = [live, prepared, failed, ended];
     const uids = await runPods(node, [deleted, ...staying]);
     const uid = uids.get('deleted') ?? '';
@@ -109,7 +97,7 @@ describe.concurrent('beside a real kubelet', () => {
     const kept = await stays();
     const remains = await remainsOf(node, uid);
 
-    await deleteForgotten('deleted', uid);
+    await endForgotten(fleet.log, node, uid, () => node.kubelet.remove('deleted'));
     await gone(uid);
 
     expect(await stays()).toEqual(kept);
@@ -209,12 +197,62 @@ describe.concurrent('beside a real kubelet', () => {
       return goneImages().length === 2;
     });
 
-    const [first, ...later] = sinceLastStart(name);
+    const [first, ...later] = imageDecisionsSinceStart(fleet.log, name);
     const nobodyUses = Object.values(images).map(({ id }) => id);
     const rules = first && imageRules(fleet.log, first.decision);
     expect(nobodyUses.map((id) => rules?.[id])).toEqual(['E2', 'E2']);
     const commanded = later.find(({ decision }) => decision.outcome === 'commanded');
     expect(commanded?.agentRanMs).toBeGreaterThan(GRACE_MS);
     expect(goneImages().toSorted()).toEqual(['left', 'never-used']);
+  });
+
+  test('an evicted pod keeps its container until an eviction signal asks for it, and what its neighbour needs stays [G2, G6, G7, J5, J20]', async () => {
+    const name = 'kubelet-evicted';
+    await using apiServer = await startApiServer(fleet.network);
+    const [pressed] = await Promise.all([
+      fleet.startKubeletNode({ name, kubelet: { kubeconfig: apiServer.kubeconfig, configuration: EVICTS } }),
+      fleet.apply(policyFor(name, { evictionHard: { 'nodefs.available': '20%' } })),
+    ]);
+    const live = restarting('live', 1, 1);
+    await runPods(pressed, [live]);
+    const evicted = { name: 'evicted', containers: [{ name: 'main', image: image.reference }] };
+    const uid = await apiServer.createPod(boundPodManifest(evicted, name));
+    await fleet.log.until('the pod of the API server to run', COLLECTED_MS, async () => {
+      return (await apiServer.podStatus('evicted'))?.phase === 'Running';
+    });
+    await pressed.startFleetgc();
+    const kept = await containersOf(pressed, live);
+
+    // The kubelet evicts no pod that comes from a file. What the other has written goes with it.
+    await endForgotten(fleet.log, pressed, uid, async () => {
+      await fillDisk(
+        pressed,
+        70,
+        `/var/lib/kubelet/pods/${uid}/volumes/kubernetes.io~empty-dir/state/filler`,
+      );
+      await fleet.log.until('the kubelet to evict the pod', COLLECTED_MS, async () => {
+        return (await apiServer.podStatus('evicted'))?.reason === 'Evicted';
+      });
+    });
+    await fleet.log.until('the evicted pod to be decided about', COLLECTED_MS, () =>
+      sawEnded(fleet.log, decisionsOf(fleet.log, 'container-gc', name).at(-1), uid),
+    );
+    const left = await remainsOf(pressed, uid);
+    expect(left.containers.map(({ name, state }) => `${name} ${state}`)).toEqual(['main exited']);
+    expect(removedIds(fleet.log, name)).toEqual([]);
+
+    await fillDisk(pressed, 85);
+    const [container] = left.containers;
+    await fleet.log.until('the container of the evicted pod to go', COLLECTED_MS, () =>
+      removedIds(fleet.log, name).includes(container?.id ?? ''),
+    );
+    await emptyDisk(pressed);
+
+    expect(await apiServer.podStatus('evicted')).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+    expect([container?.id, ...left.sandboxIds]).toEqual(expect.arrayContaining(removedIds(fleet.log, name)));
+    expect(await containersOf(pressed, live)).toEqual(kept);
+    expect(kept.map(({ attempt, state }) => `${attempt} ${state}`)).toEqual(['0 exited', '1 running']);
+    expect(await pressed.kubelet.previousLog('live', 'c0')).toBe('failure 0\n');
+    expect((await pressed.kubelet.pod('live'))?.status.containerStatuses[0]?.restartCount).toBe(1);
   });
 });

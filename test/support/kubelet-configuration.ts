@@ -8,6 +8,8 @@ export interface KubeletSettings {
   readonly deadContainersPerContainer?: number;
   /** Containers that are younger stay; `--minimum-container-ttl-duration`. */
   readonly minimumContainerTtl?: string;
+  /** With it the kubelet joins an API server, and takes pods from there too. */
+  readonly kubeconfig?: unknown;
 }
 
 interface Place {
@@ -15,20 +17,33 @@ interface Place {
   readonly podFolder: string;
 }
 
-/** Its configuration file and its flags, for a node that is a container itself. */
+/** Its files in `CONFIGURATION_FOLDER` by name, and its flags, for a node that is a container itself. */
 export function kubeletConfiguration(
-  { configuration = {}, deadContainersPerContainer = 100, minimumContainerTtl = '24h' }: KubeletSettings,
+  {
+    configuration = {},
+    deadContainersPerContainer = 100,
+    minimumContainerTtl = '24h',
+    kubeconfig,
+  }: KubeletSettings,
   { node, podFolder }: Place,
-): { readonly configuration: unknown; readonly flags: readonly string[] } {
+): { readonly files: Readonly<Record<string, unknown>>; readonly flags: readonly string[] } {
+  const joins = kubeconfig !== undefined;
   return {
-    configuration: { ...BASE, staticPodPath: podFolder, ...configuration },
+    files: {
+      'kubelet.json': { ...BASE, staticPodPath: podFolder, ...configuration },
+      ...(joins && { [KUBECONFIG]: kubeconfig }),
+    },
     flags: [
       `--hostname-override=${node.name}`,
       `--maximum-dead-containers-per-container=${deadContainersPerContainer}`,
       `--minimum-container-ttl-duration=${minimumContainerTtl}`,
+      ...(joins ? [`--kubeconfig=${CONFIGURATION_FOLDER}/${KUBECONFIG}`] : []),
     ],
   };
 }
+
+export const CONFIGURATION_FOLDER = '/etc/kubernetes';
+const KUBECONFIG = 'kubeconfig.json';
 
 const NO_EVICTION = {
   'memory.available': '0%',

@@ -1,12 +1,6 @@
-import {
-  type KubeletNode,
-  type KubeletNodeOptions,
-  REAL_KUBELET_URL,
-  startKubeletNode,
-} from '../../support/kubelet-node.ts';
+import { REAL_KUBELET_URL } from '../../support/kubelet-answers.ts';
+import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from '../../support/kubelet-node.ts';
 import { type FleetgcOnNode, fleetgcOn, type Surroundings } from './fleet-node.ts';
-
-const POD_ARGS = ['--kubelet-url', REAL_KUBELET_URL, '--pod-sources', 'file'];
 
 export interface FleetKubeletNodeOptions extends Omit<KubeletNodeOptions, 'network'> {
   readonly name: string;
@@ -22,7 +16,9 @@ export async function startFleetKubeletNode(
 ): Promise<FleetKubeletNode> {
   await using starting = new AsyncDisposableStack();
   const node = starting.use(await startKubeletNode({ ...options, network: surroundings.network }));
-  const fleetgc = starting.use(fleetgcOn(node, surroundings, { cluster: 'e2e', args: POD_ARGS }));
+  const sources = options.kubelet?.kubeconfig === undefined ? 'file' : 'file,api';
+  const args = ['--kubelet-url', REAL_KUBELET_URL, '--pod-sources', sources];
+  const fleetgc = starting.use(fleetgcOn(node, surroundings, { cluster: 'e2e', args }));
   const stack = starting.move();
   return { ...node, ...fleetgc, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

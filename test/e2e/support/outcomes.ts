@@ -49,3 +49,25 @@ export const containersSeen = (log: FleetLog, node: string, podUids: ReadonlySet
       .filter(({ pod }) => pod !== null && podUids.has(pod.uid))
       .map(({ id }) => id),
   );
+
+/** What image-gc decided since the node's agent was started last, and how long that had run then. */
+export function imageDecisionsSinceStart(
+  log: FleetLog,
+  node: string,
+): readonly { readonly decision: Decision; readonly agentRanMs: number }[] {
+  const decided = decisionsOf(log, 'image-gc', node).map((decision) => {
+    const { takenAt, agentStartedAt } = inventoryOf(log, decision);
+    const startedMs = agentStartedAt.sinceBootMs;
+    return { decision, startedMs, agentRanMs: takenAt.sinceBootMs - startedMs };
+  });
+  return decided.filter(({ startedMs }) => startedMs === decided.at(-1)?.startedMs);
+}
+
+/** Whether the decision's inventory tells that all of a pod that still exists has ended. */
+export function sawEnded(log: FleetLog, decision: Decision | undefined, podUid: string): boolean {
+  if (!decision) return false;
+  const { pods } = inventoryOf(log, decision);
+  return pods.some(
+    ({ uid, state, runtimeRemovable }) => uid === podUid && state === 'known' && runtimeRemovable,
+  );
+}

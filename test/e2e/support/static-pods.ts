@@ -1,8 +1,8 @@
 import { connectRemover } from '../../../services/shared/cri/client.ts';
 import type { RuntimeContainer } from '../../../services/shared/cri/port.ts';
-import type { KubeletPodStatus } from '../../support/kubelet-node.ts';
-import type { StaticPod } from '../../support/static-pod.ts';
+import type { KubeletPodStatus } from '../../support/kubelet-answers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import type { WantedPod } from '../../support/wanted-pod.ts';
 import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
 
 const SETTLED_MS = 90_000;
@@ -20,7 +20,7 @@ export interface PodRemains {
 /** The pod's containers in all states, by name, the oldest attempt first. */
 export async function containersOf(
   node: FleetKubeletNode,
-  { name }: Pick<StaticPod, 'name'>,
+  { name }: Pick<WantedPod, 'name'>,
 ): Promise<readonly RuntimeContainer[]> {
   const ofPod = (await node.runtime.listContainers()).filter(
     ({ labels }) => labels['io.kubernetes.pod.name'] === `${name}-${node.name}`,
@@ -31,7 +31,7 @@ export async function containersOf(
 const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** How often the runtime holds each container of the pod, in any state, in the order of their names. */
-export async function copiesOf(node: FleetKubeletNode, pod: StaticPod): Promise<readonly number[]> {
+export async function copiesOf(node: FleetKubeletNode, pod: WantedPod): Promise<readonly number[]> {
   const byName = Map.groupBy(await containersOf(node, pod), ({ name }) => name);
   return [...byName.values()].map(({ length }) => length);
 }
@@ -63,7 +63,7 @@ export async function remainsOf(node: FleetKubeletNode, uid: string): Promise<Po
 /** Puts the pods and waits until each container has failed as often as it should; resolves to their UIDs. */
 export async function runPods(
   node: FleetKubeletNode,
-  pods: readonly StaticPod[],
+  pods: readonly WantedPod[],
 ): Promise<ReadonlyMap<string, string>> {
   const uids = new Map<string, string>();
   for (const pod of pods) uids.set(pod.name, await node.kubelet.put(pod));
@@ -83,7 +83,7 @@ export async function runPods(
 }
 
 /** Whether the kubelet tells that all of the pod's containers are where they stay. */
-function isSettled({ containers, deadlineSeconds }: StaticPod, told: KubeletPodStatus | undefined): boolean {
+function isSettled({ containers, deadlineSeconds }: WantedPod, told: KubeletPodStatus | undefined): boolean {
   if (deadlineSeconds !== undefined) return told?.status.phase === 'Failed';
   return containers.every(({ name, does }) => {
     const status = told?.status.containerStatuses.find((one) => one.name === name);

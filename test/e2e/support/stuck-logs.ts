@@ -1,11 +1,26 @@
 import type { ContainerdNode } from '../../support/containerd-node.ts';
+import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
+import type { FleetLog } from './fleet-log.ts';
+
+const FAILED_MS = 60_000;
+
+/** Ends a pod while nobody can remove its logs, so that the kubelet, which tries once, leaves its containers. */
+export async function endForgotten(
+  log: FleetLog,
+  node: FleetKubeletNode,
+  uid: string,
+  end: () => Promise<void>,
+): Promise<void> {
+  await withStuckLogs(node, uid, async () => {
+    await end();
+    await log.until(`the kubelet to fail on what is left of ${uid}`, FAILED_MS, () =>
+      /DeleteContainer returned error.*failed to remove container .* log/.test(node.kubelet.output()),
+    );
+  });
+}
 
 /** Log files that cannot be removed, and with them the containers whose logs they are. */
-export async function withStuckLogs(
-  node: ContainerdNode,
-  uid: string,
-  work: () => Promise<unknown>,
-): Promise<void> {
+async function withStuckLogs(node: ContainerdNode, uid: string, work: () => Promise<unknown>): Promise<void> {
   const change = (attribute: '+i' | '-i') =>
     node.exec(['sh', '-c', `chattr -R ${attribute} /var/log/pods/*_${uid}`]);
   await change('+i');

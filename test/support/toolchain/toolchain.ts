@@ -1,3 +1,4 @@
+import { ensureApiServerImage } from './api-server-image.ts';
 import { ensureKafkaImage } from './base-images.ts';
 import { busyboxFile } from './busybox.ts';
 import { ensureCompose } from './compose.ts';
@@ -12,12 +13,13 @@ const PREPARE = {
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
   kubelet: () => ensureKubeletImage().then(busyboxFile),
+  'api-server': ensureApiServerImage,
   registry: ensureRegistryImage,
   service: ensureServiceImage,
   compose: ensureCompose,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, a registry to pull from, our own image, Compose. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose. */
 export type Need = keyof typeof PREPARE;
 
 export const ALL_NEEDS: readonly Need[] = [
@@ -25,6 +27,7 @@ export const ALL_NEEDS: readonly Need[] = [
   'containerd',
   'containerd-1.6',
   'kubelet',
+  'api-server',
   'registry',
   'service',
   'compose',

@@ -1,17 +1,19 @@
 /** What the container suites run on. A new version here is built or pulled at the next run; the old one stays in the cache. */
 export const KAFKA_VERSION = '4.3.1';
 export const CONTAINERD_VERSION = '2.4.2';
-export const KUBELET_VERSION = '1.34.2';
+/** Of the kubelet, and of the API server that one joins. */
+export const KUBERNETES_VERSION = '1.34.2';
 /** As the Dockerfile and package.json name it. */
 export const NODE_VERSION = '24.21.0';
 export const DEBIAN_RELEASE = 'bookworm';
-/** The oldest Go that builds containerd and the kubelet. */
+/** The oldest Go that builds containerd and Kubernetes. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
 export const NODE_IMAGE = `node:${NODE_VERSION}-${DEBIAN_RELEASE}-slim`;
 export const KAFKA_IMAGE = `apache/kafka:${KAFKA_VERSION}`;
 export const REGISTRY_IMAGE = 'fleetgc/test-registry:2.8';
+export const API_SERVER_IMAGE = `fleetgc/test-api-server:${KUBERNETES_VERSION}`;
 export const SERVICE_IMAGE = 'fleetgc/fleetgc:test';
 
 /** A node's runtime: the main one, and the old end of what we support. */
@@ -22,4 +24,4 @@ export function nodeImage(runtime: NodeRuntime): string {
 }
 
 /** A node with containerd 2.4.2 and the kubelet. */
-export const KUBELET_NODE_IMAGE = `fleetgc/test-node:kubelet-${KUBELET_VERSION}`;
+export const KUBELET_NODE_IMAGE = `fleetgc/test-node:kubelet-${KUBERNETES_VERSION}`;

@@ -1,15 +1,15 @@
 /** A pod for the kubelet to run, on the node's network. */
-export interface StaticPod {
+export interface WantedPod {
   readonly name: string;
-  readonly containers: readonly StaticContainer[];
-  readonly initContainers?: readonly StaticContainer[];
+  readonly containers: readonly WantedContainer[];
+  readonly initContainers?: readonly WantedContainer[];
   /** `Never`: the pod stays when its containers have ended. */
   readonly restartPolicy?: 'Always' | 'Never';
-  /** The kubelet ends the pod so long after its start; it evicts no static pod, and this comes next to it. */
+  /** The kubelet ends the pod so long after its start. */
   readonly deadlineSeconds?: number;
 }
 
-export interface StaticContainer {
+export interface WantedContainer {
   readonly name: string;
   readonly image: string;
   /** By default it sleeps. */
@@ -25,28 +25,42 @@ const STATE = '/state';
  * The pod's manifest, as it lies in the kubelet's folder. With another number of the same UID it is the same pod, which
  * the kubelet looks at anew.
  */
-export function staticPodManifest(
-  { name, containers, initContainers = [], restartPolicy = 'Always', deadlineSeconds }: StaticPod,
-  uid: string,
-  number: number,
-): unknown {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default', uid, annotations: { 'fleetgc.test/number': String(number) } },
-    spec: {
-      hostNetwork: true,
-      restartPolicy,
-      terminationGracePeriodSeconds: 1,
-      activeDeadlineSeconds: deadlineSeconds,
-      volumes: [{ name: 'state', emptyDir: {} }],
-      initContainers: initContainers.map(containerManifest),
-      containers: containers.map(containerManifest),
-    },
-  };
-}
+export const staticPodManifest = (pod: WantedPod, uid: string, number: number): unknown => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: pod.name,
+    namespace: 'default',
+    uid,
+    annotations: { 'fleetgc.test/number': String(number) },
+  },
+  spec: specOf(pod),
+});
 
-const containerManifest = ({ name, image, does }: StaticContainer): unknown => ({
+/** The same for an API server, already bound to a node as by a scheduler. */
+export const boundPodManifest = (pod: WantedPod, nodeName: string): unknown => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: pod.name, namespace: 'default' },
+  spec: { ...specOf(pod), nodeName },
+});
+
+const specOf = ({
+  containers,
+  initContainers = [],
+  restartPolicy = 'Always',
+  deadlineSeconds,
+}: WantedPod) => ({
+  hostNetwork: true,
+  restartPolicy,
+  terminationGracePeriodSeconds: 1,
+  activeDeadlineSeconds: deadlineSeconds,
+  volumes: [{ name: 'state', emptyDir: {} }],
+  initContainers: initContainers.map(containerManifest),
+  containers: containers.map(containerManifest),
+});
+
+const containerManifest = ({ name, image, does }: WantedContainer): unknown => ({
   name,
   image,
   imagePullPolicy: 'IfNotPresent',
