@@ -11,7 +11,8 @@ export const claimOf = (value: unknown): Claim | undefined => TYPE_AND_VERSION.s
 
 /** What may stand on one topic: its schemas by `<type>.v<version>`, so that a value is parsed by exactly one. */
 export interface EventSchemas<Event> {
-  knowsType(type: string): boolean;
+  /** Versions of a type that the topic carries, ascending; none of a type that does not belong there. */
+  versionsOf(type: string): readonly number[];
   /** `undefined` when the topic carries no such type and version. */
   find(claim: Claim): ((value: unknown) => z.ZodSafeParseResult<Event>) | undefined;
 }
@@ -19,9 +20,11 @@ export interface EventSchemas<Event> {
 function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSchemas<z.infer<S[number]>> {
   const claims = schemas.flatMap((schema) => claimsOf(schema).map((claim) => ({ claim, schema })));
   const byType = new Map<string, S[number]>(claims.map(({ claim, schema }) => [eventType(claim), schema]));
-  const types = new Set(claims.map(({ claim }) => claim.type));
   return {
-    knowsType: (type) => types.has(type),
+    versionsOf: (type) => {
+      const versions = claims.filter(({ claim }) => claim.type === type).map(({ claim }) => claim.version);
+      return [...new Set(versions)].toSorted((a, b) => a - b);
+    },
     find: (claim) => {
       const schema = byType.get(eventType(claim));
       return schema && ((value) => z.safeParse(schema, value));

@@ -69,10 +69,14 @@ export function parseValue<Id extends TopicId>(topic: Id, value: unknown): Parse
 }
 
 function unknownClaim(topic: TopicId, claim: Claim, value: unknown) {
-  const { name } = TOPICS[topic];
-  return EVENT_SCHEMAS[topic].knowsType(claim.type)
-    ? reject('unknown-version', `version ${claim.version} of ${shorten(claim.type)} is not known`, value)
-    : reject('unknown-type', `${shorten(claim.type)} does not belong on ${name}`, value);
+  const { version, type } = claim;
+  const known = EVENT_SCHEMAS[topic].versionsOf(type);
+  const newest = known.at(-1);
+  if (newest === undefined)
+    return reject('unknown-type', `${shorten(type)} does not belong on ${TOPICS[topic].name}`, value);
+  const advice = version > newest ? ': a newer one wrote it, so upgrade this one' : '';
+  const message = `version ${version} of ${shorten(type)} is not known; this release reads version ${known.join(', ')}${advice}`;
+  return reject('unknown-version', message, value);
 }
 
 /** The trace is left out: one that is malformed is replaced, never a reason to refuse. */

@@ -173,6 +173,12 @@ describe('what is no command', () => {
       commandId: /^command-1$/,
     },
     {
+      name: 'an unknown kind',
+      over: withValue({ ...command, kind: 'log-removal' }),
+      reason: 'malformed',
+      commandId: /^command-1$/,
+    },
+    {
       name: 'another version',
       over: withValue({ ...command, version: 2 }),
       reason: 'unsupported-version',

@@ -118,7 +118,9 @@ describe('the answer to a line', () => {
     { line: {}, causes: ['inventory: the value has no type (text) and version (number)'] },
     {
       line: { ...node, version: 9 },
-      causes: ['inventory: version 9 of fleetgc.node.inventory is not known'],
+      causes: [
+        'inventory: version 9 of fleetgc.node.inventory is not known; this release reads version 1: a newer one wrote it, so upgrade this one',
+      ],
     },
     {
       line: { ...node, images: [{ id: 1 }] },
