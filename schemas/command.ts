@@ -66,7 +66,10 @@ export const ImageRemoval = z.strictObject({
       z.strictObject({
         kind: z.literal('image'),
         id: z.string().min(1),
+        /** As listed. */
         sizeBytes: z.int().nonnegative(),
+        /** What the plan counts its removal with, once those before it are gone (M7). */
+        estimatedBytes: z.int().nonnegative(),
         rule: z.string(),
       }),
     )

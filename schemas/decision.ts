@@ -66,7 +66,10 @@ export const Decision = z.object({
   /** Findings that decide nothing, e.g. a keep rule that matches nothing. */
   notes: z.array(z.object({ rule: z.string(), message: z.string() })).default([]),
   reclaim: Reclaim.nullable(),
-  /** Sum of the listed sizes of what is to be removed; shared layers are counted in every image (D14). */
+  /**
+   * What the images to be removed free: layers that none of the others has (M7); where those are not known, and in the
+   * profile `kubelet`, their listed sizes (D14). Each removal has its own share among its facts.
+   */
   estimatedBytes: z.int().nonnegative(),
   verdicts: z.object({
     images: z.array(Verdict),

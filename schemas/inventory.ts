@@ -25,7 +25,10 @@ export const Backoff = z.object({ failures: z.int().positive(), untilMs: z.int()
 /** What images consist of on disk, and may have in common: the packed blob of a layer, and the unpacked snapshot. */
 export const InventoryLayer = z.object({
   kind: z.enum(['blob', 'snapshot']),
-  /** Of a blob its digest, of a snapshot its chain id: a blob and a snapshot can have the same. */
+  /**
+   * The first 12 digits of a blob's digest, or of a snapshot's chain id: enough to find it with the runtime's tools. Which
+   * layers images have in common is told by positions alone.
+   */
   digest: z.string(),
   /** What goes from the disk with it. */
   sizeBytes: z.int().nonnegative(),

@@ -60,7 +60,10 @@ export const Plan = z.strictObject({
   remove: z.array(PlannedObject),
   /** In the order of the inventory: containers, sandboxes, pod log directories, log symlinks, images. */
   keep: z.array(PlannedObject),
-  /** Sum of the listed sizes of the images in `remove`; what else goes has no size that is known before. */
+  /**
+   * What the images in `remove` free: layers that no image has any more then, or where those are not known, and in the
+   * profile `kubelet`, their listed sizes. What else goes has no size that is known before.
+   */
   estimatedBytes: Uint64,
   /** Facts that were missing or impossible, and what follows from it. */
   notBelieved: z.array(Remark),

@@ -125,6 +125,8 @@ export const CommandResult = z.object({
       notNeeded: z.int().nonnegative(),
       notDone: z.int().nonnegative(),
       measured: Measured.nullable(),
+      /** What the plan counted the images with that were removed; `null` where nobody counted (M7). */
+      estimatedBytes: z.int().nonnegative().nullable().default(null),
       /** `null` when the command had no target. */
       targetReached: z.boolean().nullable(),
     }),

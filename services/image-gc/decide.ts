@@ -102,16 +102,21 @@ function nothingGoes(
   return { outcome: 'unrelieved', reason, unrelievedAt: String(lack.availableNow) };
 }
 
-const toItem = ({ image: { id, sizeBytes }, rule }: Removal): ImageRemoval['items'][number] => ({
+const toItem = ({
+  image: { id, sizeBytes },
+  rule,
+  estimatedBytes,
+}: Removal): ImageRemoval['items'][number] => ({
   kind: 'image',
   id,
   sizeBytes,
+  estimatedBytes: reportedBytes(estimatedBytes),
   rule,
 });
 
 const sentence = ({ commanded, later, estimatedBytes }: Limited, why: string): string => {
   const rest = later.length === 0 ? '' : `, ${later.length} more wait`;
-  return `${why}; ${commanded.length} image(s) go, listed with ${estimatedBytes} bytes${rest}`;
+  return `${why}; ${commanded.length} image(s) go, counted with ${estimatedBytes} bytes${rest}`;
 };
 
 const holderText = ({ reason, objects, bytes }: Holder): string =>

@@ -1,6 +1,7 @@
 import type { CompleteInventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { ageTurn } from './rules/age-turn.ts';
+import { freeing } from './rules/contents.ts';
 import { type Selection, select } from './rules/selection.ts';
 import { spaceTurn } from './rules/space-turn.ts';
 import { type Survey, survey, without } from './rules/survey.ts';
@@ -46,14 +47,19 @@ function planTurn(
 
 function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
   const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
-  const gone = new Set(byAge.map(({ position }) => position));
-  const left = without(survey(inventory, policy, { step: 'space', isForCommand: false }), gone);
-  const byUsage = planned(left, spaceTurn(inventory, policy, 'usage'));
+  const gone = byAge.map(({ position }) => position);
+  const surveyed = survey(inventory, policy, { step: 'space', isForCommand: false });
+  const byUsage = planned(without(surveyed, new Set(gone)), spaceTurn(inventory, policy, 'usage'), gone);
   return { ...byUsage, removals: [...byAge, ...byUsage.removals] };
 }
 
-function planned(surveyed: Survey, turn: Turn): ImagePlan {
-  if (turn.kind === 'remove') return { ...select(surveyed.candidates, turn.goal), surveyed, turn };
+/** `gone` are the positions of images that go before. */
+function planned(surveyed: Survey, turn: Turn, gone: readonly number[] = []): ImagePlan {
+  if (turn.kind === 'remove') {
+    const free = freeing(surveyed.contents);
+    gone.forEach(free);
+    return { ...select(surveyed.candidates, turn.goal, free), surveyed, turn };
+  }
   const spared = surveyed.candidates.map((candidate) => ({ ...candidate, rule: turn.rule, facts: {} }));
   return { removals: [], spared, surveyed, turn };
 }

@@ -93,7 +93,10 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     runtime,
     backoff: backoffReader(deps.state, logger),
     historyUnreadable: history.unreadable,
-    layersOf: layerReading(deps),
+    layersOf: layerReading({
+      ...deps,
+      tell: (reason) => logger.info({ reason }, 'layers are not known: images count by their listed sizes'),
+    }),
     outbox: outboxes.inventory,
     metrics,
     logger,

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { NodeClock } from '../shared/clock.ts';
 import type { ListedNames } from '../shared/cri/containerd/held-layers.ts';
 import {
@@ -7,13 +6,14 @@ import {
   type SnapshotSizes,
 } from '../shared/cri/containerd/image-layers.ts';
 import type { ContainerdReader } from '../shared/cri/containerd/reader.ts';
-import { toFleetGcError } from '../shared/errors.ts';
+import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
 
 export interface LayerReadingParts {
   /** `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
   readonly clock: NodeClock;
-  readonly logger: Logger;
+  /** Takes why there is no answer, each time that this is new. */
+  readonly tell: (reason: string) => void;
 }
 
 /** The layers of these images; `null` where nobody told them. Never rejects. */
@@ -22,12 +22,12 @@ export type LayerReading = (images: readonly ListedNames[]) => Promise<LayerTabl
 /** Layers only make a plan more exact: nobody waits longer for them. What was learned meanwhile is kept for the next time. */
 const WITHIN_MS = 3_000;
 
-/** Asks a containerd, each time anew, and says once why there is no answer. */
-export function layerReading({ containerd, clock, logger }: LayerReadingParts): LayerReading {
+/** Asks a containerd, each time anew. */
+export function layerReading({ containerd, clock, tell }: LayerReadingParts): LayerReading {
+  if (containerd === null) return async () => null;
   const sizes: SnapshotSizes = new Map();
   let told: string | null = null;
   return async (images) => {
-    if (containerd === null) return null;
     const untilMs = clock.now().sinceBootMs + WITHIN_MS;
     const timeLeftMs = (): number => Math.max(1, untilMs - clock.now().sinceBootMs);
     try {
@@ -35,13 +35,13 @@ export function layerReading({ containerd, clock, logger }: LayerReadingParts): 
       told = null;
       return table;
     } catch (thrown) {
-      const { code, message } = toFleetGcError(thrown);
-      const reason =
-        code === 'RUNTIME_UNSUPPORTED' ? 'the runtime has no containerd API beside CRI' : message;
-      if (told !== code)
-        logger.info({ reason }, 'layers of images are not known: they count by their listed sizes');
-      told = code;
+      const error = toFleetGcError(thrown);
+      if (told !== error.code) tell(reasonOf(error));
+      told = error.code;
       return null;
     }
   };
 }
+
+const reasonOf = ({ code, message }: FleetGcError): string =>
+  code === 'RUNTIME_UNSUPPORTED' ? 'the runtime has no containerd API beside CRI' : message;

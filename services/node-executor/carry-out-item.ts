@@ -111,7 +111,7 @@ function measureAfter(
     filesystem: measuredFilesystem(entry.command),
     target: entry.command.reclaim?.target ?? null,
     before,
-    sizeBytes: item.kind === 'image' ? BigInt(item.sizeBytes) : 0n,
+    estimatedBytes: item.kind === 'image' ? BigInt(item.estimatedBytes) : 0n,
     waitMs: item.kind === 'image' && attempt?.outcome === 'removed' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);

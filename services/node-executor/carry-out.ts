@@ -111,7 +111,7 @@ function settledAtEnd(
     filesystem: measuredFilesystem(command),
     target,
     before: first,
-    sizeBytes: 0n,
+    estimatedBytes: 0n,
     waitMs: SETTLE_MS,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);

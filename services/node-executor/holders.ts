@@ -7,9 +7,9 @@ import type { ItemProgress, JournalEntry } from './journal-state.ts';
  */
 export function holdersAfter(command: Command, items: JournalEntry['items']): Holder[] {
   if (command.kind !== 'image-removal') return [];
-  const stayed = command.items.flatMap(({ sizeBytes }, index): Holder[] => {
+  const stayed = command.items.flatMap(({ estimatedBytes }, index): Holder[] => {
     const reason = reasonToStay(items[index]);
-    return reason ? [{ reason, objects: 1, bytes: sizeBytes }] : [];
+    return reason ? [{ reason, objects: 1, bytes: estimatedBytes }] : [];
   });
   return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason).values()].map(together);
 }

@@ -7,7 +7,7 @@ import type { Sleep } from './sleep.ts';
 /** Space becomes free some time after a removal returned; so long is waited for it. */
 export const SETTLE_MS = 2_000;
 const POLL_MS = 50;
-/** Less bytes than this share of an image's listed size are somebody else's doing, in percent. */
+/** Less bytes than this share of what an image is counted with are somebody else's doing, in percent. */
 const NOISE_PERCENT = 1n;
 
 /** What a filesystem had free at one moment; `null` when that cannot be had or cannot be true. */
@@ -53,8 +53,8 @@ export interface Expectation {
   /** `null`: nobody waits for a target, one reading is enough. */
   readonly target: ReclaimTarget | null;
   readonly before: Reading | null;
-  /** Listed size of what was removed; 0 when there is none. */
-  readonly sizeBytes: bigint;
+  /** What the plan counted it with that was removed; 0 when nobody did. */
+  readonly estimatedBytes: bigint;
   /** 0: take the reading as it is. */
   readonly waitMs: number;
 }
@@ -81,7 +81,7 @@ export async function settled(
 }
 
 function isSettled(
-  { target, before, sizeBytes }: Expectation,
+  { target, before, estimatedBytes }: Expectation,
   reading: Reading | null,
   last: Reading | null,
 ): boolean {
@@ -89,9 +89,9 @@ function isSettled(
   const { resource } = target;
   const [free, freeBefore] = [reading[resource], before[resource]];
   if (free === null || freeBefore === null) return true;
-  return free - freeBefore > noise(resource, sizeBytes) && last?.[resource] === free;
+  return free - freeBefore > noise(resource, estimatedBytes) && last?.[resource] === free;
 }
 
 /** Sizes do not tell how many inodes an image frees (M13). */
-const noise = (resource: Resource, sizeBytes: bigint): bigint =>
-  resource === 'availableBytes' ? (sizeBytes * NOISE_PERCENT) / 100n : 0n;
+const noise = (resource: Resource, estimatedBytes: bigint): bigint =>
+  resource === 'availableBytes' ? (estimatedBytes * NOISE_PERCENT) / 100n : 0n;

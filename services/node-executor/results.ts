@@ -91,8 +91,17 @@ export const commandDone = (
     notNeeded: count(items, 'not-needed'),
     notDone: count(items, 'not-done'),
     measured,
+    estimatedBytes: estimateOf(command, items),
     targetReached,
   });
+
+/** Sizes of anything but images are not known before. A sum that no number can hold is told as the largest. */
+function estimateOf(command: Command, items: JournalEntry['items']): number | null {
+  if (command.kind !== 'image-removal') return null;
+  const removed = command.items.filter((_, index) => isDone(items[index], 'removed'));
+  const sum = removed.reduce((bytes, { estimatedBytes }) => bytes + estimatedBytes, 0);
+  return Math.min(sum, Number.MAX_SAFE_INTEGER);
+}
 
 export const passFailed = (
   reporter: Reporter,
@@ -136,7 +145,10 @@ const commandResult = (
 });
 
 export const count = (items: readonly ItemProgress[], outcome: ObjectOutcome['outcome']): number =>
-  items.filter((item) => item.state === 'done' && item.outcome === outcome).length;
+  items.filter((item) => isDone(item, outcome)).length;
+
+const isDone = (item: ItemProgress | undefined, outcome: ObjectOutcome['outcome']): boolean =>
+  item?.state === 'done' && item.outcome === outcome;
 
 export const resultOutput = (event: ObjectResult | CommandResult | PassFailed) => ({
   topic: 'results' as const,

@@ -19,6 +19,8 @@ import type { Order } from './ordered.ts';
 export interface Passed extends Pick<Plan, 'target' | 'reason'> {
   readonly fates: Fates;
   readonly actions: Order['actions'];
+  /** What the images that go free, as a decision counts it (M7, D14). */
+  readonly estimatedBytes: bigint;
   readonly notBelieved: readonly Doubt[];
   readonly notes: readonly Note[];
 }
@@ -35,6 +37,7 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     actions: order.actions,
     reason: told.filter((text) => text !== '').join('; '),
     target: images && targetOf(images.turn),
+    estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
       ...(containers === null ? [] : doubts(inventory)),
       ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory)]),

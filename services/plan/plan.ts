@@ -48,6 +48,7 @@ const nothingGoes = (
   actions: [],
   reason,
   target: null,
+  estimatedBytes: 0n,
   notBelieved,
   notes: [],
 });
@@ -78,7 +79,7 @@ function planOf(input: PlanInput, inventory: CompleteInventory, passed: Passed):
     target: passed.target,
     remove,
     keep,
-    estimatedBytes: String(remove.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes ?? 0), 0n)),
+    estimatedBytes: String(passed.estimatedBytes),
     notBelieved: [...passed.notBelieved],
     notes: [...(input.notes ?? []), ...passed.notes],
   };

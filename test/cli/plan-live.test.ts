@@ -22,7 +22,7 @@ let policy: string;
 
 /** A node with an image that nobody uses, and a pod that runs beside its dead first attempt. */
 beforeEach(async () => {
-  node = await simulatedNode();
+  node = await simulatedNode({ hasContainerdApi: true });
   await node.runtime.pullImage(UNUSED);
   const wish = { name: 'web', namespace: 'default', containers: { app: 'registry.example/web:1' } };
   const uid = await node.kubelet.startPod(wish);
@@ -90,6 +90,17 @@ test.each([
   expect(fateOf(plan, 'unused:1')).toBe(fate);
   expect(plan.notes.map(({ rule }) => rule)).toEqual(['A8']);
   expect(contentsOf(directory)).toEqual(before);
+});
+
+test('[M7] layers are looked at, where the runtime tells them and nobody says otherwise', async () => {
+  const saysSomething = ({ notes }: Plan) => notes.some(({ rule }) => rule === 'M7');
+  expect(saysSomething(await planned())).toBe(false);
+  node.faults.onCall('listContent', { kind: 'error', message: 'no metadata' });
+  expect((await planned()).notes.at(-1)).toMatchObject({
+    rule: 'M7',
+    message: expect.stringMatching(/no metadata: images count by their listed sizes$/),
+  });
+  expect(saysSomething(await planned('--no-image-layers'))).toBe(false);
 });
 
 test('a state directory in which no agent has kept anything is told, and is not made', async () => {

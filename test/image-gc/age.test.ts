@@ -34,7 +34,7 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
     const images = [unused('equal', MAXIMUM), unused('longer', MAXIMUM + 1)];
     const { items, verdicts, outcome } = decided(images, by);
     expect({ items, outcome }).toEqual({
-      items: [{ kind: 'image', id: 'longer', sizeBytes: 10, rule: 'E3' }],
+      items: [{ kind: 'image', id: 'longer', sizeBytes: 10, estimatedBytes: 10, rule: 'E3' }],
       outcome: 'commanded',
     });
     expect(verdicts.images.slice(0, 2)).toMatchObject([
@@ -93,7 +93,7 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
     const { items, verdicts, reason } = decided([], by, { images });
     expect(items).toHaveLength(2);
     expect(verdicts.images.map(({ rule }) => rule)).toEqual(['E3', 'E3', 'P5', 'P5']);
-    expect(reason).toContain('2 image(s) go, listed with 20 bytes, 2 more wait');
+    expect(reason).toContain('2 image(s) go, counted with 20 bytes, 2 more wait');
   });
 
   test('[E5, J5, M25] a reclaim that never comes to images keeps none from going by age', () => {

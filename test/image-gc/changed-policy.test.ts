@@ -29,7 +29,7 @@ describe('a policy that changed since the reclaim was ordered', () => {
     const settings = { imageGCLowThresholdPercent: 82 };
     const why = 'policy default now asks for 180 bytes, less than the 200 that were ordered';
     expect(decided(three, {}, settings).reason).toBe(
-      `${why}; 80 bytes are missing to the target; 2 image(s) go, listed with 80 bytes`,
+      `${why}; 80 bytes are missing to the target; 2 image(s) go, counted with 80 bytes`,
     );
     expect(decided(three, {}, { imageGCLowThresholdPercent: 84 }).reason).toMatch(
       /asks for 160 bytes.*60 bytes/,

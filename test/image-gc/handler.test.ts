@@ -37,7 +37,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
     lifetimeMs: 60_000,
     policy: { name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) },
     reclaim: full.reclaim,
-    items: [{ kind: 'image', id: 'a', sizeBytes: 100, rule: 'D11' }],
+    items: [{ kind: 'image', id: 'a', sizeBytes: 100, estimatedBytes: 100, rule: 'D11' }],
     holders: [
       { reason: 'pinned', objects: 1, bytes: 10 },
       { reason: 'not-images', objects: 0, bytes: 790 },

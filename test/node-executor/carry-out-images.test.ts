@@ -21,7 +21,23 @@ describe('images of a command', () => {
       notNeeded: 0,
       notDone: 0,
       measured: { filesystem: 'imagefs', beforeBytes: '970', afterBytes: '990' },
+      estimatedBytes: 20,
       targetReached: null,
+    });
+  });
+
+  test('[M7] the result tells what the plan counted what went with, beside what was measured', async () => {
+    const node = executorNode();
+    const [shared = '', used = '', own = ''] = addImages(node, ['shared', 'used', 'own'], 10n);
+    addContainer(node, 'c', { imageId: used });
+    const { items } = imageRemoval([shared, used, own]);
+    const counted = items.map((item, index) => ({ ...item, estimatedBytes: [1, 200, 12][index] ?? 0 }));
+    const result = await node.start().carryOut(imageRemoval([], { items: counted }));
+    expect(result).toMatchObject({
+      removed: 2,
+      refused: 1,
+      estimatedBytes: 13,
+      measured: { beforeBytes: '970', afterBytes: '990' },
     });
   });
 

@@ -23,6 +23,8 @@ export interface LookedAt {
   readonly runtime: RuntimeReader;
   /** For the layers of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
+  /** Takes why the layers are not known. */
+  readonly tellOfLayers: (reason: string) => void;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -42,7 +44,8 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const look = await createLook({ ...node, pods, history })();
-  const layers = look.status === 'complete' ? await layerReading(node)(look.listing.images) : null;
+  const layersOf = layerReading({ ...node, tell: node.tellOfLayers });
+  const layers = look.status === 'complete' ? await layersOf(look.listing.images) : null;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, layers },

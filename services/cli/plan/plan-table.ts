@@ -70,7 +70,7 @@ function countsText(objects: readonly PlannedObject[]): string {
 }
 
 const freedText = ({ estimatedBytes }: Plan): string =>
-  estimatedBytes === '0' ? '' : `; images of ${sizeText(BigInt(estimatedBytes))} by their listed sizes`;
+  estimatedBytes === '0' ? '' : `; the images free about ${sizeText(BigInt(estimatedBytes))}`;
 
 function targetLines({ target }: Plan): readonly string[] {
   if (target === null) return [];

@@ -10,6 +10,8 @@ export interface Candidate {
 /** A candidate that goes: because nobody used it for long (E3), or to make room (D11). */
 export interface Removal extends Candidate {
   readonly rule: 'E3' | 'D11';
+  /** What it frees once all that go before it are gone. */
+  readonly estimatedBytes: bigint;
 }
 
 /** A candidate that stays all the same. */

@@ -7,7 +7,7 @@ export interface Limited {
   /** The rest of the plan, which a later inventory may bring, and the rule that cut it off. */
   readonly later: readonly Removal[];
   readonly endedBy: 'P4' | 'P5';
-  /** Sum of the listed sizes of what is commanded; shared layers are counted in every image (D14). */
+  /** What all that is commanded frees (M7), or the sum of its listed sizes (D14). */
   readonly estimatedBytes: bigint;
 }
 
@@ -19,6 +19,6 @@ export function withinCommand(removals: readonly Removal[], listedImages: number
     commanded,
     later: removals.slice(most),
     endedBy: most === MAX_COMMAND_ITEMS ? 'P4' : 'P5',
-    estimatedBytes: commanded.reduce((sum, { image }) => sum + BigInt(image.sizeBytes), 0n),
+    estimatedBytes: commanded.reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
   };
 }

@@ -1,4 +1,5 @@
 import type { Candidate, Removal, Spared } from './candidates.ts';
+import type { BytesAt } from './contents.ts';
 
 /** What ends a removal of images. */
 export type Goal =
@@ -8,7 +9,7 @@ export type Goal =
       readonly maximumAgeMs: number;
       readonly unusedMs: (candidate: Candidate) => number | null;
     }
-  /** The image at which the listed sizes reach `missing` (D12), and with `oneAtLeast` one in any case (D13). */
+  /** The image at which the freed bytes reach `missing` (D12), and with `oneAtLeast` one in any case (D13). */
   | { readonly kind: 'bytes'; readonly missing: bigint; readonly oneAtLeast: boolean }
   /** Nothing: every candidate goes (F1), or measuring tells when it is enough (M13). */
   | { readonly kind: 'none' };
@@ -19,27 +20,28 @@ export interface Selection {
   readonly spared: readonly Spared[];
 }
 
-/** Which candidates go, of those given in the order of removal (D8). */
-export function select(ordered: readonly Candidate[], goal: Goal): Selection {
+/** Which candidates go, of those given in the order of removal (D8). `free` is what each frees, asked in that order. */
+export function select(ordered: readonly Candidate[], goal: Goal, free: BytesAt): Selection {
   switch (goal.kind) {
     case 'unused':
-      return unused(ordered, goal);
+      return unused(ordered, goal, free);
     case 'bytes':
-      return untilReached(ordered, goal);
+      return untilReached(ordered, goal, free);
     case 'none':
-      return { removals: ordered.map(toMakeRoom), spared: [] };
+      return { removals: ordered.map((candidate) => toMakeRoom(candidate, free)), spared: [] };
   }
 }
 
 function unused(
   ordered: readonly Candidate[],
   { maximumAgeMs, unusedMs }: Extract<Goal, { kind: 'unused' }>,
+  free: BytesAt,
 ): Selection {
   const removals: Removal[] = [];
   const spared: Spared[] = [];
   for (const candidate of ordered) {
     const ageMs = unusedMs(candidate);
-    if (ageMs === null || ageMs > maximumAgeMs) removals.push({ ...candidate, rule: 'E3' });
+    if (ageMs === null || ageMs > maximumAgeMs) removals.push(goes(candidate, 'E3', free));
     else spared.push({ ...candidate, rule: 'E3', facts: { unusedMs: ageMs, maximumAgeMs } });
   }
   return { removals, spared };
@@ -48,16 +50,19 @@ function unused(
 function untilReached(
   ordered: readonly Candidate[],
   { missing, oneAtLeast }: Extract<Goal, { kind: 'bytes' }>,
+  free: BytesAt,
 ): Selection {
+  const removals: Removal[] = [];
   let freed = 0n;
-  let count = 0;
-  for (const { image } of ordered) {
-    if (freed >= missing && (count > 0 || !oneAtLeast)) break;
-    freed += BigInt(image.sizeBytes);
-    count += 1;
+  for (const candidate of ordered) {
+    if (freed >= missing && (removals.length > 0 || !oneAtLeast)) break;
+    const removal = toMakeRoom(candidate, free);
+    freed += removal.estimatedBytes;
+    removals.push(removal);
   }
+  const count = removals.length;
   return {
-    removals: ordered.slice(0, count).map(toMakeRoom),
+    removals,
     spared: ordered.slice(count).map((candidate, index) => ({
       ...candidate,
       rule: 'D12',
@@ -66,4 +71,10 @@ function untilReached(
   };
 }
 
-const toMakeRoom = (candidate: Candidate): Removal => ({ ...candidate, rule: 'D11' });
+const goes = (candidate: Candidate, rule: Removal['rule'], free: BytesAt): Removal => ({
+  ...candidate,
+  rule,
+  estimatedBytes: free(candidate.position),
+});
+
+const toMakeRoom = (candidate: Candidate, free: BytesAt): Removal => goes(candidate, 'D11', free);

@@ -2,6 +2,7 @@ import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { compareCandidates } from './candidate-order.ts';
 import type { Candidate } from './candidates.ts';
+import { type Contents, contentsOf } from './contents.ts';
 import { type Protection, type Purpose, protections } from './protection.ts';
 
 /** The images of one inventory, each either protected or a candidate (D7). */
@@ -10,7 +11,8 @@ export interface Survey {
   readonly protected: readonly ProtectedImage[];
   /** In the order in which they would go (D8). */
   readonly candidates: readonly Candidate[];
-  readonly listedBytes: bigint;
+  /** Of every image of the inventory. */
+  readonly contents: Contents;
 }
 
 /** An image that may not go, with its position in the inventory. */
@@ -22,17 +24,15 @@ export function survey(inventory: CompleteInventory, policy: Policy, purpose: Pu
   const protectionOf = protections(inventory, policy, purpose);
   const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
-  let listedBytes = 0n;
   for (const [position, image] of inventory.images.entries()) {
     const protection = protectionOf(image);
-    listedBytes += BigInt(image.sizeBytes);
     if (protection) protectedImages.push({ position, image, protection });
     else candidates.push({ position, image });
   }
   return {
     protected: protectedImages,
     candidates: candidates.toSorted((a, b) => compareCandidates(a.image, b.image)),
-    listedBytes,
+    contents: contentsOf(inventory, policy),
   };
 }
 

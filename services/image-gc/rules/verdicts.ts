@@ -1,4 +1,5 @@
 import type { Verdict } from '../../../schemas/decision.ts';
+import { reportedBytes } from '../../shared/decision/conclusion.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
 import type { Limited } from './command-limit.ts';
 import type { ProtectedImage } from './survey.ts';
@@ -27,9 +28,13 @@ const stays = (position: Candidate['position'], rule: string, facts: Verdict['fa
   facts,
 });
 
-const goes = ({ position, image, rule }: Removal, index: number): Verdict => ({
+const goes = ({ position, image, rule, estimatedBytes }: Removal, index: number): Verdict => ({
   position,
   action: 'remove',
   rule,
-  facts: { place: index + 1, lastUsedMs: image.lastUsedMs },
+  facts: {
+    place: index + 1,
+    lastUsedMs: image.lastUsedMs,
+    estimatedBytes: reportedBytes(estimatedBytes),
+  },
 });

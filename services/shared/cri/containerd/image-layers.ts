@@ -7,7 +7,7 @@ import type { ContainerdReader } from './reader.ts';
 
 /** The layers that listed images alone hold, and which image has which. */
 export interface LayerTable {
-  /** Sorted, so that their order follows from what they are. */
+  /** Those of one image together, images by id: positions that are close to each other take less room. */
   readonly layers: readonly InventoryLayer[];
   /** Positions in `layers`, ascending, by image id. The layers of an image that is not there are not known. */
   readonly ofImage: ReadonlyMap<string, readonly number[]>;
@@ -28,7 +28,7 @@ export async function readImageLayers(
   listed: readonly ListedNames[],
   { containerd, sizes, timeLeftMs }: LayerSources,
 ): Promise<LayerTable> {
-  const held = layersHeld(listed, await readLayerStore(containerd, timeLeftMs));
+  const held = layersHeld(listed.toSorted(byId), await readLayerStore(containerd, timeLeftMs));
   const layers = new Map([...held.values()].flat().map((layer) => [layer.key, layer]));
   forgetOthers(sizes, layers);
   const sized = await mapBounded([...layers.values()], USAGE_CONCURRENCY, async (layer) => ({
@@ -37,6 +37,8 @@ export async function readImageLayers(
   }));
   return tableOf(held, sized);
 }
+
+const byId = (a: ListedNames, b: ListedNames): number => (a.id < b.id ? -1 : 1);
 
 /** Sizes asked for at the same time. */
 const USAGE_CONCURRENCY = 8;
@@ -68,14 +70,19 @@ function tableOf(
   held: ReadonlyMap<string, readonly HeldLayer[]>,
   sized: readonly (Pick<HeldLayer, 'key' | 'kind' | 'digest'> & { readonly sizeBytes: number | null })[],
 ): LayerTable {
-  const rows = sized
-    .flatMap(({ sizeBytes, ...layer }) => (sizeBytes === null ? [] : [{ ...layer, sizeBytes }]))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const rows = sized.flatMap(({ sizeBytes, ...layer }) =>
+    sizeBytes === null ? [] : [{ ...layer, sizeBytes }],
+  );
   const positions = new Map(rows.map(({ key }, position) => [key, position]));
   const positionsOf = (layers: readonly HeldLayer[]): number[] =>
     layers.flatMap(({ key }) => positions.get(key) ?? []).sort((a, b) => a - b);
   return {
-    layers: rows.map(({ kind, digest, sizeBytes }) => ({ kind, digest, sizeBytes })),
+    layers: rows.map(({ kind, digest, sizeBytes }) => ({ kind, digest: shortened(digest), sizeBytes })),
     ofImage: new Map([...held].map(([id, layers]) => [id, positionsOf(layers)])),
   };
 }
+
+/** Whole digests would make an inventory several times as large. */
+const shortened = (digest: string): string => digest.slice(digest.indexOf(':') + 1).slice(0, DIGEST_DIGITS);
+
+const DIGEST_DIGITS = 12;

@@ -39,7 +39,8 @@ const CONTENT_LABEL = /^containerd\.io\/gc\.ref\.content([./]|$)/;
 const SNAPSHOT_LABEL = /^containerd\.io\/gc\.ref\.snapshot\.([^/]+)/;
 
 function keptBlob({ sizeBytes, labels }: StoredBlob): KeptBlob {
-  const entries = Object.entries(labels);
+  // They come in any order.
+  const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     sizeBytes,
     content: entries.flatMap(([label, digest]) => (CONTENT_LABEL.test(label) ? [digest] : [])),

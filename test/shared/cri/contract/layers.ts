@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { InventoryLayer } from '../../../../schemas/inventory.ts';
 import { type LayerTable, readImageLayers } from '../../../../services/shared/cri/containerd/image-layers.ts';
 import { connectContainerd } from '../../../../services/shared/cri/containerd/reader.ts';
+import { compareText } from '../../../../services/shared/decision/listing.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { SETTLE_MS, type Tried } from './node.ts';
 
@@ -15,6 +16,7 @@ export function layerContract(tried: () => Tried): void {
     const [a = [], b = []] = layersOf(await readTable(tried()), images);
     const common = a.filter((layer) => b.includes(layer));
     const kinds = common.map(({ kind }) => kind);
+    expect(a.filter(({ digest }) => !/^[0-9a-f]{12}$/.test(digest))).toEqual([]);
     expect(kinds).toContain('blob');
     expect(kinds).toContain('snapshot');
     expectAbout(bytesOf(without(a, common)), 2 * SIZES.ownBytes);
@@ -61,7 +63,9 @@ const layersOf = (table: LayerTable, images: readonly { readonly id: string }[])
   images.map(({ id }) => (table.ofImage.has(id) ? layersIn(table, id) : undefined));
 
 const layersIn = ({ layers, ofImage }: LayerTable, id: string): InventoryLayer[] =>
-  (ofImage.get(id) ?? []).flatMap((position) => layers[position] ?? []);
+  (ofImage.get(id) ?? [])
+    .flatMap((position) => layers[position] ?? [])
+    .toSorted((a, b) => compareText(`${a.kind} ${a.digest}`, `${b.kind} ${b.digest}`));
 
 const without = (layers: readonly InventoryLayer[], others: readonly InventoryLayer[]): InventoryLayer[] =>
   layers.filter((layer) => !others.some((other) => isSame(layer, other)));
