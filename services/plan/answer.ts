@@ -1,23 +1,35 @@
-import type { PlanFailure } from '../../schemas/plan.ts';
+import type { PlanFailure, PlanLine } from '../../schemas/plan.ts';
 import { MAX_VALUE_BYTES } from '../shared/parse-record.ts';
 import { planFor } from './plan.ts';
 import { type RequestDefaults, readRequest } from './request.ts';
 import type { Line } from './split-lines.ts';
 
-/** The answer to one line. */
-export interface Answer {
-  /** A `PlanLine` with its line feed. */
-  readonly text: string;
-  /** False where there is no plan: the line is not what it should be, or its inventory is not complete. */
-  readonly isPlanned: boolean;
+/** Lines that follow each other; the first has this number, counted from 1. */
+export interface Batch {
+  readonly first: number;
+  readonly lines: readonly Line[];
 }
 
-/** Answers the line of this number, from 1, with its plan or with what is wrong. Never throws. */
-export function answerLine(line: Line, number: number, defaults: RequestDefaults): Answer {
+export interface Answered {
+  /** A `PlanLine` for each line, in their order, each with its line feed. */
+  readonly text: string;
+  /** How many lines got none: they are not what they should be, or their inventory is not complete. */
+  readonly withoutPlan: number;
+}
+
+/** Answers each line with its plan or with what is wrong. Never throws. */
+export function answerBatch({ first, lines }: Batch, defaults: RequestDefaults): Answered {
+  const answers = lines.map((line, index) => answerLine(line, first + index, defaults));
+  return {
+    text: answers.map(jsonLine).join(''),
+    withoutPlan: answers.filter((answer) => answer.type !== 'fleetgc.plan' || answer.status !== 'planned')
+      .length,
+  };
+}
+
+function answerLine(line: Line, number: number, defaults: RequestDefaults): PlanLine {
   const read = line === null ? TOO_LONG : readRequest(line, defaults);
-  if (!read.ok) return { text: jsonLine(failure(number, read.causes)), isPlanned: false };
-  const plan = planFor(read.request);
-  return { text: jsonLine(plan), isPlanned: plan.status === 'planned' };
+  return read.ok ? planFor(read.request) : failure(number, read.causes);
 }
 
 const TOO_LONG = { ok: false, causes: [`the line is longer than ${MAX_VALUE_BYTES} bytes`] } as const;
@@ -28,4 +40,4 @@ const failure = (line: number, causes: readonly string[]): PlanFailure => ({
   error: { line, causes: [...causes] },
 });
 
-const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
+const jsonLine = (value: PlanLine): string => `${JSON.stringify(value)}\n`;

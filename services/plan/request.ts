@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { PlanTrigger } from '../../schemas/plan.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
+import type { PolicyOverride } from '../policy/file.ts';
 import { claimOf } from '../shared/event-schemas.ts';
 import { parseJson, parseValue } from '../shared/parse-record.ts';
-import type { PolicyReader, ReadPolicy } from './policy-reader.ts';
+import { type PolicyReader, policyReader, type ReadPolicy } from './policy-reader.ts';
 
 /** What a plan is asked of, read and checked. */
 export interface Request {
@@ -18,12 +19,21 @@ export type ReadRequest =
   /** A sentence each. */
   | { readonly ok: false; readonly causes: readonly string[] };
 
-/** What holds where a request does not say it. */
-export interface RequestDefaults {
+/** What holds where a request does not say it, and what holds for every request. */
+export interface Asked {
   readonly policies: PolicySet;
   readonly trigger: PlanTrigger;
+  readonly override: PolicyOverride;
+}
+
+export interface RequestDefaults extends Omit<Asked, 'override'> {
   readonly readPolicy: PolicyReader;
 }
+
+export const defaultsOf = ({ override, ...same }: Asked): RequestDefaults => ({
+  ...same,
+  readPolicy: policyReader(override),
+});
 
 /** Reads bytes as a `PlanRequest`: an inventory event, or one with its own policy and trigger. Never throws. */
 export function readRequest(bytes: Buffer, defaults: RequestDefaults): ReadRequest {

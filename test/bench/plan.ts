@@ -11,7 +11,7 @@ import { spreadOf } from './statistics.ts';
 
 const NODES = 64;
 const LINES = 1024;
-const ROUNDS = 4;
+const ROUNDS = 6;
 /** The first part of a round warms up. */
 const WARM_UP_LINES = 256;
 const LOOK_MS = 5;

@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Plan, PlanLine } from '../../schemas/plan.ts';
 import { answerLines } from '../../services/cli/plan/answer-lines.ts';
-import { policyReader } from '../../services/plan/policy-reader.ts';
 import { container, image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
 import { PROGRAM } from '../support/program.ts';
@@ -62,20 +61,18 @@ test('a reader that has seen enough ends it without a complaint', async () => {
   expect(stderr).toBe('');
 });
 
+const asking = { policies: policySet(), trigger: 'periodic', override: {} } as const;
+const answering = { signal: new AbortController().signal, mostWaiting: 0 };
+
 test('no more is answered than is taken', async () => {
-  const path = file(`${line}\n`.repeat(3));
+  const path = file(`${line}${' '.repeat(300_000)}\n`.repeat(3));
   const taken: (() => void)[] = [];
   const write = (): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     taken.push(resolve);
     return promise;
   };
-  const defaults = { policies: policySet(), trigger: 'periodic', readPolicy: policyReader({}) } as const;
-  const running = answerLines(path, defaults, {
-    write,
-    signal: new AbortController().signal,
-    mostWaiting: 0,
-  });
+  const running = answerLines(path, asking, { ...answering, write });
   for (let answers = 1; answers <= 3; answers += 1) {
     await waitUntil('the next answer', 5_000, () => taken.length === answers);
     taken.at(-1)?.();

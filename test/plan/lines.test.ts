@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PlanLine } from '../../schemas/plan.ts';
-import { answerLine } from '../../services/plan/answer.ts';
+import { answerBatch } from '../../services/plan/answer.ts';
 import { policyReader } from '../../services/plan/policy-reader.ts';
-import type { RequestDefaults } from '../../services/plan/request.ts';
+import { type Asked, defaultsOf } from '../../services/plan/request.ts';
 import { splitLines } from '../../services/plan/split-lines.ts';
 import { image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
@@ -47,16 +47,13 @@ describe('lines', () => {
   });
 });
 
-const defaults: RequestDefaults = {
-  policies: policySet(),
-  trigger: 'periodic',
-  readPolicy: policyReader({}),
-};
-const answer = (value: unknown, over: Partial<RequestDefaults> = {}) => {
+const asked: Asked = { policies: policySet(), trigger: 'periodic', override: {} };
+const answer = (value: unknown, over: Partial<Asked> = {}) => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const { text: line, isPlanned } = answerLine(Buffer.from(text), 7, { ...defaults, ...over });
+  const batch = { first: 7, lines: [Buffer.from(text)] };
+  const { text: line, withoutPlan } = answerBatch(batch, defaultsOf({ ...asked, ...over }));
   expect(line.indexOf('\n')).toBe(line.length - 1);
-  return { isPlanned, made: PlanLine.parse(JSON.parse(line)) };
+  return { isPlanned: withoutPlan === 0, made: PlanLine.parse(JSON.parse(line)) };
 };
 const causesOf = (value: unknown): readonly string[] => {
   const { isPlanned, made } = answer(value);
@@ -93,8 +90,8 @@ describe('the answer to a line', () => {
 
   test('is that of the profile which is asked for, whatever the policy says', () => {
     const policy = { name: 'own', mode: 'enforce', profile: 'fleetgc' };
-    const readPolicy = policyReader({ profile: 'kubelet' });
-    expect(answer({ inventory: node, policy }, { readPolicy }).made).toMatchObject({
+    const override = { profile: 'kubelet' } as const;
+    expect(answer({ inventory: node, policy }, { override }).made).toMatchObject({
       policy: { profile: 'kubelet' },
     });
   });
@@ -154,9 +151,14 @@ describe('the answer to a line', () => {
   });
 
   test('says so of bytes that are no text, and of a line that is too long', () => {
-    const [noText, tooLong] = [answerLine(Buffer.from([0xff]), 1, defaults), answerLine(null, 2, defaults)];
-    expect(noText.text).toContain('the value is not UTF-8 text');
-    expect(tooLong.text).toMatch(/"line":2,"causes":\["the line is longer than \d+ bytes"\]/);
+    const lines = [Buffer.from([0xff]), null, Buffer.from(JSON.stringify(node))];
+    const { text, withoutPlan } = answerBatch({ first: 1, lines }, defaultsOf(asked));
+
+    const [noText, tooLong, plan] = text.split('\n');
+    expect(noText).toMatch(/"line":1,"causes":\["the value is not UTF-8 text"\]/);
+    expect(tooLong).toMatch(/"line":2,"causes":\["the line is longer than \d+ bytes"\]/);
+    expect(plan).toContain('"type":"fleetgc.plan"');
+    expect(withoutPlan).toBe(2);
   });
 });
 

@@ -1,5 +1,5 @@
-import { answerLine } from '../../plan/answer.ts';
-import type { RequestDefaults } from '../../plan/request.ts';
+import { answerBatch } from '../../plan/answer.ts';
+import { type Asked, defaultsOf } from '../../plan/request.ts';
 import { splitLines } from '../../plan/split-lines.ts';
 import { readBytes } from '../../shared/byte-stream.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -15,32 +15,27 @@ export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {
  * Answers each line of the input with one line, in their order, and reads on only as fast as the answers are taken.
  * Throws `NOT_PLANNED` in the end when not every line got a plan.
  */
-export async function answerLines(
-  path: string,
-  defaults: RequestDefaults,
-  { write, signal, mostWaiting }: Answering,
-): Promise<void> {
-  let lines = 0;
+export async function answerLines(path: string, asked: Asked, answering: Answering): Promise<void> {
+  const defaults = defaultsOf(asked);
+  const out = bounded(answering);
+  let count = 0;
   let withoutPlan = 0;
-  const out = bounded(write, mostWaiting);
-  for await (const some of splitLines(readBytes(path, signal), MAX_VALUE_BYTES)) {
-    for (const line of some) {
-      lines += 1;
-      const { text, isPlanned } = answerLine(line, lines, defaults);
-      if (!isPlanned) withoutPlan += 1;
-      await out.write(text);
-    }
+  for await (const lines of splitLines(readBytes(path, answering.signal), MAX_VALUE_BYTES)) {
+    const answered = answerBatch({ first: count + 1, lines }, defaults);
+    count += lines.length;
+    withoutPlan += answered.withoutPlan;
+    await out.write(answered.text);
   }
   await out.written();
   if (withoutPlan === 0) return;
   throw new FleetGcError(
     'NOT_PLANNED',
-    `${withoutPlan} of ${lines} lines got no plan; the answer to each says why`,
+    `${withoutPlan} of ${count} lines got no plan; the answer to each says why`,
   );
 }
 
 /** Lets the writer of answers go ahead of their reader, up to a bound. */
-function bounded(write: VerbContext['write'], mostWaiting: number) {
+function bounded({ write, mostWaiting }: Answering) {
   let waiting = 0;
   let last = Promise.resolve();
   return {

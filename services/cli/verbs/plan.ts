@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { type Plan, PlanTrigger } from '../../../schemas/plan.ts';
 import { Policy } from '../../../schemas/policy.ts';
 import { planFor } from '../../plan/plan.ts';
-import { policyReader } from '../../plan/policy-reader.ts';
-import { type RequestDefaults, readRequest } from '../../plan/request.ts';
+import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../plan/request.ts';
 import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import { readAllBytes } from '../../shared/byte-stream.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -69,10 +68,10 @@ export const plan = defineVerb({
   ...about('plan'),
   options: PlanOptions,
   run: async (options, context) => {
-    const defaults = defaultsOf(options, context);
+    const asked = askedIn(options, context);
     if (options.output === 'ndjson')
-      return await answerLines(options.inventory ?? '-', defaults, { ...context, mostWaiting: MOST_WAITING });
-    const made = await madePlan(options, defaults, context);
+      return await answerLines(options.inventory ?? '-', asked, { ...context, mostWaiting: MOST_WAITING });
+    const made = await madePlan(options, defaultsOf(asked), context);
     const lines = planTable(made);
     await context.write(`${formatResult(options.output, { value: made, lines })}\n`);
     if (made.status === 'not-planned') throw incomplete(made);
@@ -80,19 +79,12 @@ export const plan = defineVerb({
 });
 
 /** Throws `USAGE` or `POLICY_INVALID`. */
-function defaultsOf(
-  { inventory, policy = [], profile, trigger }: PlanOptions,
-  { logger }: VerbContext,
-): RequestDefaults {
+function askedIn({ inventory, policy = [], profile, trigger }: PlanOptions, { logger }: VerbContext): Asked {
   if (inventory === '-' && policy.includes('-'))
     throw new FleetGcError('USAGE', '--inventory and --policy cannot both read standard input');
   const override = profile === undefined ? {} : { profile };
   const written = policiesOf(policy, { logger, consequence: 'no plan was made', override });
-  return {
-    policies: policySet(written.map(toPolicyRecord), []),
-    trigger,
-    readPolicy: policyReader(override),
-  };
+  return { policies: policySet(written.map(toPolicyRecord), []), trigger, override };
 }
 
 async function madePlan(
