@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeClock } from '../shared/clock.ts';
+import type { ContainerdHandlers } from '../shared/cri/containerd/server.ts';
 import { type CriHandlers, type CriServer, serveCri } from '../shared/cri/server.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import { containerdHandlers } from './containerd-handlers.ts';
@@ -35,6 +36,8 @@ export interface SimulatedNode extends AsyncDisposable, LogDirectories {
   readonly endpoint: string;
   /** What answers there. */
   readonly cri: CriHandlers;
+  /** What answers beside it; `null`: nothing. */
+  readonly containerd: ContainerdHandlers | null;
   readonly clock: NodeClock;
   readonly filesystems: FilesystemReader;
   readonly disk: Disk;
@@ -83,6 +86,7 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     ...process,
     endpoint: `unix://${socketPath}`,
     cri,
+    containerd,
     filesystems: { read: async () => disk.readings(logBytes(logs.podLogsDir)) },
     kubelet: createKubelet({ nodeName: name, runtime, faults, logs }),
     [Symbol.asyncDispose]: process.die,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FleetEvent } from '../../schemas/topics.ts';
 import type { RuntimeImage } from '../../services/shared/cri/port.ts';
 import { PAUSE_IMAGE } from '../support/containerd-node.ts';
 import { runPod } from '../support/pods.ts';
@@ -87,6 +88,7 @@ describe.concurrent('a disk that fills', () => {
         event.result.targetReached === true,
     );
     expect(end).toMatchObject({ kind: 'image-removal', journal: 'disk', result: { failed: 0, refused: 0 } });
+    expect(freedAsCounted(end)).toMatchObject({ isAbout: true });
     const removed = namesOf(images, removedIds(fleet.log, 'pressed'));
     expect(removed.toSorted()).toEqual(['never-used-1', 'never-used-2', 'never-used-3', 'used-long-ago']);
     expect(removed.at(-1)).toBe('used-long-ago');
@@ -157,4 +159,13 @@ function reasons(node: string): Record<string, string> {
   );
   if (!decision) throw new Error(`image-gc commanded nothing on ${node}`);
   return imageRules(fleet.log, decision);
+}
+
+/** Whether what the disk got back is within a tenth of what the plan counted with. */
+function freedAsCounted(event: FleetEvent) {
+  if (event.type !== 'fleetgc.node.command-result' || event.result.outcome !== 'done') return null;
+  const { measured, estimatedBytes } = event.result;
+  const freedBytes = Number(measured?.afterBytes) - Number(measured?.beforeBytes);
+  const isAbout = estimatedBytes !== null && Math.abs(freedBytes - estimatedBytes) < estimatedBytes / 10;
+  return { freedBytes, estimatedBytes, isAbout };
 }

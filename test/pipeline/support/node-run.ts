@@ -8,6 +8,7 @@ import { createNodeExecutor } from '../../../services/node-executor/executor.ts'
 import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
+import { connectContainerd } from '../../../services/shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
 import { nodeSource } from '../../../services/shared/envelope.ts';
 import { createMetrics } from '../../../services/shared/metrics.ts';
@@ -48,6 +49,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const state = mortalState(parts.state, life);
   const metrics = createMetrics();
   const runtime = mortal(directRuntime(node), life);
+  const containerd = node.containerd && connectContainerd(node.endpoint);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });
@@ -64,7 +66,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     identity: NODE,
     nodeLabels: {},
     runtime,
-    containerd: null,
+    containerd: containerd && mortal(containerd, life),
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: pods.source,
@@ -129,6 +131,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   over.catch(() => undefined);
   const close = async (): Promise<void> => {
+    containerd?.[Symbol.dispose]();
     await policies[Symbol.asyncDispose]();
   };
   return {

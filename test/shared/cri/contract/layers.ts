@@ -8,7 +8,7 @@ import { SETTLE_MS, type Tried } from './node.ts';
 
 const SIZES = { baseBytes: 8_000_000, ownBytes: 3_000_000 };
 /** Manifests, configurations and directories are not counted, a filesystem gives whole blocks, and containerd writes its own. */
-const TOLERANCE_BYTES = 300_000;
+const TOLERANCE_BYTES = 100_000;
 
 export function layerContract(tried: () => Tried): void {
   test('[M7] images tell the layers that they have in common, and those of their own, packed and unpacked', async () => {
