@@ -8,6 +8,7 @@ import { say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
+import { benchKubelet } from './kubelet.ts';
 import { benchLatency } from './latency.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
 import { benchPlan } from './plan.ts';
@@ -20,6 +21,7 @@ const RUN: Readonly<Record<Exclude<BenchmarkName, 'plan'>, (kafka: BenchKafka) =
   relief: benchRelief,
   throughput: benchThroughput,
   idle: benchIdle,
+  kubelet: benchKubelet,
 };
 
 async function runBenchmark(name: BenchmarkName): Promise<Findings> {
