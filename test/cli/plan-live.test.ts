@@ -107,7 +107,7 @@ test('a state directory in which no agent has kept anything is told, and is not 
   const directory = join(temporaryDirectory(), 'none');
   const plan = await planned('--state-directory', directory);
 
-  expect(plan.notes[0]?.message).toContain(`no agent has kept any in ${directory} yet`);
+  expect(plan.notes[0]?.message).toContain(`none has kept anything in ${directory} yet`);
   expect(existsSync(directory)).toBe(false);
 });
 

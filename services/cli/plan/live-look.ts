@@ -56,12 +56,12 @@ function historyNotes(isKept: boolean, directory: string | undefined): readonly 
   if (isKept) return [];
   const why =
     directory === undefined
-      ? 'no --state-directory of an agent was given'
-      : `no agent has kept any in ${directory} yet`;
+      ? 'no --state-directory of one was given'
+      : `none has kept anything in ${directory} yet`;
   return [
     {
       rule: 'C14',
-      message: `when images were first seen and last used is not known, since ${why}: each counts as just detected, as for an agent that starts now, and is kept until it is older than imageMinimumGCAge`,
+      message: `what only an agent knows is not known, since ${why}: images count as just detected, and ages of containers from this look, as for an agent that starts now; whatever has to be older is kept`,
     },
   ];
 }
