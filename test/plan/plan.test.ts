@@ -90,6 +90,26 @@ test('[D14] listed sizes are added exactly', () => {
   );
 });
 
+test('[M7, J21] what images free is counted by layers, also of those that a removed container used', () => {
+  const layers = [60, 50, 7].map((sizeBytes) => ({ kind: 'snapshot' as const, digest: '', sizeBytes }));
+  const dead = container('dead', { pod: { uid: 'gone', name: 'web', namespace: 'default' }, imageId: 'a' });
+  const node = inventory({
+    pods: [gonePod('gone')],
+    containers: [dead],
+    layers,
+    images: [
+      image('a', { layers: [0, 1], usedBy: [{ kind: 'container', id: 'dead' }], lastUsedMs: NOW - HOUR }),
+      image('b', { layers: [1, 2], lastUsedMs: NOW - 2 * HOUR }),
+    ],
+  });
+  const estimates = ({ remove, estimatedBytes }: Plan) => [
+    ...remove.flatMap(({ kind, id, facts }) => (kind === 'image' ? [`${id} ${facts.estimatedBytes}`] : [])),
+    `all ${estimatedBytes}`,
+  ];
+  expect(estimates(plan(node))).toEqual(['b 7', 'a 110', 'all 117']);
+  expect(estimates(plan(node, { profile: 'kubelet' }))).toEqual(['b 10', 'a 10', 'all 20']);
+});
+
 describe('[J21] images are decided on what containers leave', () => {
   const freed = (lastUsedMs: number, more = {}) =>
     inventory({
