@@ -178,6 +178,11 @@ export const CompleteInventory = z.object({
   status: z.literal('complete'),
   /** Every configured pod source has delivered at least once (A7). */
   allSourcesReady: z.boolean(),
+  /**
+   * Since when nobody has set the clock of `takenAt`: what runtimes stamped before may be younger than it says, and ages of
+   * containers count from here at the earliest (M26, M27, M32). `null` where nobody told it: then none has begun.
+   */
+  clockSteadySinceMs: z.int().nonnegative().nullable().default(null),
   /** Containers without any usable image reference: while there is one, no image may go. */
   containersWithoutImage: z.array(z.string()),
   /** Containers that died since the last inventory, when that is the trigger (G23); else empty. */

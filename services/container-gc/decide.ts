@@ -68,7 +68,7 @@ function decidePass(inventory: CompleteInventory, policy: Policy): ContainerConc
   return {
     ...(items.length > 0 ? removing(inventory, policy, plan) : nothing(inventory)),
     items,
-    notBelieved: doubts(inventory),
+    notBelieved: doubts(inventory, policy),
     notes: [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)],
     verdicts: { ...NO_VERDICTS, ...plan.verdicts },
     estimatedBytes: 0,

@@ -11,7 +11,7 @@ import {
 } from './detection.ts';
 import { type ImageHistory, recordsAt, reload, toFile } from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
-import { type Watch, watchedUntil } from './watch.ts';
+import { clockSteadySinceMs, type Watch, watchedUntil } from './watch.ts';
 
 /** The image records of this node, kept over restarts (M1, M2). */
 export interface History {
@@ -19,6 +19,8 @@ export interface History {
   readonly unreadable: string | null;
   /** One successful detection; a failed one does not call (C6). `now` is taken after the last listing. */
   detect(images: readonly DetectedImage[], inUse: ReadonlySet<string>, now: Instant): Detected;
+  /** As of the last detection: since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
+  clockSteadySinceMs(takenAt: Instant): number;
   /** Writes what changed when it is time, apart from detections; at the end of the process whatever the time. */
   save(when: 'due' | 'end'): void;
 }
@@ -62,9 +64,10 @@ export function openHistory({ state, now, removed, logger }: HistoryParts): Hist
       watch = watchedUntil(watch, at);
       return { records: history.records, watchedSinceMs: watch.sinceMs };
     },
+    clockSteadySinceMs: (takenAt) => clockSteadySinceMs(watch, takenAt),
     save: (when) => {
       const isWanted = history !== saved && (when === 'end' || isDue());
-      if (isWanted && kept.write(toFile(history, watch.sinceMs))) saved = history;
+      if (isWanted && kept.write(toFile(history, watch))) saved = history;
     },
   };
 }
@@ -75,8 +78,9 @@ const isOld = (saved: ImageHistory, { at }: ImageHistory): boolean =>
 const haveSameImages = ({ records: a }: ImageHistory, { records: b }: ImageHistory): boolean =>
   a.size === b.size && [...a.keys()].every((key) => b.has(key));
 
-const keptWatch = ({ at: { bootId, sinceBootMs }, watchedSinceMs }: ImageHistoryFile): Watch => ({
-  bootId,
+const keptWatch = ({ at, watchedSinceMs, clockSteadySince }: ImageHistoryFile): Watch => ({
+  bootId: at.bootId,
   sinceMs: watchedSinceMs,
-  untilMs: sinceBootMs,
+  untilMs: at.sinceBootMs,
+  steadySince: clockSteadySince,
 });

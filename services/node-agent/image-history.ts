@@ -1,6 +1,7 @@
 import type { ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { ImageRecord, ImageRecords } from './detection.ts';
+import type { Watch } from './watch.ts';
 
 /** The records of all images, and the detection that saw them last. */
 export interface ImageHistory {
@@ -65,10 +66,11 @@ export function reload(file: ImageHistoryFile, now: Instant): ImageHistory {
 const recordsOf = ({ images }: ImageHistoryFile): ImageRecords =>
   new Map(images.map(([key, firstDetectedMs, lastUsedMs]) => [key, { firstDetectedMs, lastUsedMs }]));
 
-export const toFile = ({ at, records }: ImageHistory, watchedSinceMs: number): ImageHistoryFile => ({
+export const toFile = ({ at, records }: ImageHistory, { sinceMs, steadySince }: Watch): ImageHistoryFile => ({
   version: 1,
   at,
-  watchedSinceMs,
+  watchedSinceMs: sinceMs,
+  clockSteadySince: steadySince,
   images: [...records].map(([key, { firstDetectedMs, lastUsedMs }]) => [key, firstDetectedMs, lastUsedMs]),
 });
 

@@ -89,6 +89,7 @@ function completeInventory(
       .filter(({ id, state }) => died.has(id) && state !== 'running')
       .map(({ id }) => id),
     sandboxImageKnown: usage.sandboxImageKnown,
+    clockSteadySinceMs: look.clockSteadySinceMs,
     imagesWatchedSinceMs: wallTimeOf(look.watchedSinceMs, look.takenAt),
     podImagesKnown: usage.podImagesKnown,
     images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers })),

@@ -26,6 +26,8 @@ export interface CompleteLook extends LookHeader, Detected {
   readonly status: 'complete';
   readonly listing: CompleteListing;
   readonly usage: ImageUsage;
+  /** Since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
+  readonly clockSteadySinceMs: number;
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
   readonly logs: LogEntries;
@@ -70,7 +72,18 @@ export function createLook({
     const { wanted, ...knownPods } = await pods.ask(withLogs(podsOfRuntime(listing), logs));
     const usage = imageUsage(listing, wanted);
     const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
-    return { status: 'complete', takenAt, readings, listing, usage, ...detected, logs, ...knownPods };
+    const clockSteadySinceMs = history.clockSteadySinceMs(takenAt);
+    return {
+      status: 'complete',
+      takenAt,
+      readings,
+      listing,
+      usage,
+      ...detected,
+      clockSteadySinceMs,
+      logs,
+      ...knownPods,
+    };
   });
 }
 

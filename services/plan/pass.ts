@@ -39,7 +39,7 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     target: images && targetOf(images.turn),
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
-      ...(containers === null ? [] : doubts(inventory)),
+      ...(containers === null ? [] : doubts(inventory, policy)),
       ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory)]),
     ],
     notes: [

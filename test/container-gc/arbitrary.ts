@@ -72,6 +72,7 @@ export const arbitraryContainerNode: fc.Arbitrary<CompleteInventory> = fc
     initContainers: fc.constantFrom<InventoryPod['initContainers']>([], [], ['side'], null),
     untold: fc.constantFrom<InventoryPod['initContainers']>(null, []),
     emptyUidIsGone: fc.boolean(),
+    clockSteadySinceMs: fc.constantFrom(0, 0, 0, null, NOW - 3 * SECOND, NOW + SECOND),
     foundIsGone: fc.boolean(),
     podLogDirectories: directories,
     logSymlinks: symlinks,

@@ -14,6 +14,14 @@ export function referencePass(inventory: CompleteInventory, policy: Policy) {
 const isKubelet = ({ profile }: Policy): boolean => profile === 'kubelet';
 const nowOf = ({ takenAt }: CompleteInventory): bigint => BigInt(takenAt.wallTimeMs) * 1_000_000n;
 
+/** When something was stamped, or the time from which on the clock is known not to have been set, which FleetGC counts from. */
+function agedFrom(stampNs: bigint, inventory: CompleteInventory, policy: Policy): bigint {
+  const { clockSteadySinceMs, takenAt } = inventory;
+  if (isKubelet(policy)) return stampNs;
+  const vouchedMs = Math.min(clockSteadySinceMs ?? takenAt.wallTimeMs, takenAt.wallTimeMs);
+  return stampNs > BigInt(vouchedMs) * 1_000_000n ? stampNs : BigInt(vouchedMs) * 1_000_000n;
+}
+
 const newestFirst = (
   a: { id: string; createdAtNs: string },
   b: { id: string; createdAtNs: string },
@@ -56,9 +64,10 @@ function isEvictable(container: InventoryContainer, inventory: CompleteInventory
   if (isKubelet(policy)) return !(created > now - minimum);
   if (pod === null || created > now) return false;
   const createdMinimum = BigInt(policy.minimumCreatedContainerAgeMs) * 1_000_000n;
-  if (state === 'created' && created > now - createdMinimum) return false;
+  const from = (stampNs: bigint): bigint => agedFrom(stampNs, inventory, policy);
+  if (state === 'created' && from(created) > now - createdMinimum) return false;
   const hasExit = state === 'exited' && finishedAtNs !== null && BigInt(finishedAtNs) >= created;
-  return !((hasExit ? BigInt(finishedAtNs) : created) > now - minimum);
+  return !(from(hasExit ? BigInt(finishedAtNs) : created) > now - minimum);
 }
 
 const unitOf = ({ pod, name }: InventoryContainer): string => JSON.stringify([pod?.uid ?? '', name]);
@@ -86,7 +95,15 @@ function referenceContainers(inventory: CompleteInventory, policy: Policy): stri
   // M27
   const maximum = policy.maximumDeadContainerAgeMs;
   if (maximum !== null)
-    take(left.filter((one) => endedBefore(one, nowOf(inventory) - BigInt(maximum) * 1_000_000n)));
+    take(
+      left.filter((one) => {
+        const ended = endOf(one);
+        return (
+          ended !== null &&
+          agedFrom(ended, inventory, policy) < nowOf(inventory) - BigInt(maximum) * 1_000_000n
+        );
+      }),
+    );
   // G7
   const perContainer = policy.maximumDeadContainersPerContainer;
   if (perContainer >= 0) take(beyond(perContainer));
@@ -98,11 +115,10 @@ function referenceContainers(inventory: CompleteInventory, policy: Policy): stri
   return gone.filter((id) => !spared.includes(id));
 }
 
-const endedBefore = ({ state, finishedAtNs, createdAtNs }: InventoryContainer, instant: bigint): boolean =>
-  state === 'exited' &&
-  finishedAtNs !== null &&
-  BigInt(finishedAtNs) >= BigInt(createdAtNs) &&
-  BigInt(finishedAtNs) < instant;
+const endOf = ({ state, finishedAtNs, createdAtNs }: InventoryContainer): bigint | null =>
+  state === 'exited' && finishedAtNs !== null && BigInt(finishedAtNs) >= BigInt(createdAtNs)
+    ? BigInt(finishedAtNs)
+    : null;
 
 /** M28. Of each container that may be an init container of a pod that may restart, the newest that has finished. */
 function lastInitContainers(inventory: CompleteInventory, policy: Policy): string[] {

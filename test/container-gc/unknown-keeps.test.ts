@@ -31,6 +31,7 @@ const WAYS: Readonly<Record<string, Forget>> = {
       }),
     ]),
   ),
+  'nobody told since when the clock was not set': (given) => ({ ...given, clockSteadySinceMs: null }),
   'not every source of pods has delivered': (given) => ({ ...given, allSourcesReady: false }),
   'labels of dead containers are missing': (given, isMeant) => ({
     ...given,

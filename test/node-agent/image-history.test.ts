@@ -20,6 +20,7 @@ const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
 const AT: Instant = { wallTimeMs: Date.UTC(2026, 0, 1), bootId: BOOT_A, sinceBootMs: 10 * HOUR };
+const WATCH = { bootId: BOOT_A, sinceMs: 0, untilMs: AT.sinceBootMs, steadySince: AT };
 const later = (over: Partial<Instant>): Instant => ({ ...AT, ...over });
 
 /** An image first detected 5 h and last used 1 h before `AT`. */
@@ -135,7 +136,7 @@ test('a jump does not turn "never used" into "used"', () => {
 });
 
 test('[M2] what is written is what is read', () => {
-  const written: unknown = JSON.parse(JSON.stringify(toFile(history, 0)));
+  const written: unknown = JSON.parse(JSON.stringify(toFile(history, WATCH)));
   expect(reload(ImageHistoryFile.parse(written), AT)).toEqual(history);
 });
 
@@ -148,7 +149,7 @@ test('[M2] an image that was in use when the last agent looked counts as used un
     ]),
   };
   const now = later({ wallTimeMs: AT.wallTimeMs + MINUTE, sinceBootMs: AT.sinceBootMs + MINUTE });
-  const { records } = reload(toFile(inUse, 0), now);
+  const { records } = reload(toFile(inUse, WATCH), now);
 
   expect(records.get('used')?.lastUsedMs).toBe(now.sinceBootMs);
   expect(records.get('idle')?.lastUsedMs).toBe(AT.sinceBootMs - 1);
@@ -174,7 +175,7 @@ function nodeWithImage() {
     trueUnusedMs += ms;
   };
   const restart = (): void => {
-    state = reload(toFile(state, 0), clock.now());
+    state = reload(toFile(state, WATCH), clock.now());
   };
   const detectOnce = (inUse: boolean): void => {
     const now = clock.now();

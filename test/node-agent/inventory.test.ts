@@ -41,6 +41,7 @@ function look(over: Partial<CompleteLook> = {}): CompleteLook {
     usage: imageUsage(listing, []),
     records: new Map(),
     watchedSinceMs: 0,
+    clockSteadySinceMs: 0,
     pods: [],
     allSourcesReady: true,
     logs: { podLogDirectories: [], danglingSymlinks: [] },
@@ -197,6 +198,10 @@ test('[E2, M2] since when images were watched is told on the wall clock, and nev
   const watched = (agoMs: number) =>
     complete(look({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
   expect([watched(HOUR), watched(-MINUTE)]).toEqual([NOW - HOUR, NOW]);
+});
+
+test('[M27, M32] since when nobody has set the clock is told as it was found', () => {
+  expect(complete(look({ clockSteadySinceMs: NOW - HOUR })).clockSteadySinceMs).toBe(NOW - HOUR);
 });
 
 test('a stepped wall clock changes no age', () => {

@@ -54,6 +54,7 @@ describe('the fingerprint', () => {
       usage: imageUsage(listing, []),
       records: new Map(),
       watchedSinceMs: 0,
+      clockSteadySinceMs: 0,
       pods: [
         { uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false, initContainers: [] },
       ],
@@ -154,6 +155,7 @@ describe('a look', () => {
           seen.push(now.sinceBootMs);
           return { records: new Map(), watchedSinceMs: now.sinceBootMs };
         },
+        clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
         save: () => undefined,
       },
     });

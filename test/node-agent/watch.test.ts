@@ -1,16 +1,21 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Instant } from '../../schemas/time.ts';
 import { openHistory } from '../../services/node-agent/history.ts';
-import { type Watch, watchedUntil } from '../../services/node-agent/watch.ts';
+import { clockSteadySinceMs, type Watch, watchedUntil } from '../../services/node-agent/watch.ts';
 import { createLogger } from '../../services/shared/logger.ts';
-import { HOUR, instant, MINUTE, SECOND } from '../fixtures/time.ts';
+import { HOUR, instant, MINUTE, NOW, SECOND } from '../fixtures/time.ts';
 import { memoryState } from '../node-executor/memory-state.ts';
 import { logLines } from '../support/log-lines.ts';
 import { BOOT_A, BOOT_B, manualClock } from '../support/manual-clock.ts';
 import { runs } from '../support/property-runs.ts';
 
-const WATCH: Watch = { bootId: BOOT_A, sinceMs: HOUR, untilMs: 2 * HOUR };
+const WATCH: Watch = {
+  bootId: BOOT_A,
+  sinceMs: HOUR,
+  untilMs: 2 * HOUR,
+  steadySince: instant({ sinceBootMs: HOUR }),
+};
 
 test.each<{ name: string; before: Watch | null; at: Partial<Instant>; sinceMs: number }>([
   {
@@ -40,7 +45,7 @@ test.each<{ name: string; before: Watch | null; at: Partial<Instant>; sinceMs: n
   { name: 'begins with the first detection', before: null, at: { sinceBootMs: HOUR }, sinceMs: HOUR },
 ])('[E2, M2] the watch $name', ({ before, at, sinceMs }) => {
   const { bootId, sinceBootMs } = instant(at);
-  expect(watchedUntil(before, instant(at))).toEqual({ bootId, sinceMs, untilMs: sinceBootMs });
+  expect(watchedUntil(before, instant(at))).toMatchObject({ bootId, sinceMs, untilMs: sinceBootMs });
 });
 
 /** A node with one image, whose agents come and go. */
@@ -64,6 +69,7 @@ function watchedNode() {
       return {
         watchedForMs: clock.now().sinceBootMs - watchedSinceMs,
         unusedMs: clock.now().sinceBootMs - sinceMs,
+        steadySinceMs: history.clockSteadySinceMs(clock.now()),
       };
     },
     restart: () => {
@@ -91,7 +97,7 @@ test('[E2, M2] over a reboot, however short', () => {
   clock.reboot(BOOT_B, MINUTE);
   clock.advance(SECOND);
   restart();
-  expect(detect(false)).toEqual({ watchedForMs: 0, unusedMs: 0 });
+  expect(detect(false)).toMatchObject({ watchedForMs: 0, unusedMs: 0 });
 });
 
 test('[E2, M2] while no detection succeeds', () => {
@@ -155,4 +161,47 @@ test('[E2, E3, M2] whatever happens unseen, no image counts as unused for longer
     }),
     runs(1_000),
   );
+});
+
+describe('[M26, M27, M32] the wall clock', () => {
+  const LATER = 2 * HOUR + MINUTE;
+  const shows = (wallMs: number, over: Partial<Instant> = {}): Instant =>
+    instant({ wallTimeMs: NOW + wallMs, sinceBootMs: LATER, ...over });
+
+  test.each<{ name: string; at: Instant; isSteady: boolean }>([
+    { name: 'runs on', at: shows(HOUR + MINUTE), isSteady: true },
+    { name: 'is read a moment late', at: shows(HOUR + MINUTE + 2 * SECOND), isSteady: true },
+    { name: 'was set ahead', at: shows(HOUR + MINUTE + 2 * SECOND + 1), isSteady: false },
+    { name: 'was set back', at: shows(HOUR + MINUTE - 2 * SECOND - 1), isSteady: false },
+    { name: 'was not watched', at: shows(2 * HOUR, { sinceBootMs: 3 * HOUR }), isSteady: false },
+    { name: 'is that of another boot', at: shows(HOUR + MINUTE, { bootId: BOOT_B }), isSteady: false },
+  ])('$name', ({ at, isSteady }) => {
+    const watch = watchedUntil(WATCH, at);
+    expect(watch.steadySince).toEqual(isSteady ? WATCH.steadySince : at);
+    expect(clockSteadySinceMs(watch, at)).toBe(isSteady ? NOW : at.wallTimeMs);
+  });
+
+  test('that is set while the node is looked at vouches for nothing before', () => {
+    const takenAt = shows(HOUR + MINUTE);
+    for (const stepMs of [-HOUR, HOUR]) {
+      const watch = watchedUntil(WATCH, shows(HOUR + MINUTE + stepMs));
+      expect(clockSteadySinceMs(watch, takenAt)).toBe(takenAt.wallTimeMs);
+    }
+  });
+
+  test('is remembered over a restart of the agent, and not over a reboot', () => {
+    const { clock, detect, restart } = watchedNode();
+    const startedMs = clock.now().wallTimeMs;
+    detect(true);
+    clock.advance(MINUTE);
+    restart();
+    expect(detect(false).steadySinceMs).toBe(startedMs);
+    clock.stepWall(HOUR);
+    clock.advance(MINUTE);
+    const steppedMs = clock.now().wallTimeMs;
+    expect(detect(false).steadySinceMs).toBe(steppedMs);
+    clock.reboot(BOOT_B, MINUTE);
+    restart();
+    expect(detect(false).steadySinceMs).toBe(clock.now().wallTimeMs);
+  });
 });

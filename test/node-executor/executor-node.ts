@@ -225,6 +225,7 @@ export function knowImage({ files }: MemoryState, id: string): void {
     version: 1,
     at: instant(),
     watchedSinceMs: 0,
+    clockSteadySince: instant(),
     images: [...known, [id, 0, null]],
   };
   files.set(IMAGE_HISTORY_FILE, JSON.stringify(file));

@@ -69,7 +69,13 @@ export function look(given: Omit<Given, 'name'>, command: Command) {
         ? { kind: 'unreadable', message: 'damaged' }
         : {
             kind: 'known',
-            file: history && { version: 1, at: historyAt, watchedSinceMs: 0, images: history },
+            file: history && {
+              version: 1,
+              at: historyAt,
+              watchedSinceMs: 0,
+              clockSteadySince: historyAt,
+              images: history,
+            },
           },
   };
   const restrictions: Restrictions = {

@@ -71,7 +71,13 @@ test('an executor takes commands from the log, carries them out and reports', as
   runtime.images.set(image.id, image);
   state
     .open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile)
-    .write({ version: 1, at: instant(), watchedSinceMs: 0, images: [[image.id, 0, null]] });
+    .write({
+      version: 1,
+      at: instant(),
+      watchedSinceMs: 0,
+      clockSteadySince: instant(),
+      images: [[image.id, 0, null]],
+    });
   const command = imageRemoval([image.id], { ...identity });
   await deps.log.publish([outgoing(nodeOutput('commands', command))]);
   const results = (await records('results', 2)).map(bodyOf);

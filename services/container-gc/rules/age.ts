@@ -1,8 +1,35 @@
-import type { InventoryContainer } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryContainer } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 
-/** From when a container's age counts, in nanoseconds since the epoch. */
-export interface AgeStart {
+export const NS_PER_MS = 1_000_000n;
+
+/** What ages of containers are counted by, in nanoseconds since the epoch. */
+export interface AgeClock {
+  readonly profile: Policy['profile'];
+  readonly nowNs: bigint;
+  /**
+   * Runtimes stamp by the wall clock, which anybody can set: what was stamped before this may be younger than it says, so
+   * ages count from here at the earliest. The kubelet believes every stamp.
+   */
+  readonly vouchedSinceNs: bigint;
+}
+
+export function ageClock(
+  { takenAt, clockSteadySinceMs }: CompleteInventory,
+  { profile }: Pick<Policy, 'profile'>,
+): AgeClock {
+  const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
+  const steadySinceNs = clockSteadySinceMs === null ? nowNs : BigInt(clockSteadySinceMs) * NS_PER_MS;
+  const vouchedSinceNs = steadySinceNs < nowNs ? steadySinceNs : nowNs;
+  return { profile, nowNs, vouchedSinceNs: profile === 'kubelet' ? 0n : vouchedSinceNs };
+}
+
+/** How long ago that was stamped, as far as the clock can be believed; negative after the inventory. */
+export const agedNs = (stampNs: bigint, { nowNs, vouchedSinceNs }: AgeClock): bigint =>
+  nowNs - (stampNs > vouchedSinceNs ? stampNs : vouchedSinceNs);
+
+/** A container's age by the rules. */
+export interface Age {
   readonly ns: bigint;
   readonly from: 'creation' | 'exit';
 }
@@ -11,11 +38,11 @@ export interface AgeStart {
  * The kubelet counts from creation (G4). FleetGC counts from the exit, and falls back to creation where the runtime
  * does not tell it or tells one before the creation (M26).
  */
-export function ageStart(container: InventoryContainer, { profile }: Pick<Policy, 'profile'>): AgeStart {
+export function ageOf(container: InventoryContainer, clock: AgeClock): Age {
   const createdAtNs = BigInt(container.createdAtNs);
   const endedAtNs = container.state === 'exited' ? container.finishedAtNs : null;
-  if (profile === 'kubelet' || endedAtNs === null || BigInt(endedAtNs) < createdAtNs) {
-    return { ns: createdAtNs, from: 'creation' };
+  if (clock.profile === 'kubelet' || endedAtNs === null || BigInt(endedAtNs) < createdAtNs) {
+    return { ns: agedNs(createdAtNs, clock), from: 'creation' };
   }
-  return { ns: BigInt(endedAtNs), from: 'exit' };
+  return { ns: agedNs(BigInt(endedAtNs), clock), from: 'exit' };
 }

@@ -1,11 +1,12 @@
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
 import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
-import { NS_PER_MS } from './standing.ts';
+import { NS_PER_MS } from './age.ts';
 
 /** Facts that keep the objects they are about. */
-export function doubts(inventory: CompleteInventory): Doubt[] {
-  const { containers, sandboxes, pods, diedContainerIds, takenAt } = inventory;
+export function doubts(inventory: CompleteInventory, { profile }: Pick<Policy, 'profile'>): Doubt[] {
+  const { containers, sandboxes, pods, diedContainerIds, takenAt, clockSteadySinceMs } = inventory;
   const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
   const dead = [
     ...containers.filter(({ state }) => state !== 'running'),
@@ -31,8 +32,14 @@ export function doubts(inventory: CompleteInventory): Doubt[] {
       diedContainerIds.filter((id) => !listed.has(id)),
       'container(s) that died are not listed and select nothing',
     ),
+    ...(clockSteadySinceMs === null && profile === 'fleetgc' ? [CLOCK_UNKNOWN] : []),
   ];
 }
+
+const CLOCK_UNKNOWN: Doubt = {
+  rule: 'M26',
+  message: 'it is not told since when nobody has set the clock of the node: no container has any age',
+};
 
 const ids = (objects: readonly { readonly id: string }[]): string[] => objects.map(({ id }) => id);
 

@@ -1,8 +1,9 @@
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts } from '../../shared/decision/conclusion.ts';
+import { NS_PER_MS } from './age.ts';
 import { oldestFirst } from './age-order.ts';
 import type { Selected } from './selected.ts';
-import { type DeadContainer, NS_PER_MS } from './standing.ts';
+import type { DeadContainer } from './standing.ts';
 
 /** The dead containers of one unit, oldest first. */
 type Unit = readonly DeadContainer[];

@@ -2,10 +2,10 @@ import type { CompleteInventory, InventorySandbox } from '../../../schemas/inven
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
+import { NS_PER_MS } from './age.ts';
 import { oldestFirst } from './age-order.ts';
 import { keptByNamespace } from './namespaces.ts';
 import type { Listed, Selected } from './selected.ts';
-import { NS_PER_MS } from './standing.ts';
 
 /** A sandbox that is ours and whose age is believed. */
 export interface PodSandbox extends Listed {

@@ -2,11 +2,9 @@ import type { CompleteInventory, InventoryContainer } from '../../../schemas/inv
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
 import { listedTwice } from '../../shared/decision/listing.ts';
-import { type AgeStart, ageStart } from './age.ts';
+import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS } from './age.ts';
 import { keptByNamespace } from './namespaces.ts';
 import type { Listed } from './selected.ts';
-
-export const NS_PER_MS = 1_000_000n;
 
 /** A dead container that is ours, with what the rules compare of it. */
 export interface DeadContainer extends Listed {
@@ -14,7 +12,7 @@ export interface DeadContainer extends Listed {
   /** Pod UID and container name: what limits are counted per. */
   readonly unit: string;
   readonly container: InventoryContainer;
-  /** How long ago it ended; `null` where that is not known. */
+  /** How long ago it certainly ended; `null` where that is not known. */
   readonly endedAgoNs: bigint | null;
   /** Why it is too young for a pass; `undefined` when it is evictable (G3). */
   readonly tooYoung: Kept | undefined;
@@ -29,15 +27,16 @@ export interface Standing {
   readonly canBeCounted: boolean;
 }
 
-export function standing({ containers, takenAt }: CompleteInventory, policy: Policy): Standing {
+export function standing(inventory: CompleteInventory, policy: Policy): Standing {
+  const { containers } = inventory;
   const twice = listedTwice(containers.map(({ id }) => id));
-  const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
+  const clock = ageClock(inventory, policy);
   const kept = new Map<number, Kept>();
   const dead: DeadContainer[] = [];
   for (const [position, container] of containers.entries()) {
-    const reason = twice.has(container.id) ? LISTED_TWICE : untouchable(container, nowNs, policy);
+    const reason = twice.has(container.id) ? LISTED_TWICE : untouchable(container, clock.nowNs, policy);
     if (reason) kept.set(position, reason);
-    else dead.push(toDead(position, container, nowNs, policy));
+    else dead.push(toDead(position, container, clock, policy));
   }
   return { dead, kept, canBeCounted: twice.size === 0 };
 }
@@ -61,11 +60,11 @@ function untouchable(container: InventoryContainer, nowNs: bigint, policy: Polic
 function toDead(
   position: number,
   container: InventoryContainer,
-  nowNs: bigint,
+  clock: AgeClock,
   policy: Policy,
 ): DeadContainer {
   const podUid = container.pod?.uid ?? '';
-  const start = ageStart(container, policy);
+  const age = ageOf(container, clock);
   return {
     position,
     id: container.id,
@@ -73,16 +72,16 @@ function toDead(
     unit: JSON.stringify([podUid, container.name]),
     createdAtNs: BigInt(container.createdAtNs),
     container,
-    endedAgoNs: start.from === 'exit' ? nowNs - start.ns : null,
-    tooYoung: tooYoung(container, start, nowNs, policy),
+    endedAgoNs: age.from === 'exit' ? age.ns : null,
+    tooYoung: tooYoung(container, age, clock, policy),
   };
 }
 
 /** Younger than the minimum, or not begun to age: what is said to have ended after the inventory is not believed. */
 function tooYoung(
   { state, createdAtNs }: InventoryContainer,
-  { ns, from }: AgeStart,
-  nowNs: bigint,
+  { ns, from }: Age,
+  clock: AgeClock,
   policy: Policy,
 ): Kept | undefined {
   const younger = (rule: string, ageNs: bigint, minimumAgeMs: number): Kept | undefined =>
@@ -91,9 +90,9 @@ function tooYoung(
       : undefined;
   const isAwaited = state === 'created' && policy.profile === 'fleetgc';
   const created = isAwaited
-    ? younger('M32', nowNs - BigInt(createdAtNs), policy.minimumCreatedContainerAgeMs)
+    ? younger('M32', agedNs(BigInt(createdAtNs), clock), policy.minimumCreatedContainerAgeMs)
     : undefined;
-  return created ?? younger(from === 'exit' ? 'M26' : 'G3', nowNs - ns, policy.minimumContainerTTLMs);
+  return created ?? younger(from === 'exit' ? 'M26' : 'G3', ns, policy.minimumContainerTTLMs);
 }
 
 const toMs = (ns: bigint): number => Number(ns / NS_PER_MS);
