@@ -141,8 +141,8 @@ describe('the answer to a line', () => {
     },
     { line: { inventory: node, policy: null }, causes: [expect.stringMatching(/^policy: must be a map/)] },
     {
-      line: `{"inventory":${JSON.stringify(node)},"policy":{"name":"a","mode":"enforce","selector":{"nodeLabels":{"__proto__":"x"}}}}`,
-      causes: ['policy: __proto__ is no name', expect.stringMatching(/^policy\.selector\.nodeLabels: /)],
+      line: `{"inventory":${JSON.stringify(node)},"policy":{"name":"a","mode":"enforce","selector":{"nodeLabels":{"__proto__":"x","a":"b"}}}}`,
+      causes: ['policy: __proto__ is no name'],
     },
   ])('says what is wrong with $line', ({ line, causes }) => {
     const told = causesOf(line);

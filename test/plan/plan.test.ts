@@ -70,13 +70,15 @@ test('everything that goes, in its order, and everything that stays, each with i
   expect(Plan.parse(made)).toEqual(made);
 });
 
-test('it is asked of the trigger, not of what the inventory was taken for', () => {
-  const asked = {
-    ...full,
-    reclaim: reclaim({ step: 'images', target: { ...reclaim().target, atLeast: '900' } }),
-  };
-  expect(plan(asked)).toEqual(plan(full));
-});
+test.each(['periodic', 'forced', 'eviction:imagefs.available'] as const)(
+  '%s is what is asked, not what the inventory was taken for',
+  (trigger) => {
+    const target = { ...reclaim().target, atLeast: '900' };
+    expect(plan({ ...full, reclaim: reclaim({ step: 'images', target }) }, { trigger })).toEqual(
+      plan(full, { trigger }),
+    );
+  },
+);
 
 test('[P4, P5] the limits of a command are not applied', () => {
   const images = Array.from({ length: 120 }, (_, index) => image(`image-${index}`, { sizeBytes: 1 }));
