@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
-import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { callError } from '../../services/shared/cri/call-errors.ts';
 import { CALL_TIMEOUTS, readerOver, removerOver } from '../../services/shared/cri/client.ts';
 import { type Connection, socketPathOf } from '../../services/shared/cri/connection.ts';
 import { METHODS } from '../../services/shared/cri/methods.ts';
 import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
 import type { RpcMethod } from '../../services/shared/cri/rpc.ts';
-import { serviceError } from '../../services/shared/cri/served-calls.ts';
 import type { CriHandlers } from '../../services/shared/cri/server.ts';
+import { FleetGcError, toFleetGcError } from '../../services/shared/errors.ts';
 import type { SimulatedNode } from '../../services/simulator/node.ts';
 
 /**
@@ -24,14 +22,12 @@ function directConnection({ endpoint, cri }: SimulatedNode): Connection {
   const socketPath = socketPathOf(endpoint);
   const answers = answersOf(cri);
   const call: Connection['call'] = async ({ definition, response }, request) => {
-    const site = { socketPath, path: definition.path };
     const answer = answers.get(definition.path);
-    if (!answer) throw await callError(asServiceError({ code: status.UNIMPLEMENTED, details: '' }), site);
-    if (!existsSync(socketPath))
-      throw await callError(asServiceError({ code: status.UNAVAILABLE, details: '' }), site);
+    if (!answer) throw new FleetGcError('RUNTIME_UNSUPPORTED', `${definition.path} is not offered here`);
+    if (!existsSync(socketPath)) throw new FleetGcError('RUNTIME_MISSING', `no socket at ${socketPath}`);
     const sent = definition.requestDeserialize(definition.requestSerialize(asMessage(request)));
-    const answered = await answer(sent).catch(async (error: unknown) => {
-      throw await callError(asServiceError(serviceError(error)), site);
+    const answered = await answer(sent).catch((error: unknown) => {
+      throw asCalled(error, definition.path);
     });
     return response.parse(definition.responseDeserialize(definition.responseSerialize(asMessage(answered))));
   };
@@ -79,5 +75,11 @@ function asMessage(value: unknown): object {
   throw new TypeError('a message is an object');
 }
 
-const asServiceError = ({ code, details }: Pick<ServiceError, 'code' | 'details'>): ServiceError =>
-  Object.assign(new Error(details), { code, details, metadata: new Metadata() });
+/** What the client makes of an error that came over the wire: a code of its own for two of them. */
+function asCalled(error: unknown, path: string): FleetGcError {
+  const told = toFleetGcError(error);
+  const isKnown = told.code === 'RUNTIME_NOT_FOUND' || told.code === 'RUNTIME_UNSUPPORTED';
+  return isKnown
+    ? told
+    : new FleetGcError('RUNTIME_FAILED', `the runtime failed in ${path}: ${told.message}`);
+}
