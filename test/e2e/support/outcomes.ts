@@ -63,11 +63,22 @@ export function imageDecisionsSinceStart(
   return decided.filter(({ startedMs }) => startedMs === decided.at(-1)?.startedMs);
 }
 
-/** Whether the decision's inventory tells that all of a pod that still exists has ended. */
-export function sawEnded(log: FleetLog, decision: Decision | undefined, podUid: string): boolean {
-  if (!decision) return false;
-  const { pods } = inventoryOf(log, decision);
-  return pods.some(
-    ({ uid, state, runtimeRemovable }) => uid === podUid && state === 'known' && runtimeRemovable,
-  );
+/**
+ * What container-gc first decided about the containers of a pod when its inventory told that all of the pod, which still
+ * exists, had ended; `null` while it did not.
+ */
+export function verdictsOnEnded(log: FleetLog, node: string, podUid: string): readonly string[] | null {
+  for (const decision of decisionsOf(log, 'container-gc', node)) {
+    const { pods, containers } = inventoryOf(log, decision);
+    if (
+      !pods.some(
+        ({ uid, state, runtimeRemovable }) => uid === podUid && state === 'known' && runtimeRemovable,
+      )
+    )
+      continue;
+    return decision.verdicts.containers
+      .filter(({ position }) => containers[position]?.pod?.uid === podUid)
+      .map(({ action }) => action);
+  }
+  return null;
 }
