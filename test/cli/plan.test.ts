@@ -7,7 +7,7 @@ import { Plan, PlanLine } from '../../schemas/plan.ts';
 import { answerLines } from '../../services/cli/plan/answer-lines.ts';
 import { container, image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
@@ -55,7 +55,9 @@ test('lines from standard input: a bad one is answered too, the others go on, an
 test('a reader that has seen enough ends it without a complaint', async () => {
   const lines = file(`${line}\n`.repeat(300));
   const shell = '"$0" plan -o ndjson < "$1" | head -n 1';
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', shell, PROGRAM, lines]);
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', shell, PROGRAM, lines], {
+    env: PROGRAM_ENVIRONMENT,
+  });
 
   expect(linesOf(stdout)).toHaveLength(1);
   expect(stderr).toBe('');

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
 
@@ -98,7 +98,9 @@ test('a file that is not there', async () => {
 
 test('in a pipeline, where the next command waits for what it prints', async () => {
   const pipeline = '"$0" policy from-kubelet "$1" | "$0" policy validate - -o json';
-  const { stdout } = await promisify(execFile)('sh', ['-c', pipeline, PROGRAM, file(CONFIGURATION)]);
+  const { stdout } = await promisify(execFile)('sh', ['-c', pipeline, PROGRAM, file(CONFIGURATION)], {
+    env: PROGRAM_ENVIRONMENT,
+  });
 
   expect(JSON.parse(stdout)).toMatchObject({ valid: true, policies: [{ policy: { profile: 'kubelet' } }] });
 });

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { PROGRAM } from '../../support/program.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 
 const LIMIT_MS = 60_000;
 const Line = z.looseObject({ kind: z.string() });
@@ -19,7 +19,8 @@ const Summary = z.object({
 test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', {
   timeout: LIMIT_MS,
 }, async () => {
-  const run = (args: readonly string[]) => promisify(execFile)(PROGRAM, args, { timeout: LIMIT_MS });
+  const run = (args: readonly string[]) =>
+    promisify(execFile)(PROGRAM, args, { timeout: LIMIT_MS, env: PROGRAM_ENVIRONMENT });
   const { stdout } = await run(['demo', '--duration', '8s', '--json']);
   const lines = stdout
     .trimEnd()
