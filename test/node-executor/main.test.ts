@@ -69,15 +69,13 @@ test('an executor takes commands from the log, carries them out and reports', as
   const { deps, records, runtime, identity, state } = await runExecutor();
   const image = runtimeImage('a');
   runtime.images.set(image.id, image);
-  state
-    .open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile)
-    .write({
-      version: 1,
-      at: instant(),
-      watchedSinceMs: 0,
-      clockSteadySince: instant(),
-      images: [[image.id, 0, null]],
-    });
+  state.open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile).write({
+    version: 1,
+    at: instant(),
+    watchedSinceMs: 0,
+    clockSteadySince: instant(),
+    images: [[image.id, 0, null]],
+  });
   const command = imageRemoval([image.id], { ...identity });
   await deps.log.publish([outgoing(nodeOutput('commands', command))]);
   const results = (await records('results', 2)).map(bodyOf);
