@@ -23,7 +23,7 @@ export interface Suite {
 }
 
 /** The tests that need no container. */
-export const FAST_SUITE: Suite = vitest(['fast'], 3 * MINUTE_MS);
+export const FAST_SUITE: Suite = vitest(['fast'], 6 * MINUTE_MS);
 
 /** These need no container; any two may run side by side. */
 export const LIGHT_SUITES: readonly Suite[] = [
