@@ -106,9 +106,12 @@ export const InventoryPod = z.object({
 });
 export type InventoryPod = z.infer<typeof InventoryPod>;
 
+/** What a directory can list: never a way out of it. */
+const EntryName = z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'must be the name of an entry of a directory');
+
 /** An entry of the directory of pod logs, file or directory alike (I1). */
 export const InventoryPodLogDirectory = z.object({
-  name: z.string().min(1),
+  name: EntryName,
   /** The last `_`-separated field of the name (I2); may be empty. */
   podUid: z.string(),
   backoff: Backoff.nullable().default(null),
@@ -131,7 +134,7 @@ export const SymlinkContainer = z.enum([
 
 /** A `*.log` of the directory of container logs whose target does not exist (I4). */
 export const InventoryLogSymlink = z.object({
-  name: z.string().min(1),
+  name: EntryName,
   container: SymlinkContainer,
   backoff: Backoff.nullable().default(null),
 });

@@ -1,4 +1,4 @@
-import type { CompleteInventory, InventoryImage } from '../../schemas/inventory.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../schemas/inventory.ts';
 import type { ContainerPlan } from '../container-gc/rules/plan.ts';
 
 /**
@@ -12,13 +12,15 @@ export function afterContainers(
   const gone = new Set([...containers, ...sandboxes].map(({ item: { id } }) => id));
   if (gone.size === 0) return inventory;
   const stays = ({ id }: { readonly id: string }): boolean => !gone.has(id);
+  const uses = (user: ImageUser): boolean =>
+    (user.kind !== 'container' && user.kind !== 'sandbox') || stays(user);
   const { wallTimeMs } = inventory.takenAt;
   return {
     ...inventory,
     containers: inventory.containers.filter(stays),
     sandboxes: inventory.sandboxes.filter(stays),
     containersWithoutImage: inventory.containersWithoutImage.filter((id) => !gone.has(id)),
-    images: inventory.images.map((image) => released(image, stays, wallTimeMs)),
+    images: inventory.images.map((image) => released(image, uses, wallTimeMs)),
   };
 }
 
@@ -28,10 +30,10 @@ export function afterContainers(
  */
 function released(
   image: InventoryImage,
-  stays: (user: InventoryImage['usedBy'][number]) => boolean,
+  uses: (user: ImageUser) => boolean,
   takenAtMs: number,
 ): InventoryImage {
-  const usedBy = image.usedBy.filter(stays);
+  const usedBy = image.usedBy.filter(uses);
   if (usedBy.length === image.usedBy.length) return image;
   const isFree = usedBy.length === 0 && image.lastUsedMs === takenAtMs;
   return { ...image, usedBy, lastUsedMs: isFree ? takenAtMs - 1 : image.lastUsedMs };

@@ -132,11 +132,11 @@ describe('[J21] images are decided on what containers leave', () => {
     },
     { what: 'too young', inventory: freed(NOW, { firstDetectedMs: NOW }), removes: ['container dead G6'] },
     {
-      what: 'also wanted by a pod',
+      what: 'also wanted by a pod, whatever it is called',
       inventory: freed(NOW, {
         usedBy: [
           { kind: 'container', id: 'dead' },
-          { kind: 'pod', id: 'p' },
+          { kind: 'pod', id: 'dead' },
         ],
       }),
       removes: ['container dead G6'],

@@ -45,8 +45,7 @@ export const nodeOptions = {
 /** What only the reading half needs. */
 export const agentOptions = {
   imageLayers: withMeta(Switch.prefault('true'), {
-    description:
-      "Reads which layers images share from containerd's own API on the socket of CRI, where there is one.",
+    description: "Whether containerd's own API, on the socket of CRI, is asked which layers images share.",
   }),
 };
 

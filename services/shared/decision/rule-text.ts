@@ -4,7 +4,7 @@ import type { DecisionOutcome } from '../../../schemas/decision.ts';
 const REMOVED_BECAUSE: Readonly<Record<string, string>> = {
   D11: 'unused, and least recently used',
   E3: 'unused for longer than the maximum age',
-  G6: 'its pod is gone',
+  G6: 'its pod is gone or has ended',
   G7: 'dead, and a newer one of its kind is kept',
   G8: 'more dead containers on the node than its share',
   G9: 'more dead containers on the node than allowed',
@@ -55,7 +55,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   M11: 'on the keep list, or cannot be pulled again',
   M13: 'the policy removes no image to free inodes',
   M16: 'eviction thresholds remove nothing under this policy',
-  M26: 'ended a moment ago',
+  M26: 'ended a moment ago, or nobody knows how long ago',
   M28: 'without it an init container could run again',
   M32: 'created a moment ago',
   M33: 'failed to go lately, waits for its next try',
