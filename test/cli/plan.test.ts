@@ -39,6 +39,16 @@ test('an inventory from standard input, for people', async () => {
   expect(stdout).toContain('Policy default says dry-run: while it does, none of this goes.\n');
 });
 
+test('[M7] that all layers stay with other images is said, whatever the listed sizes', async () => {
+  const layers = [{ kind: 'snapshot' as const, digest: 'base', sizeBytes: 50 }];
+  const shared = { ...node, layers, images: node.images.map((one) => ({ ...one, layers: [0] })) };
+  const staying = image('pinned', { pinned: true, layers: [0] });
+  const text = JSON.stringify({ ...shared, images: [...shared.images, staying] });
+  const { stdout } = await inProcess(['plan', '--inventory', file(text)]);
+
+  expect(stdout).toMatch(/^Would be removed: 2 images; the images free nothing: those that stay have /m);
+});
+
 test('lines from standard input: a bad one is answered too, the others go on, and the exit code says so', async () => {
   const stdin = `${line}\n{"inventory":1}\n${JSON.stringify({ inventory: node, trigger: 'forced' })}`;
   const { exitCode, stdout, stderr } = await fleetgc(['plan', '-o', 'ndjson'], { stdin });

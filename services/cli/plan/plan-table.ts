@@ -69,8 +69,12 @@ function countsText(objects: readonly PlannedObject[]): string {
     .join(', ');
 }
 
-const freedText = ({ estimatedBytes }: Plan): string =>
-  estimatedBytes === '0' ? '' : `; the images free about ${sizeText(BigInt(estimatedBytes))}`;
+/** Less than the listed sizes together where images that stay share layers with those that go (M7). */
+function freedText({ remove, estimatedBytes }: Plan): string {
+  if (remove.every(({ kind }) => kind !== 'image')) return '';
+  if (estimatedBytes === '0') return '; the images free nothing: those that stay have the same layers';
+  return `; the images free about ${sizeText(BigInt(estimatedBytes))}`;
+}
 
 function targetLines({ target }: Plan): readonly string[] {
   if (target === null) return [];
