@@ -76,9 +76,11 @@ export function verdictsOnEnded(log: FleetLog, node: string, podUid: string): re
       )
     )
       continue;
-    return decision.verdicts.containers
-      .filter(({ position }) => containers[position]?.pod?.uid === podUid)
-      .map(({ action }) => action);
+    const verdicts = decision.verdicts.containers.filter(
+      ({ position }) => containers[position]?.pod?.uid === podUid,
+    );
+    // A decision may hold no verdict on it: what believes nothing decides on nothing.
+    if (verdicts.length > 0) return verdicts.map(({ action }) => action);
   }
   return null;
 }
