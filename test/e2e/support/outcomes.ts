@@ -76,11 +76,9 @@ export function verdictsOnEnded(log: FleetLog, node: string, podUid: string): re
       )
     )
       continue;
-    const verdicts = decision.verdicts.containers.filter(
-      ({ position }) => containers[position]?.pod?.uid === podUid,
-    );
-    // A decision may hold no verdict on it: what believes nothing decides on nothing.
-    if (verdicts.length > 0) return verdicts.map(({ action }) => action);
+    return decision.verdicts.containers
+      .filter(({ position }) => containers[position]?.pod?.uid === podUid)
+      .map(({ action }) => action);
   }
   return null;
 }

@@ -10,12 +10,14 @@ export async function endForgotten(
   node: FleetKubeletNode,
   uid: string,
   end: () => Promise<void>,
+  meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   await withStuckLogs(node, uid, async () => {
     await end();
     await log.until(`the kubelet to fail on what is left of ${uid}`, FAILED_MS, () =>
       /DeleteContainer returned error.*failed to remove container .* log/.test(node.kubelet.output()),
     );
+    await meanwhile();
   });
 }
 
