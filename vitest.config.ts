@@ -3,10 +3,15 @@ import { defineConfig } from 'vitest/config';
 import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.ts';
 
 /**
- * The suffix is the tier: `.test.ts` needs nothing, `.container.test.ts` a real broker or runtime in a container,
- * `.e2e.test.ts` the whole pipeline in containers.
+ * The suffix is the tier: `.test.ts` needs nothing, `.waiting.test.ts` neither but mostly waits (for a process that it
+ * started, a deadline, a socket), `.container.test.ts` needs a real broker or runtime in a container, `.e2e.test.ts`
+ * the whole pipeline in containers.
  */
+const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
 const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.ts'];
+
+// Loading the program anew for each file costs more than all of the tests.
+const WITHOUT_CONTAINERS = { isolate: false, pool: 'threads' } as const;
 
 /** Each file has containers of its own; two at a time is what a machine with two cores bears. */
 const IN_CONTAINERS = {
@@ -20,16 +25,22 @@ export default defineConfig({
     projects: [
       {
         test: {
-          name: 'fast',
+          ...WITHOUT_CONTAINERS,
+          name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: CONTAINER_TESTS,
+          exclude: [...WAITING_TESTS, ...CONTAINER_TESTS],
           // A bound for what hangs: on a machine with much to do a property takes many times its usual second.
           testTimeout: 60_000,
-          // Loading the program anew for each file costs more than all of the tests.
-          isolate: false,
-          pool: 'threads',
-          // Many of them wait rather than compute.
-          maxWorkers: Math.max(5, availableParallelism()),
+          maxWorkers: availableParallelism(),
+        },
+      },
+      {
+        test: {
+          ...WITHOUT_CONTAINERS,
+          name: 'waiting',
+          include: WAITING_TESTS,
+          testTimeout: 60_000,
+          maxWorkers: Math.max(4, availableParallelism()),
         },
       },
       {

@@ -8,7 +8,7 @@ import { type SuiteRow, summary } from './support/runner/report.ts';
 import { runSuite, runSuites } from './support/runner/run-suites.ts';
 import {
   CONTAINER_SUITE,
-  FAST_SUITE,
+  FAST_SUITES,
   LIGHT_SUITES,
   type Suite,
   type SuiteContext,
@@ -71,7 +71,7 @@ async function main(fast: boolean): Promise<void> {
   // Where the containers of this run belong, for this process too.
   process.env.FLEETGC_TEST_OWNER = env.FLEETGC_TEST_OWNER;
   const context = { cwd, env, signal: interrupted.signal };
-  const rows = fast ? await runSuites([FAST_SUITE], context, 1) : await runAll(context);
+  const rows = fast ? await runSuites(FAST_SUITES, context, 2) : await runAll(context);
   clearTimeout(bound);
   if (interrupted.signal.aborted) process.stderr.write('the run was interrupted\n');
   process.stdout.write(`${summary(rows)}\n`);

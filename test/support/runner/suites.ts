@@ -22,12 +22,15 @@ export interface Suite {
   run(context: SuiteContext): Promise<SuiteOutcome>;
 }
 
-/** The tests that need no container. */
-export const FAST_SUITE: Suite = vitest(['fast'], 6 * MINUTE_MS);
+/** The tests that need no container: those that compute, beside those that mostly wait. */
+export const FAST_SUITES: readonly Suite[] = [
+  vitest(['unit'], 6 * MINUTE_MS),
+  vitest(['waiting'], 6 * MINUTE_MS),
+];
 
 /** These need no container; any two may run side by side. */
 export const LIGHT_SUITES: readonly Suite[] = [
-  FAST_SUITE,
+  ...FAST_SUITES,
   check('types', ['tsc', '--incremental', '--tsBuildInfoFile', `${CACHE}/types.json`]),
   check('lint', ['biome', 'check', '--error-on-warnings', '.']),
   check('arrows', ['depcruise', '--config', '.dependency-cruiser.mjs', 'services', 'schemas', 'test']),

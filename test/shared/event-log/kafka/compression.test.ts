@@ -5,7 +5,7 @@ import { registerZstd, zstdCodec } from '../../../../services/shared/event-log/k
 
 test.each([0, 1, 8191, 8192, 500_000])('%i bytes come back', async (length) => {
   const buffer = randomBytes(length);
-  expect(await zstdCodec.decompress(await zstdCodec.compress({ buffer }))).toEqual(buffer);
+  expect(buffer.equals(await zstdCodec.decompress(await zstdCodec.compress({ buffer })))).toBe(true);
 });
 
 test('text becomes much smaller', async () => {

@@ -3,7 +3,7 @@ import { fleetgc } from './fleetgc.ts';
 import { NO_BROKER, readiness } from './service-options.ts';
 import { startVerb } from './service-process.ts';
 
-test('without a broker a service lives, is not ready, says why, and stops in order', async () => {
+test.concurrent('without a broker a service lives, is not ready, says why, and stops in order', async () => {
   const running = startVerb('image-gc', ...NO_BROKER);
   const { text } = await readiness(running, { status: 503, says: 'ECONNREFUSED' });
 
@@ -12,7 +12,7 @@ test('without a broker a service lives, is not ready, says why, and stops in ord
   expect(await running.terminate()).toBe(0);
 });
 
-test('without a broker a task ends with one clear sentence', { timeout: 30_000 }, async () => {
+test.concurrent('without a broker a task ends with one clear sentence', { timeout: 30_000 }, async () => {
   const { exitCode, stdout, stderr } = await fleetgc(['policy', 'list', ...NO_BROKER]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
