@@ -1,7 +1,7 @@
 import type { Command } from '../../schemas/command.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { NodeClock } from '../shared/clock.ts';
-import { type Attempt, NOT_FOUND, refused } from './attempt.ts';
+import { type Attempt, NOT_FOUND, REMOVED, refused } from './attempt.ts';
 import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
@@ -46,10 +46,35 @@ export async function removeItem(
   tools.takeInHand(tools.clock.now());
   const last = await freshest(first, judge, tools.clock);
   if (!('look' in last)) return last.verdict;
-  return removeObject(last.verdict.object, last.look.facts, tools.remover, async () => {
+  const attempt = await removeObject(last.verdict.object, last.look.facts, tools.remover, async () => {
     const again = await judge();
     return 'look' in again ? again.look.facts : again.verdict;
   });
+  const whenGone = successWhenGone(attempt, item);
+  return whenGone && (await isGoneSoon(item, tools, signal)) ? whenGone : attempt;
+}
+
+/** What a failed removal of a container or sandbox was, should the object be gone a moment later. */
+function successWhenGone(attempt: Attempt, { kind }: CommandItem): Attempt | null {
+  if (attempt.outcome !== 'failed' || (kind !== 'container' && kind !== 'sandbox')) return null;
+  if (attempt.reason === 'deadline-exceeded') return REMOVED;
+  return attempt.reason === 'runtime-error' ? NOT_FOUND : null;
+}
+
+/** So often a failed removal is looked at, so long apart. */
+const GONE_LOOKS = 5;
+const GONE_PAUSE_MS = 200;
+
+/**
+ * A runtime answers with an error while another of its clients, the kubelet say, is removing the same container or
+ * sandbox: what is gone a moment later has not failed (M31).
+ */
+async function isGoneSoon(item: CommandItem, tools: ItemTools, signal: AbortSignal): Promise<boolean> {
+  for (let count = 1; count <= GONE_LOOKS && !signal.aborted; count++) {
+    if (await isGone(item, tools)) return true;
+    await tools.remover.sleep(GONE_PAUSE_MS, signal);
+  }
+  return false;
 }
 
 /** Whether an object that was in hand when an earlier process ended is gone; `null` when that cannot be seen. */

@@ -219,6 +219,28 @@ describe('a container', () => {
     await node.start().carryOut(containerRemoval(['dead']));
     expect(node.outcomes()).toEqual({ dead: { outcome: 'not-found' } });
   });
+
+  test.each([
+    { code: 'RUNTIME_FAILED', looks: 3, outcome: 'not-found' },
+    { code: 'RUNTIME_TIMEOUT', looks: 3, outcome: 'removed' },
+    { code: 'RUNTIME_FAILED', looks: 20, outcome: 'failed' },
+  ] as const)(
+    '[M31] whose removal ends with $code, and that is gone $looks lists later: $outcome',
+    async ({ code, looks, outcome }) => {
+      const node = executorNode();
+      addContainer(node, 'dead');
+      let listed = 0;
+      node.runtime.before = (call) => {
+        if (call === 'removeContainer dead') {
+          listed = 1;
+          throw new FleetGcError(code, 'container is already in removing state');
+        }
+        if (call === 'listContainers' && listed > 0 && ++listed > looks) node.runtime.containers.clear();
+      };
+      await node.start().carryOut(containerRemoval(['dead']));
+      expect(node.outcomes()).toMatchObject({ dead: { outcome } });
+    },
+  );
 });
 
 /** Starts the container after the n-th list of containers, which no listing then contradicts. */
