@@ -18,6 +18,7 @@ const IN_CONTAINERS = {
   globalSetup: ['test/support/global-setup.ts'],
   env: TESTCONTAINERS_SETTINGS,
   maxWorkers: 2,
+  sequence: { groupOrder: 2 },
 };
 
 export default defineConfig({
@@ -32,6 +33,7 @@ export default defineConfig({
           // A bound for what hangs: on a machine with much to do a property takes many times its usual second.
           testTimeout: 60_000,
           maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -41,6 +43,7 @@ export default defineConfig({
           include: WAITING_TESTS,
           testTimeout: 60_000,
           maxWorkers: Math.max(4, availableParallelism()),
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -1,25 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { killContainer, type Pod, restartContainer, runPod } from '../support/pods.ts';
-import { stopPod } from './support/end-pod.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetNode } from './support/fleet-node.ts';
-import { objectResults, removedIds } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
+import { expect, test } from 'vitest';
+import { killContainer, type Pod, restartContainer, runPod } from '../../support/pods.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { stopPod } from './end-pod.ts';
+import type { Fleet } from './fleet.ts';
+import type { FleetNode } from './fleet-node.ts';
+import { objectResults, removedIds } from './outcomes.ts';
+import { policyFor } from './policies.ts';
 
 const IMAGE = 'docker.io/local/app:1';
 /** Two good answers of the kubelet that lack a pod lie at least 60 s apart, and detections come every 10 s. */
 const GONE_MS = 110_000;
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet();
-});
-afterAll(() => fleet?.[Symbol.asyncDispose]());
-
 /** Waits until a container is listed as exited: the runtime tells it a moment after the process ended. */
 async function died(node: FleetNode, containerId: string): Promise<void> {
   await killContainer(node, containerId);
-  await fleet.log.until(`${containerId} to be listed as exited`, 10_000, async () => {
+  await waitUntil(`${containerId} to be listed as exited`, 10_000, async () => {
     const containers = await node.runtime.listContainers();
     return containers.find(({ id }) => id === containerId)?.state === 'exited';
   });
@@ -46,8 +41,10 @@ async function present(node: FleetNode) {
   return { containers: new Set(containers), sandboxes: new Set(sandboxes) };
 }
 
-describe.concurrent('pods that die', () => {
-  test('and are deleted lose containers, logs and sandboxes; what live and finished pods left stays [G6, G7, G16, G19, G20, G22, H2]', async () => {
+/** Pods die and are deleted; takes more than a minute, until a pod counts as gone. */
+export function deadPods(fleetOf: () => Fleet): void {
+  test('pods that die and are deleted lose containers, logs and sandboxes; what live and finished pods left stays [G6, G7, G16, G19, G20, G22, H2]', async () => {
+    const fleet = fleetOf();
     const node = await fleet.startNode({ name: 'pods', kubelet: true });
     await fleet.apply(policyFor('pods'));
     await node.importImage({ name: IMAGE });
@@ -94,4 +91,4 @@ describe.concurrent('pods that die', () => {
     const failures = objectResults(fleet.log, 'pods').filter(({ result }) => result.outcome !== 'removed');
     expect(failures).toEqual([]);
   });
-});
+}

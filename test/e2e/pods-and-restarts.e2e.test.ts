@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../schemas/decision.ts';
 import type { CompleteInventory } from '../../schemas/inventory.ts';
 import { type Pod, runPod } from '../support/pods.ts';
+import { deadPods } from './support/dead-pods.ts';
 import { stopPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
@@ -87,9 +88,12 @@ async function nothingBelieved(node: string, youngId: string): Promise<void> {
   expect(tooYoung.map(({ position }) => images[position]?.id)).toEqual([youngId]);
 }
 
-describe.concurrent('after a restart', () => {
+/** Both wait for minutes, so they share a fleet. */
+describe.concurrent('over minutes', () => {
+  deadPods(() => fleet);
+
   test(
-    'of the agent, and of the node, nothing goes that was not removable before [C10, K1, M1, M2]',
+    'after a restart of the agent, and of the node, nothing goes that was not removable before [C10, K1, M1, M2]',
     async () => {
       const node = await fleet.startNode({ name: 'rebooted', kubelet: true, diskMebibytes: 200 });
       const images = await pushImages(fleet.registry, 'rebooted', { used: 9, old: 9, young: 9 });
