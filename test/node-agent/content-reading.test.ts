@@ -7,6 +7,7 @@ import {
 } from '../../services/node-agent/content-reading.ts';
 import type { LayerTable } from '../../services/shared/cri/containerd/image-layers.ts';
 import { connectContainerd } from '../../services/shared/cri/containerd/reader.ts';
+import { FleetGcError } from '../../services/shared/errors.ts';
 import type { SimulatedNode, SimulatedNodeOptions } from '../../services/simulator/node.ts';
 import { runtimeImage } from '../fixtures/listing.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
@@ -130,6 +131,26 @@ test('[M12] what containerd has no content of is unknown, whatever was read befo
   expect(await originOfNginx()).toBe('unknown');
   node.faults.onCall('listContent', failing);
   expect(await originOfNginx()).toBe('unknown');
+});
+
+test('[M12] a runtime that has told origins has not lost them when it says that it has no such API', async () => {
+  const node = await simulatedNode({ hasContainerdApi: true });
+  using containerd = connectContainerd(node.endpoint);
+  const without = new FleetGcError('RUNTIME_UNSUPPORTED', 'unknown service');
+  let isWithout = false;
+  const contentsOf = contentReading({
+    containerd: {
+      ...containerd,
+      images: (ms) => (isWithout ? Promise.reject(without) : containerd.images(ms)),
+    },
+    clock: node.clock,
+    tell: () => {},
+  });
+  const listed = [...node.runtime.images.values()];
+  await contentsOf(listed);
+  isWithout = true;
+  const { originOf } = await contentsOf(listed);
+  expect([originOf(listed[0]?.id ?? ''), originOf('another')]).toEqual(['not-pulled', 'unknown']);
 });
 
 test('[M12] an imported image that is pulled later counts as pulled', async () => {
