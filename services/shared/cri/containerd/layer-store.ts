@@ -53,7 +53,7 @@ export async function readLayerStore(
 /** Labels by which containerd's own garbage collector goes from an index to manifests, layers and snapshots. */
 const CONTENT_LABEL = /^containerd\.io\/gc\.ref\.content([./]|$)/;
 const SNAPSHOT_LABEL = /^containerd\.io\/gc\.ref\.snapshot\.([^/]+)/;
-/** A pull leaves it, with the registry's name, on every blob that it brings or finds there. */
+/** A pull leaves it, with the registry's name, on every blob that it brings or finds there; so does a push from here. */
 const PULLED_LABEL = 'containerd.io/distribution.source.';
 
 function keptBlob({ sizeBytes, labels }: StoredBlob): KeptBlob {
