@@ -18,7 +18,7 @@ export type KeepRules = z.infer<typeof KeepRules>;
 
 /** What a command says of images that stay: the node can tell by their names alone. */
 export const NamedKeep = KeepRules.extend({
-  /** Images that cannot be pulled again (`unpullableBecause`). */
+  /** Images whose names say that they cannot be pulled again (`unpullableBecause`). */
   unpullable: z.boolean(),
 });
 export type NamedKeep = z.infer<typeof NamedKeep>;

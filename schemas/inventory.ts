@@ -53,6 +53,11 @@ export const InventoryImage = z.object({
   backoff: Backoff.nullable(),
   /** Positions in the inventory's `layers`; `null` when nobody told them (M7). */
   layers: z.array(z.int().nonnegative()).nullable().default(null),
+  /**
+   * That this node did not pull it, or that the runtime, which could tell, has not (M12). Left out of an image that was
+   * pulled, since most are and it would make every inventory larger, and where no runtime could tell it of any.
+   */
+  origin: z.enum(['not-pulled', 'unknown']).optional(),
 });
 export type InventoryImage = z.infer<typeof InventoryImage>;
 

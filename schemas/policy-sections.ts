@@ -52,7 +52,7 @@ export const Keep = section({
   unpullable: truth
     .optional()
     .describe(
-      'Whether images stay that cannot be pulled again: without a repo digest or a registry name, or of localhost/. Default: true, in profile kubelet false.',
+      'Whether images stay that cannot be pulled again: without a repo digest or a registry name, of localhost/, or not known to have been pulled by this node where its runtime could tell. Default: true, in profile kubelet false.',
     ),
   lastVersions: wholeNumber('must be a whole number; 0 is off')
     .min(0, { error: 'must be at least 0' })

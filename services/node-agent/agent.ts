@@ -12,6 +12,7 @@ import type { Publisher } from '../shared/publisher.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
 import type { Sleep } from './bell.ts';
+import { contentReading } from './content-reading.ts';
 import { watchDeaths } from './death-watch.ts';
 import { watchDisks } from './disk-watch.ts';
 import { agentEvents } from './events.ts';
@@ -20,7 +21,6 @@ import { observeHandler } from './handler.ts';
 import { openHistory } from './history.ts';
 import { createInventories } from './inventories.ts';
 import { inventoryPublishing } from './inventory-publishing.ts';
-import { layerReading } from './layer-reading.ts';
 import type { LogReader } from './log-entries.ts';
 import { createLook, type Look } from './look.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -93,9 +93,9 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     runtime,
     backoff: backoffReader(deps.state, logger),
     historyUnreadable: history.unreadable,
-    layersOf: layerReading({
+    contentsOf: contentReading({
       ...deps,
-      tell: (reason) => logger.info({ reason }, 'layers are not known: images count by their listed sizes'),
+      tell: ({ reason, effect }) => logger.info({ reason }, `layers are not known: ${effect}`),
     }),
     outbox: outboxes.inventory,
     metrics,

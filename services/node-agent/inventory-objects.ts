@@ -10,6 +10,7 @@ import type {
 import type { Instant } from '../../schemas/time.ts';
 import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../shared/cri/listing-types.ts';
+import type { ImageContents, ImageOrigin } from './content-reading.ts';
 import { imageKey } from './detection.ts';
 import { wallTimeOf } from './image-history.ts';
 import type { CompleteLook } from './look.ts';
@@ -18,16 +19,15 @@ export type BackoffEntries = BackoffFile['objects'];
 type Kind = BackoffEntries[number]['kind'];
 type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
 
-interface BesideLook {
+interface BesideLook extends ImageContents {
   readonly backoffOf: BackoffOf;
-  readonly layers: LayerTable | null;
 }
 
 /** An image without a record counts as just detected (M1). */
 export function inventoryImage(
   image: ListedImage,
   look: CompleteLook,
-  { backoffOf, layers }: BesideLook,
+  { backoffOf, layers, originOf }: BesideLook,
 ): InventoryImage {
   const { takenAt, records, usage } = look;
   const { firstDetectedMs, lastUsedMs } = records.get(imageKey(image)) ?? {
@@ -47,8 +47,13 @@ export function inventoryImage(
     usedBy: [...(usage.users.get(image.id) ?? [])],
     backoff: backoffOf('image', image.id),
     layers: positionsOf(image, layers),
+    ...doubtfulOrigin(originOf(image.id)),
   };
 }
+
+/** One that was pulled has nothing to say of it (M12). */
+const doubtfulOrigin = (origin: ImageOrigin | undefined): Pick<InventoryImage, 'origin'> =>
+  origin === undefined || origin === 'pulled' ? {} : { origin };
 
 function positionsOf({ id }: ListedImage, layers: LayerTable | null): InventoryImage['layers'] {
   const positions = layers?.ofImage.get(id);

@@ -3,9 +3,9 @@ import type { Inventory } from '../../schemas/inventory.ts';
 import type { RuntimeReader, RuntimeVersion } from '../shared/cri/port.ts';
 import { nodeOutput } from '../shared/handler.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
+import { type ContentReading, NOBODY_TELLS } from './content-reading.ts';
 import type { AgentEvents } from './events.ts';
 import type { BackoffEntries } from './inventory-objects.ts';
-import type { LayerReading } from './layer-reading.ts';
 import type { Look } from './look.ts';
 import type { Outbox } from './outbox.ts';
 import type { Work } from './pacing.ts';
@@ -15,7 +15,7 @@ export interface InventoryPublishingParts {
   readonly runtime: Pick<RuntimeReader, 'version'>;
   readonly backoff: () => BackoffEntries;
   readonly historyUnreadable: string | null;
-  readonly layersOf: LayerReading;
+  readonly contentsOf: ContentReading;
   readonly outbox: Pick<Outbox, 'put'>;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
@@ -27,15 +27,15 @@ const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unkno
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (look: Look, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, layersOf, outbox, metrics, logger } = parts;
+  const { events, backoff, contentsOf, outbox, metrics, logger } = parts;
   const versionOf = rememberedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (look, work) => {
     const runtime = await versionOf();
-    const layers = look.status === 'complete' ? await layersOf(look.listing.images) : null;
+    const contents = look.status === 'complete' ? await contentsOf(look.listing.images) : NOBODY_TELLS;
     const event = events.inventory(
       { look, work, runtime },
-      { backoff: backoff(), historyUnreadable, layers },
+      { backoff: backoff(), historyUnreadable, ...contents },
     );
     const { id, trigger, status } = event;
     metrics.inventories.add({ trigger, status });

@@ -6,8 +6,8 @@ import {
   MAX_INVENTORY_COMPRESSED_BYTES,
   MAX_INVENTORY_OBJECTS,
 } from '../../schemas/inventory.ts';
-import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListingProblem } from '../shared/cri/listing-types.ts';
+import type { ImageContents } from './content-reading.ts';
 import { wallTimeOf } from './image-history.ts';
 import {
   type BackoffEntries,
@@ -23,13 +23,11 @@ import type { CompleteLook, Look } from './look.ts';
 export type InventoryHeader = Omit<Extract<Inventory, { status: 'incomplete' }>, 'status' | 'problems'>;
 
 /** What beside the look an inventory is made of. */
-export interface InventoryParts {
+export interface InventoryParts extends ImageContents {
   readonly backoff: BackoffEntries;
   readonly diedContainerIds: readonly string[];
   /** Why the image history could not be read at the start; `null` when it could, or it was reported before. */
   readonly historyUnreadable: string | null;
-  /** `null` when nobody told them. */
-  readonly layers: LayerTable | null;
 }
 
 /**
@@ -75,7 +73,7 @@ const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProble
 function completeInventory(
   header: InventoryHeader,
   look: CompleteLook,
-  { backoff, diedContainerIds, layers }: InventoryParts,
+  { backoff, diedContainerIds, layers, originOf }: InventoryParts,
 ): CompleteInventory {
   const { listing, usage } = look;
   const backoffOf = backoffLookup(backoff, header.takenAt);
@@ -92,7 +90,7 @@ function completeInventory(
     clockSteadySinceMs: look.clockSteadySinceMs,
     imagesWatchedSinceMs: wallTimeOf(look.watchedSinceMs, look.takenAt),
     podImagesKnown: usage.podImagesKnown,
-    images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers })),
+    images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers, originOf })),
     layers: layers && [...layers.layers],
     containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),

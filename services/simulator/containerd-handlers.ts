@@ -25,7 +25,7 @@ export function containerdHandlers({ images }: SimulatedRuntime, faults: Faults)
       ),
     })),
     listContent: meeting(faults, 'listContent', async () => ({
-      info: unique(listed().flatMap(blobsOf), ({ digest }) => digest),
+      info: unique(listed().toSorted(pulledLast).flatMap(blobsOf), ({ digest }) => digest),
     })),
     listSnapshots: meeting(faults, 'listSnapshots', async ({ snapshotter }) => ({
       info:
@@ -41,6 +41,9 @@ export function containerdHandlers({ images }: SimulatedRuntime, faults: Faults)
   };
 }
 
+/** What a pull labelled stays so, whatever is imported beside it. */
+const pulledLast = (a: SimulatedImage, b: SimulatedImage): number => Number(a.isPulled) - Number(b.isPulled);
+
 const manifestOf = ({ id }: SimulatedImage): string => `sha256:${sha256Hex(`manifest of ${id}`)}`;
 
 /** The manifest refers to the configuration and to the layers, and the configuration to the uppermost snapshot. */
@@ -52,11 +55,13 @@ function blobsOf(image: SimulatedImage): Blob[] {
     ['containerd.io/gc.ref.content.config', image.id],
     ...layers.map(({ digest }, index) => [`containerd.io/gc.ref.content.l.${index}`, digest]),
   ];
-  return [
+  const ofPull = image.isPulled ? { 'containerd.io/distribution.source.registry.example': 'app' } : {};
+  const blobs = [
     { digest: manifestOf(image), size: SMALL, labels: Object.fromEntries(references) },
     { digest: image.id, size: SMALL, labels: { [`containerd.io/gc.ref.snapshot.${SNAPSHOTTER}`]: snapshot } },
     ...layers.map(({ digest, sizeBytes }) => ({ digest, size: String(sizeBytes), labels: {} })),
   ];
+  return blobs.map((blob) => ({ ...blob, labels: { ...ofPull, ...blob.labels } }));
 }
 
 const snapshotsOf = (images: readonly SimulatedImage[]): ContentPiece[] =>

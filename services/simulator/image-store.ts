@@ -82,6 +82,7 @@ async function fetchImage(
     repoTags: reference.includes('@') ? [] : [name],
     repoDigests: found.digest === '' ? [] : [`${repositoryOf(name)}@${found.digest}`],
     pinned: name === fullName(sandboxImage),
+    isPulled: found.digest !== '',
     ...(found.layers && { layers: found.layers }),
   };
 }
@@ -100,6 +101,7 @@ const mergeNames = (known: SimulatedImage | undefined, pulled: SimulatedImage): 
   repoTags: [...new Set([...(known?.repoTags ?? []), ...pulled.repoTags])],
   repoDigests: [...new Set([...(known?.repoDigests ?? []), ...pulled.repoDigests])],
   pinned: pulled.pinned || (known?.pinned ?? false),
+  isPulled: pulled.isPulled || (known?.isPulled ?? false),
 });
 
 /** A tag names one image: the one that had it before keeps only its digest. */

@@ -98,6 +98,7 @@ const SANDBOX = {
   repoDigests: [],
   sizeBytes: SANDBOX_IMAGE_BYTES,
   pinned: true,
+  isPulled: false,
   labels: {},
 };
 

@@ -32,6 +32,8 @@ export interface SimulatedImage {
   readonly sizeBytes: bigint;
   readonly pinned: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  /** Else it was imported. */
+  readonly isPulled: boolean;
   readonly layers?: readonly SimulatedLayer[];
 }
 

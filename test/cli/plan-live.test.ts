@@ -93,14 +93,18 @@ test.each([
   expect(contentsOf(directory)).toEqual(before);
 });
 
-test('[M7] layers are looked at, where the runtime tells them and nobody says otherwise', async () => {
+test('[M7, M12] layers and origins are looked at, where the runtime tells them and nobody says otherwise', async () => {
   const saysSomething = ({ notes }: Plan) => notes.some(({ rule }) => rule === 'M7');
-  expect(saysSomething(await planned())).toBe(false);
+  const told = await planned('--trigger', 'forced');
+  expect(saysSomething(told)).toBe(false);
+  expect(fateOf(told, 'unused:1')).not.toContain('M12');
   node.faults.onCall('listContent', { kind: 'error', message: 'no metadata' });
-  expect((await planned()).notes.at(-1)).toMatchObject({
+  const untold = await planned('--trigger', 'forced');
+  expect(untold.notes.at(-1)).toMatchObject({
     rule: 'M7',
-    message: expect.stringMatching(/no metadata: images count by their listed sizes$/),
+    message: expect.stringMatching(/no metadata: images count by their listed sizes, and those not known/),
   });
+  expect(fateOf(untold, 'unused:1')).toBe('stays M12');
   expect(saysSomething(await planned('--no-image-layers'))).toBe(false);
 });
 

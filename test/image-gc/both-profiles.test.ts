@@ -40,6 +40,8 @@ describe('in any mode, on any node, under any policy of either profile, never go
     never((image, { settings }) => keepMatcher(settings.keep)(image) !== undefined));
   test('[M11] one that cannot be pulled again, unless the policy says so', () =>
     never((image, { settings }) => settings.keep.unpullable && unpullableBecause(image) !== undefined));
+  test('[M12] one that is not known to be pulled, unless the policy says so', () =>
+    never(({ origin }, { settings }) => settings.keep.unpullable && origin !== undefined));
   test('[M11] the newest of its repository, where versions are kept', () =>
     never(
       (image, { given, settings }) =>
@@ -81,6 +83,7 @@ const PROTECTIONS: Readonly<Record<string, (image: InventoryImage) => InventoryI
     ...image,
     usedBy: [...image.usedBy, { kind: 'container', id: 'new' }],
   }),
+  'no pull': (image) => ({ ...image, origin: 'not-pulled' }),
   'a pin': (image) => ({ ...image, pinned: true }),
   'a later first detection': (image) => ({
     ...image,

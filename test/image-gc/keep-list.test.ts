@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory, InventoryImage } from '../../schemas/inventory.ts';
-import type { PolicyKeep } from '../../schemas/policy.ts';
+import type { Policy, PolicyKeep } from '../../schemas/policy.ts';
 import { decide } from '../../services/image-gc/decide.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { keepList, policy } from '../fixtures/policy.ts';
@@ -52,6 +52,36 @@ describe('[M11, M12] what cannot be pulled again', () => {
       facts: { unpullable: 'its name has no registry', repoDigests: 1 },
     });
     expect(holders).toContainEqual({ reason: 'no-digest', objects: 1, bytes: 10 });
+  });
+});
+
+describe('[M12] what this node did not pull', () => {
+  const fateOf = (profile: Policy['profile'], unpullable: boolean, given: InventoryImage) => {
+    const facts = inventory({ images: [given, ...USED], reclaim: reclaim() });
+    const { verdicts, holders } = decide(facts, policy({ profile, keep: keepList({ unpullable }) }));
+    return { verdict: verdicts.images[0], holders };
+  };
+  const BOTH = ['fleetgc', 'kubelet'] as const;
+
+  describe.each(BOTH)('in profile %s', (profile) => {
+    test.each(['not-pulled', 'unknown'] as const)('%s: stays, whatever its names say', (origin) => {
+      const { verdict, holders } = fateOf(profile, true, image('a', { origin }));
+      expect(verdict).toMatchObject({ action: 'keep', rule: 'M12', facts: { origin } });
+      expect(holders).toContainEqual({ reason: 'no-digest', objects: 1, bytes: 10 });
+    });
+
+    test.each(['not-pulled', 'unknown'] as const)('%s: goes where the policy says so', (origin) => {
+      expect(fateOf(profile, false, image('a', { origin })).verdict).toMatchObject({ action: 'remove' });
+    });
+
+    test('one that was pulled, or of which no runtime can tell it, goes', () => {
+      expect(fateOf(profile, true, image('a')).verdict).toMatchObject({ action: 'remove' });
+    });
+  });
+
+  test('[M11] of one without a repo digest that is the reason, as on any runtime', () => {
+    const given = image('a', { origin: 'not-pulled', repoDigests: [] });
+    expect(fateOf('fleetgc', true, given).verdict).toMatchObject({ rule: 'M11' });
   });
 });
 

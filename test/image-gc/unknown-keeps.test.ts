@@ -10,6 +10,10 @@ import { arbitraryCase, type Case } from './support/arbitrary-case.ts';
 const ofImages: Readonly<Record<string, (image: InventoryImage) => readonly InventoryImage[]>> = {
   'which labels they have': (image) => [{ ...image, labels: null }],
   'where they came from': (image) => [{ ...image, repoTags: [], repoDigests: [] }],
+  'whether they were pulled': (image) => [{ ...image, origin: 'unknown' }],
+  'whether they were, of some that were not': (image) => [
+    image.origin === 'unknown' ? { ...image, origin: 'not-pulled' } : image,
+  ],
   'which of two entries is true': (image) => [image, image],
   'when they were first seen': (image) => [{ ...image, firstDetectedMs: Number.MAX_SAFE_INTEGER }],
 };
@@ -51,7 +55,7 @@ const takable = ({ given, settings, mode }: Case): ReadonlySet<string> => {
   return new Set([...removals, ...spared.filter(({ rule }) => rule === 'D12')].map(({ image }) => image.id));
 };
 
-test('[A1, C5, C8, C10, E2, M2, M9, M11] knowing less never makes another image go', () => {
+test('[A1, C5, C8, C10, E2, M2, M9, M11, M12] knowing less never makes another image go', () => {
   const forgetting = fc.record({ way: fc.constantFrom(...Object.keys(WAYS)), seed: fc.nat(0xfffff) });
   fc.assert(
     fc.property(arbitraryCase, forgetting, (one, { way, seed }) => {

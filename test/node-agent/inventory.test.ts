@@ -6,6 +6,7 @@ import {
   Inventory,
   MAX_INVENTORY_COMPRESSED_BYTES,
 } from '../../schemas/inventory.ts';
+import type { ImageOrigin } from '../../services/node-agent/content-reading.ts';
 import { agentEvents } from '../../services/node-agent/events.ts';
 import { type InventoryParts, inventoryOf } from '../../services/node-agent/inventory.ts';
 import type { CompleteLook, IncompleteLook } from '../../services/node-agent/look.ts';
@@ -49,7 +50,13 @@ function look(over: Partial<CompleteLook> = {}): CompleteLook {
   };
 }
 
-const PARTS: InventoryParts = { backoff: [], diedContainerIds: [], historyUnreadable: null, layers: null };
+const PARTS: InventoryParts = {
+  backoff: [],
+  diedContainerIds: [],
+  historyUnreadable: null,
+  layers: null,
+  originOf: () => undefined,
+};
 
 /** Parsed as a consumer parses it. */
 function publish(given: CompleteLook | IncompleteLook, parts: Partial<InventoryParts> = {}): Inventory {
@@ -321,7 +328,24 @@ test('[M7] layers stand in a table, and with each image its places there, where 
 
 test('[M7] layers with which an inventory would be too large are left out, and nothing else', () => {
   const tooMuch = randomBytes(MAX_INVENTORY_COMPRESSED_BYTES).toString('hex');
-  const inventory = complete(TWO_IMAGES, { layers: layerTable(tooMuch) });
-  expect(inventory).toEqual(complete(TWO_IMAGES));
-  expect(inventory).toMatchObject({ layers: null, images: [{ layers: null }, { layers: null }] });
+  const originOf = (): ImageOrigin => 'not-pulled';
+  const inventory = complete(TWO_IMAGES, { layers: layerTable(tooMuch), originOf });
+  expect(inventory).toEqual(complete(TWO_IMAGES, { originOf }));
+  expect(inventory).toMatchObject({
+    layers: null,
+    images: [
+      { layers: null, origin: 'not-pulled' },
+      { layers: null, origin: 'not-pulled' },
+    ],
+  });
+});
+
+test.each([
+  { origin: 'not-pulled', said: { origin: 'not-pulled' } },
+  { origin: 'unknown', said: { origin: 'unknown' } },
+  { origin: 'pulled', said: {} },
+  { origin: undefined, said: {} },
+] as const)('[M12] of an image whose origin is $origin it says $said', ({ origin, said }) => {
+  const { images } = complete(TWO_IMAGES, { originOf: (id) => (id === APP ? origin : 'pulled') });
+  expect(images.map((image) => ('origin' in image ? { origin: image.origin } : {}))).toEqual([said, {}]);
 });

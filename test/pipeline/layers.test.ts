@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { RegistryImage } from '../../services/simulator/objects.ts';
 import { boundlessRegistry, type Registry } from '../../services/simulator/registry.ts';
-import { digestOf } from '../fixtures/listing.ts';
+import { digestOf, runtimeImage } from '../fixtures/listing.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { commandResults, imageCommands } from './support/events.ts';
 import { oldImages, pressure, usedPercent } from './support/images.ts';
@@ -23,12 +23,14 @@ const registry: Registry = (reference): RegistryImage => {
 const SHARING = ['shop/a:1', 'shop/b:1', 'shop/c:1', 'shop/d:1'];
 const OTHERS = ['x/a:1', 'x/b:1', 'x/c:1', 'x/d:1', 'x/e:1', 'x/f:1'];
 
-test('[M7, D12] images that share a base: one command takes what the disk lacks, and the result is what was counted', async () => {
+test('[M7, M12, D12] images that share a base: one command takes what the disk lacks, the result is what was counted, and an imported image stays', async () => {
   const pipeline = await startPipeline({ node: { registry, hasContainerdApi: true } });
   onTestFinished(() => pipeline[Symbol.asyncDispose]());
   const { node, time } = pipeline;
   await pipeline.startNode();
   await node.kubelet.startPod({ name: 'live', namespace: 'default', containers: { app: 'app/live:1' } });
+  // It would be the first to go.
+  node.runtime.addImage({ ...runtimeImage('imported'), labels: {}, isPulled: false });
   await oldImages(pipeline, [...SHARING, ...OTHERS]);
   pressure(pipeline, 90n);
   await time.passUntil('usage to fall', 2 * MINUTE, () => usedPercent(pipeline) <= 80);
@@ -49,6 +51,7 @@ test('[M7, D12] images that share a base: one command takes what the disk lacks,
   const measured = result?.outcome === 'done' ? result.measured : null;
   expect(BigInt(measured?.afterBytes ?? 0) - BigInt(measured?.beforeBytes ?? 0)).toBe(1040n * MB);
   const left = [...node.runtime.images.values()].flatMap(({ repoTags }) => repoTags);
-  expect(left).toHaveLength(OTHERS.length + 2);
+  expect(left).toHaveLength(OTHERS.length + 3);
+  expect(left).toContainEqual(expect.stringContaining('/imported:'));
   expect(left.filter((name) => name.includes('shop/'))).toEqual([]);
 });

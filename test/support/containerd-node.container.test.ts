@@ -75,6 +75,7 @@ describe.each<{ runtime: NodeRuntime; version: RegExp }>([
     const imported = await node.importImage({ name: 'docker.io/local/planned:1' });
     const { containerId } = await runPod(node, { name: 'planned', image: 'docker.io/local/planned:1' });
     const unused = await node.importImage({ name: 'docker.io/local/unused:1', ballastBytes: MEBIBYTE });
+    const named = await node.importImage({ name: 'docker.io/local/named:1', withDigest: true });
     const policy =
       'name: all\nmode: enforce\nimageGCHighThresholdPercent: 1\nimageGCLowThresholdPercent: 0\nimageMinimumGCAge: -1s\n';
 
@@ -87,7 +88,8 @@ describe.each<{ runtime: NodeRuntime; version: RegExp }>([
     expect(status).toBe('planned');
     expect(remove.map(({ id, rule }) => [id, rule])).toContainEqual([pushed.id, 'D11']);
     const keptBy = new Map(keep.map(({ id, rule }) => [id, rule]));
-    expect([imported, unused, containerId].map((id) => keptBy.get(id))).toEqual(['C8', 'M11', 'G3']);
+    const rules = [imported, unused, named, containerId].map((id) => keptBy.get(id));
+    expect(rules).toEqual(['C8', 'M11', 'M12', 'G3']);
     expect((await reader.listImages()).map(({ id }) => id)).toEqual(
       expect.arrayContaining(remove.map(({ id }) => id)),
     );

@@ -28,6 +28,11 @@ export interface NodeDisk {
   readonly inodesFree: number;
 }
 
+export interface ImportOptions extends ImageOptions {
+  /** Gives it a name with its digest beside that with its tag. */
+  readonly withDigest?: boolean;
+}
+
 /** A real containerd in a container, with a small disk of its own. The checkout is at `/opt/fleetgc`, read-only. */
 export interface ContainerdNode extends AsyncDisposable {
   readonly name: string;
@@ -39,8 +44,8 @@ export interface ContainerdNode extends AsyncDisposable {
   /** As `exec`, but a failure is an outcome. */
   tryExec(command: readonly string[]): Promise<CommandOutcome>;
   disk(): Promise<NodeDisk>;
-  /** Makes an image and imports it: unlike a pulled one it has no repo digest. Resolves to its id. */
-  importImage(options: ImageOptions): Promise<string>;
+  /** Makes an image and imports it: unlike a pulled one it has no repo digest, unless asked for. Resolves to its id. */
+  importImage(options: ImportOptions): Promise<string>;
   /** Orderly stop of containerd; what runs goes on. */
   stopContainerd(): Promise<void>;
   killContainerd(): Promise<void>;
@@ -100,11 +105,12 @@ function nodeOf(running: StartedTestContainer, control: ContainerControl, names:
     tryExec,
     exec,
     disk: async () => parseDisk(await exec(['stat', '-f', '-c', '%S %b %a %c %d', '/disk'])),
-    importImage: async (options) => {
+    importImage: async ({ withDigest = false, ...options }) => {
       const image = await createImage(options);
       const archive = `/import-${randomUUID()}.tar`;
       await running.copyContentToContainer([{ content: await archiveOf(image), target: archive }]);
-      await exec(['ctr', '-a', SOCKET, '-n', 'k8s.io', 'images', 'import', archive]);
+      const digests = withDigest ? ['--digests', '--base-name', options.name.replace(/:[^:/]*$/, '')] : [];
+      await exec(['ctr', '-a', SOCKET, '-n', 'k8s.io', 'images', 'import', ...digests, archive]);
       await exec(['rm', archive]);
       return image.configuration.digest;
     },

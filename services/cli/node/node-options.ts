@@ -45,7 +45,8 @@ export const nodeOptions = {
 /** What only the reading half needs. */
 export const agentOptions = {
   imageLayers: withMeta(Switch.prefault('true'), {
-    description: "Whether containerd's own API, on the socket of CRI, is asked which layers images share.",
+    description:
+      "Whether containerd's own API, on the socket of CRI, is asked which layers images share, and which images this node pulled.",
   }),
 };
 

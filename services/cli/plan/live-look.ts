@@ -39,8 +39,7 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
     nodeLabels,
     runtime,
     containerd: options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null,
-    tellOfLayers: (reason) =>
-      notes.push({ rule: 'M7', message: `${reason}: images count by their listed sizes` }),
+    tellOfContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
     filesystems: filesystems(runtime),
     logs: logReader(logs),
     pods: pods.source,

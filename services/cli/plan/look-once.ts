@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { NodeIdentity } from '../../../schemas/identity.ts';
 import type { Inventory } from '../../../schemas/inventory.ts';
+import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/content-reading.ts';
 import { agentEvents } from '../../node-agent/events.ts';
 import { backoffReader, removedImagesReader } from '../../node-agent/executor-files.ts';
 import { openHistory } from '../../node-agent/history.ts';
-import { layerReading } from '../../node-agent/layer-reading.ts';
 import type { LogReader } from '../../node-agent/log-entries.ts';
 import { createLook } from '../../node-agent/look.ts';
 import type { KubeletSource } from '../../node-agent/pod-states.ts';
@@ -21,10 +21,10 @@ export interface LookedAt {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
-  /** For the layers of images; `null`: nobody is asked. */
+  /** For the contents of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
-  /** Takes why the layers are not known. */
-  readonly tellOfLayers: (reason: string) => void;
+  /** Takes why they are not known. */
+  readonly tellOfContents: (silence: Silence) => void;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -44,10 +44,10 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const look = await createLook({ ...node, pods, history })();
-  const layersOf = layerReading({ ...node, tell: node.tellOfLayers });
-  const layers = look.status === 'complete' ? await layersOf(look.listing.images) : null;
+  const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
+  const contents = look.status === 'complete' ? await contentsOf(look.listing.images) : NOBODY_TELLS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
-    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, layers },
+    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
   );
 }

@@ -110,12 +110,15 @@ const byList =
     return entry === undefined ? undefined : protection('kept-by-list', 'M11', { [fact]: entry });
   };
 
-/** Nobody knows where to pull it from again (M11). */
+/** Nobody knows where to pull it from again (M11), or that it ever was (M12). */
 const unpullable: Protect = (image) => {
+  const { repoDigests, origin } = image;
   const unpullableAs = unpullableBecause(image);
-  return unpullableAs === undefined
-    ? undefined
-    : protection('no-digest', 'M11', { unpullable: unpullableAs, repoDigests: image.repoDigests.length });
+  if (unpullableAs !== undefined) {
+    const facts = { unpullable: unpullableAs, repoDigests: repoDigests.length };
+    return protection('no-digest', 'M11', facts);
+  }
+  return origin === undefined ? undefined : protection('no-digest', 'M12', { origin });
 };
 
 function unbelieved(images: readonly InventoryImage[], takenAtMs: number): Protect {

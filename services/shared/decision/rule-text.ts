@@ -53,6 +53,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   M5: 'wanted by a pod',
   M9: 'needed for pod sandboxes',
   M11: 'on the keep list, or cannot be pulled again',
+  M12: 'not known to have been pulled by this node',
   M13: 'the policy removes no image to free inodes',
   M16: 'eviction thresholds remove nothing under this policy',
   M26: 'ended a moment ago, or nobody knows how long ago',

@@ -45,6 +45,7 @@ function addImage({ runtime }: SimulatedNode, number: number): void {
     repoDigests: [`registry.example/app@sha256:${digit.repeat(64)}`],
     sizeBytes: GB,
     pinned: false,
+    isPulled: true,
     labels: {},
   });
 }

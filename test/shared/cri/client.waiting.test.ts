@@ -170,6 +170,7 @@ describe('numbers are exact [D6]', () => {
       repoDigests: [],
       sizeBytes,
       pinned: false,
+      isPulled: true,
       labels: {},
     });
     const reader = remover(node.endpoint);
@@ -186,6 +187,7 @@ describe('numbers are exact [D6]', () => {
       repoDigests: [],
       sizeBytes: 1n,
       pinned: false,
+      isPulled: true,
       labels: {},
     });
     expect(await remover(node.endpoint).listImages()).toHaveLength(2);

@@ -39,6 +39,7 @@ const playedOn = (
   },
   availableBytes: async () => (await node.disk()).availableBytes,
   importLabelled: (name, labels) => node.importImage({ name: `docker.io/local/${name}:1`, labels }),
+  importWithDigest: (name) => node.importImage({ name: `docker.io/local/${name}:1`, withDigest: true }),
   tag: async (reference, another) => {
     await node.exec(['ctr', '-n', 'k8s.io', 'images', 'tag', reference, another]);
   },

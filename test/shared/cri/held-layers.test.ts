@@ -17,6 +17,7 @@ const store = (
       digest,
       {
         sizeBytes: 1,
+        isPulled: false,
         content,
         snapshots: snapshot === undefined ? [] : [{ snapshotter: 'overlayfs', name: snapshot }],
       },

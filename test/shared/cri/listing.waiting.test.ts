@@ -233,6 +233,7 @@ describe('a listing is incomplete [C6]', () => {
       change: (node) =>
         node.runtime.addImage({
           ...runtimeImage('new'),
+          isPulled: true,
           labels: {},
           repoTags: ['docker.io/library/nginx:1'],
         }),

@@ -43,10 +43,15 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
       }),
     availableBytes: async () => Number((await node.filesystems.read()).imagefs?.availableBytes),
     importLabelled: async (name, labels) => {
-      const repoTags = [`docker.io/local/${name}:1`];
-      const id = digestOf(name);
-      node.runtime.addImage({ id, repoTags, repoDigests: [], sizeBytes: 1n, pinned: false, labels });
-      return id;
+      const image = importedImage(name);
+      node.runtime.addImage({ ...image, labels });
+      return image.id;
+    },
+    importWithDigest: async (name) => {
+      const image = importedImage(name);
+      const repoDigests = [`docker.io/local/${name}@${digestOf(`manifest of ${name}`)}`];
+      node.runtime.addImage({ ...image, repoDigests });
+      return image.id;
     },
     tag: async (reference, another) => node.runtime.tagImage(reference, another),
     logDirectory: async (pod) => {
@@ -66,6 +71,16 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
   };
 }
 
+const importedImage = (name: string): SimulatedImage => ({
+  id: digestOf(name),
+  repoTags: [`docker.io/local/${name}:1`],
+  repoDigests: [],
+  sizeBytes: 1n,
+  pinned: false,
+  isPulled: false,
+  labels: {},
+});
+
 /** An image as one with these layers lies on a node: packed and unpacked. */
 function sharingImage(
   name: string,
@@ -78,6 +93,7 @@ function sharingImage(
     repoDigests: [`registry.example:5000/contract/${name}@${digestOf(`manifest of ${name}`)}`],
     sizeBytes: sizes.reduce((sum, bytes) => sum + bytes, 0n),
     pinned: false,
+    isPulled: true,
     labels: {},
     layers: layers.map(({ digest, bytes }) => ({
       digest,

@@ -1,4 +1,4 @@
-import type { RuntimeImage } from '../port.ts';
+import { type ListedNames, targetsByImage } from './image-targets.ts';
 import type { KeptBlob, LayerStore } from './layer-store.ts';
 
 /** A layer as it lies on disk. Images that have a layer of the same key have it in common. */
@@ -6,9 +6,6 @@ export type HeldLayer = { readonly key: string; readonly digest: string } & (
   | { readonly kind: 'blob'; readonly sizeBytes: number }
   | { readonly kind: 'snapshot'; readonly snapshotter: string }
 );
-
-/** An image as CRI lists it. */
-export type ListedNames = Pick<RuntimeImage, 'id' | 'repoTags' | 'repoDigests'>;
 
 /**
  * By image id, the layers that go when the listed images do; an image of which containerd has no name or no content is
@@ -18,30 +15,16 @@ export function layersHeld(
   listed: readonly ListedNames[],
   store: LayerStore,
 ): ReadonlyMap<string, readonly HeldLayer[]> {
-  const targets = new Map(store.images.map(({ name, target }) => [name, target]));
-  const targetsOf = new Map(
-    listed.map((image) => [image.id, targetsNamedBy(image, targets).filter((one) => store.blobs.has(one))]),
-  );
+  const targetsOf = targetsByImage(listed, store);
   const ofListed = new Set([...targetsOf.values()].flat());
-  const others = [...targets.values()].filter((target) => !ofListed.has(target));
+  const others = store.images.map(({ target }) => target).filter((target) => !ofListed.has(target));
   const elsewhere = layersUnder(others, store);
   return new Map(
-    [...targetsOf]
-      .filter(([, ofImage]) => ofImage.length > 0)
-      .map(([id, ofImage]) => [
-        id,
-        [...layersUnder(ofImage, store).values()].filter(({ key }) => !elsewhere.has(key)),
-      ]),
+    [...targetsOf].map(([id, ofImage]) => [
+      id,
+      [...layersUnder(ofImage, store).values()].filter(({ key }) => !elsewhere.has(key)),
+    ]),
   );
-}
-
-/** containerd keeps an image under each of its names, and under its id. */
-function targetsNamedBy(
-  { id, repoTags, repoDigests }: ListedNames,
-  targets: ReadonlyMap<string, string>,
-): string[] {
-  const found = [id, ...repoTags, ...repoDigests].flatMap((name) => targets.get(name) ?? []);
-  return [...new Set(found)];
 }
 
 /**

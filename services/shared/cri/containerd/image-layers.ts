@@ -1,9 +1,9 @@
 import type { InventoryLayer } from '../../../../schemas/inventory.ts';
 import { FleetGcError } from '../../errors.ts';
 import { mapBounded } from '../bounded.ts';
-import { type HeldLayer, type ListedNames, layersHeld } from './held-layers.ts';
-import { readLayerStore } from './layer-store.ts';
-import type { ContainerdReader } from './reader.ts';
+import { type HeldLayer, layersHeld } from './held-layers.ts';
+import type { ListedNames } from './image-targets.ts';
+import { type ContainerdSource, type ImageContent, readLayerStore } from './layer-store.ts';
 
 /** The layers that listed images alone hold, and which image has which. */
 export interface LayerTable {
@@ -16,19 +16,18 @@ export interface LayerTable {
 /** Sizes of unpacked snapshots by key. They never change, so each is asked for once. */
 export type SnapshotSizes = Map<string, number>;
 
-export interface LayerSources {
-  readonly containerd: ContainerdReader;
+export interface LayerSources extends ContainerdSource {
   readonly sizes: SnapshotSizes;
-  /** What is left for all of it. */
-  readonly timeLeftMs: () => number;
 }
 
 /** Rejects where containerd does not answer in time, or is none. */
 export async function readImageLayers(
   listed: readonly ListedNames[],
+  content: ImageContent,
   { containerd, sizes, timeLeftMs }: LayerSources,
 ): Promise<LayerTable> {
-  const held = layersHeld(listed.toSorted(byId), await readLayerStore(containerd, timeLeftMs));
+  const store = await readLayerStore(content, { containerd, timeLeftMs });
+  const held = layersHeld(listed.toSorted(byId), store);
   const layers = new Map([...held.values()].flat().map((layer) => [layer.key, layer]));
   forgetOthers(sizes, layers);
   const sized = await mapBounded([...layers.values()], USAGE_CONCURRENCY, async (layer) => ({

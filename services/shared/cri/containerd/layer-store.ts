@@ -1,48 +1,67 @@
 import type { ContainerdReader, StoredBlob, StoredImage } from './reader.ts';
 
-/** A blob, and what it keeps from being collected. */
+/** A blob, what it keeps from being collected, and whether a pull brought it. */
 export interface KeptBlob {
   readonly sizeBytes: number;
+  /** By this node, and from whatever registry; an import is none. */
+  readonly isPulled: boolean;
   /** Digests. */
   readonly content: readonly string[];
   readonly snapshots: readonly { readonly snapshotter: string; readonly name: string }[];
 }
 
-/** What containerd holds of images at one moment. */
-export interface LayerStore {
+/** The images of containerd, and the blobs of all of them. */
+export interface ImageContent {
   readonly images: readonly StoredImage[];
   /** By digest. */
   readonly blobs: ReadonlyMap<string, KeptBlob>;
+}
+
+/** What containerd holds of images at one moment, packed and unpacked. */
+export interface LayerStore extends ImageContent {
   /** By snapshotter and name, the name of the parent; empty where it has none. */
   readonly parents: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
+/** Where it is asked, and what is left for all of it. */
+export interface ContainerdSource {
+  readonly containerd: ContainerdReader;
+  readonly timeLeftMs: () => number;
+}
+
 /** Rejects where containerd does not answer in time, or is none. */
-export async function readLayerStore(
-  containerd: ContainerdReader,
-  timeLeftMs: () => number,
-): Promise<LayerStore> {
+export async function readImageContent({ containerd, timeLeftMs }: ContainerdSource): Promise<ImageContent> {
   const images = await containerd.images(timeLeftMs());
   const stored = await containerd.blobs(timeLeftMs());
-  const blobs = new Map(stored.map((blob) => [blob.digest, keptBlob(blob)]));
-  const used = [...blobs.values()].flatMap(({ snapshots }) => snapshots);
+  return { images, blobs: new Map(stored.map((blob) => [blob.digest, keptBlob(blob)])) };
+}
+
+/** Adds the snapshots that the blobs were unpacked to; rejects as `readImageContent`. */
+export async function readLayerStore(
+  content: ImageContent,
+  { containerd, timeLeftMs }: ContainerdSource,
+): Promise<LayerStore> {
+  const used = [...content.blobs.values()].flatMap(({ snapshots }) => snapshots);
   const parents = new Map<string, ReadonlyMap<string, string>>();
   for (const snapshotter of new Set(used.map((one) => one.snapshotter))) {
     const snapshots = await containerd.snapshots(snapshotter, timeLeftMs());
     parents.set(snapshotter, new Map(snapshots.map(({ name, parent }) => [name, parent])));
   }
-  return { images, blobs, parents };
+  return { ...content, parents };
 }
 
 /** Labels by which containerd's own garbage collector goes from an index to manifests, layers and snapshots. */
 const CONTENT_LABEL = /^containerd\.io\/gc\.ref\.content([./]|$)/;
 const SNAPSHOT_LABEL = /^containerd\.io\/gc\.ref\.snapshot\.([^/]+)/;
+/** A pull leaves it, with the registry's name, on every blob that it brings or finds there; so does a push from here. */
+const PULLED_LABEL = 'containerd.io/distribution.source.';
 
 function keptBlob({ sizeBytes, labels }: StoredBlob): KeptBlob {
   // They come in any order.
   const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     sizeBytes,
+    isPulled: entries.some(([label]) => label.startsWith(PULLED_LABEL)),
     content: entries.flatMap(([label, digest]) => (CONTENT_LABEL.test(label) ? [digest] : [])),
     snapshots: entries.flatMap(([label, name]) => {
       const snapshotter = SNAPSHOT_LABEL.exec(label)?.[1];

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { InventoryLayer } from '../../../../schemas/inventory.ts';
 import { type LayerTable, readImageLayers } from '../../../../services/shared/cri/containerd/image-layers.ts';
+import { readImageContent } from '../../../../services/shared/cri/containerd/layer-store.ts';
+import { pulledImages } from '../../../../services/shared/cri/containerd/pulled-images.ts';
 import { connectContainerd } from '../../../../services/shared/cri/containerd/reader.ts';
 import { compareText } from '../../../../services/shared/decision/listing.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
@@ -51,12 +53,31 @@ export function layerContract(tried: () => Tried): void {
     });
     expect(layersOf(await readTable(tried()), images)).toEqual(before);
   });
+
+  test('[M12] a pulled image is told from one that was imported, be it with a digest in its name', async () => {
+    const { node, runtime } = tried();
+    const { id } = await node.pull('told-as-pulled');
+    const imported = await node.importLabelled('told-as-imported', {});
+    const named = await node.importWithDigest('told-by-digest');
+    const listed = await waitUntil('the imported images to be listed', SETTLE_MS, async () => {
+      const images = await runtime.listImages();
+      const digests = images.find((image) => image.id === named)?.repoDigests ?? [];
+      return images.some((image) => image.id === imported) && digests.length > 0 && images;
+    });
+    using containerd = connectContainerd(node.endpoint);
+    const content = await readImageContent({ containerd, timeLeftMs });
+    const pulled = pulledImages(listed, content);
+    expect([id, imported, named].map((one) => pulled.get(one))).toEqual([true, false, false]);
+  });
 }
+
+const timeLeftMs = (): number => SETTLE_MS;
 
 async function readTable({ node, runtime }: Tried): Promise<LayerTable> {
   using containerd = connectContainerd(node.endpoint);
   const images = await runtime.listImages();
-  return await readImageLayers(images, { containerd, sizes: new Map(), timeLeftMs: () => SETTLE_MS });
+  const content = await readImageContent({ containerd, timeLeftMs });
+  return await readImageLayers(images, content, { containerd, sizes: new Map(), timeLeftMs });
 }
 
 const layersOf = (table: LayerTable, images: readonly { readonly id: string }[]) =>

@@ -37,6 +37,8 @@ export interface ContractNode extends AsyncDisposable {
   availableBytes(): Promise<number>;
   /** Puts an image with these labels there, without a pull. Resolves to its id. */
   importLabelled(name: string, labels: Readonly<Record<string, string>>): Promise<string>;
+  /** Imports an image under a name with a digest, as a pull leaves one. Resolves to its id. */
+  importWithDigest(name: string): Promise<string>;
   /** Gives a listed image one more name. */
   tag(reference: string, another: string): Promise<void>;
   /** An existing directory for a pod's logs. */

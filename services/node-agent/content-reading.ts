@@ -1,0 +1,97 @@
+import type { NodeClock } from '../shared/clock.ts';
+import {
+  type LayerTable,
+  readImageLayers,
+  type SnapshotSizes,
+} from '../shared/cri/containerd/image-layers.ts';
+import type { ListedNames } from '../shared/cri/containerd/image-targets.ts';
+import { readImageContent } from '../shared/cri/containerd/layer-store.ts';
+import { pulledImages } from '../shared/cri/containerd/pulled-images.ts';
+import type { ContainerdReader } from '../shared/cri/containerd/reader.ts';
+import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
+
+/** Why containerd does not tell all of it, and what comes of that. */
+export interface Silence {
+  readonly reason: string;
+  readonly effect: string;
+}
+
+export interface ContentReadingParts {
+  /** `null`: nobody is asked. */
+  readonly containerd: ContainerdReader | null;
+  readonly clock: NodeClock;
+  /** Takes why there is no answer, each time that this is new. */
+  readonly tell: (silence: Silence) => void;
+}
+
+/** Whether this node pulled an image, or got it otherwise (M12). */
+export type ImageOrigin = 'pulled' | 'not-pulled' | 'unknown';
+
+/** What containerd tells of images beside CRI. */
+export interface ImageContents {
+  /** `null` where nobody told them. */
+  readonly layers: LayerTable | null;
+  /** `undefined` where nobody can tell it of any: the runtime has no such API, or is not to be asked. */
+  readonly originOf: (imageId: string) => ImageOrigin | undefined;
+}
+
+/** Never rejects. */
+export type ContentReading = (images: readonly ListedNames[]) => Promise<ImageContents>;
+
+/** Of images that nobody asks about. */
+export const NOBODY_TELLS: ImageContents = { layers: null, originOf: () => undefined };
+
+/** Nobody waits longer for what makes a plan more exact. What was learned meanwhile is kept for the next time. */
+const WITHIN_MS = 3_000;
+
+/** By image id, whether it was pulled. */
+type Pulled = ReadonlyMap<string, boolean>;
+
+/** Asks a containerd, each time anew; while it does not answer, images came from where they came from when it last did. */
+export function contentReading({ containerd, clock, tell }: ContentReadingParts): ContentReading {
+  if (containerd === null) return async () => NOBODY_TELLS;
+  const sizes: SnapshotSizes = new Map();
+  let pulled: Pulled | null = null;
+  let told: string | null = null;
+  return async (images) => {
+    const untilMs = clock.now().sinceBootMs + WITHIN_MS;
+    const timeLeftMs = (): number => Math.max(1, untilMs - clock.now().sinceBootMs);
+    try {
+      const content = await readImageContent({ containerd, timeLeftMs });
+      // Before anything else can fail: where images came from may keep them.
+      pulled = pulledImages(images, content);
+      const layers = await readImageLayers(images, content, { containerd, sizes, timeLeftMs });
+      told = null;
+      return { layers, originOf: originIn(pulled) };
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (told !== error.code) tell(silenceOf(error));
+      told = error.code;
+      // A runtime that has told it before has the API, whatever it says now.
+      const originOf = pulled === null && isWithoutApi(error) ? NOBODY_TELLS.originOf : originIn(pulled);
+      return { layers: null, originOf };
+    }
+  };
+}
+
+const originIn =
+  (pulled: Pulled | null) =>
+  (imageId: string): ImageOrigin => {
+    const isPulled = pulled?.get(imageId);
+    if (isPulled === undefined) return 'unknown';
+    return isPulled ? 'pulled' : 'not-pulled';
+  };
+
+const isWithoutApi = ({ code }: FleetGcError): boolean => code === 'RUNTIME_UNSUPPORTED';
+
+const silenceOf = (error: FleetGcError): Silence =>
+  isWithoutApi(error)
+    ? {
+        reason: 'the runtime has no containerd API beside CRI',
+        effect: 'images count by their listed sizes, and none stays because it was not pulled',
+      }
+    : {
+        reason: error.message,
+        effect:
+          'images count by their listed sizes, and those not known to be pulled stay where keep.unpullable is true',
+      };
