@@ -70,6 +70,12 @@ export const VERB_GROUPS = [
     ],
   },
   {
+    heading: 'Ask the event log:',
+    verbs: [
+      task('audit explain', 'What became of an image, container, pod or node, when, and by which rule'),
+    ],
+  },
+  {
     heading: 'Messages that could not be processed:',
     verbs: [
       task('dead-letters list', 'List them, oldest first'),
@@ -85,6 +91,7 @@ export type VerbName = (typeof VERB_GROUPS)[number]['verbs'][number]['name'];
 export const VERB_FAMILIES: Readonly<Record<string, string>> = {
   topics: 'Create and check the topics',
   policy: 'Check, apply and look at policies',
+  audit: 'Ask the event log what was decided and done, and why',
   'dead-letters': 'Look at messages that could not be processed, and put them back',
 };
 
