@@ -5,8 +5,8 @@ import type { EventLog } from '../../shared/event-log/port.ts';
 import { readPartition, type TimeRange } from '../read-log.ts';
 import { type AskedName, askedName } from './asked-name.ts';
 import { nearNames } from './near-names.ts';
-import type { Subject } from './node-watch.ts';
 import { createPartitionWatch, type NodeFilter, type Watched } from './partition-watch.ts';
+import type { Subject } from './subjects.ts';
 
 export interface ExplainRequest {
   readonly name: string;

@@ -1,21 +1,15 @@
 import type { ObjectKind } from '../../../schemas/command.ts';
-import type { Candidate, ObjectState } from '../../../schemas/explanation.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { ExplainedObject, TimelineEntry } from '../../../schemas/timeline.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
 import type { AskedName } from './asked-name.ts';
 import { newLife, type ObjectLife } from './life-state.ts';
 import { type Meaning, meaningsIn, meansById } from './meanings.ts';
-import { createNodeLife, type NodeLife } from './node-life.ts';
+import { createNodeLife } from './node-life.ts';
+import type { NodeState, WatchedNode } from './node-state.ts';
 import { commanded, decided, listed, notListed, refused, resulted } from './object-life.ts';
 import { objectKey, objectsIn, podNamesIn, type SeenObject } from './seen-objects.ts';
-import { createTimeline, type Moment, type Timeline } from './timeline.ts';
-
-/** One thing that the name means, with its life. */
-export interface Subject {
-  readonly candidate: Candidate;
-  readonly timeline: () => readonly TimelineEntry[];
-}
+import { type Subject, subjectsOf } from './subjects.ts';
+import { createTimeline, type Moment } from './timeline.ts';
 
 /** Follows on one node whatever the name means there. */
 export interface NodeWatch {
@@ -31,33 +25,9 @@ export interface NodeWatch {
   readonly ids: () => Iterable<string>;
 }
 
-export interface WatchedNode {
-  readonly cluster: string;
-  readonly node: string;
-}
-
-interface State {
-  readonly asked: AskedName;
-  readonly where: WatchedNode;
-  readonly timeline: Timeline;
-  readonly lives: Map<string, Tracked>;
-  readonly meanings: Map<string, Meaning>;
-  /** Of pods that are meant, and remembered when only their UID is still listed. */
-  readonly podNames: Map<string, string>;
-  readonly decisionIds: Set<string>;
-  readonly nodeObject: ExplainedObject;
-  hasLooked: boolean;
-  node: { readonly life: NodeLife; readonly firstSeenMs: number; lastSeenMs: number } | null;
-}
-
-interface Tracked {
-  readonly life: ObjectLife;
-  readonly podUid: string | null;
-}
-
 export function watchNode(asked: AskedName, where: WatchedNode): NodeWatch {
   const id = `${where.cluster}/${where.node}`;
-  const state: State = {
+  const state: NodeState = {
     asked,
     where,
     timeline: createTimeline(),
@@ -90,14 +60,14 @@ export const meansNode = ({ kind, text }: AskedName, { cluster, node }: WatchedN
   (kind === null || kind === 'node') && (text === node || text === `${cluster}/${node}`);
 
 /** A decision may lie on the log twice, and is one all the same. */
-function isRepeated({ decisionIds }: State, event: FleetEvent): boolean {
+function isRepeated({ decisionIds }: NodeState, event: FleetEvent): boolean {
   if (event.type !== 'fleetgc.node.decision') return false;
   if (decisionIds.has(event.id)) return true;
   decisionIds.add(event.id);
   return false;
 }
 
-function tellNode(state: State, event: FleetEvent, at: Moment): void {
+function tellNode(state: NodeState, event: FleetEvent, at: Moment): void {
   if (!meansNode(state.asked, state.where)) return;
   state.node ??= {
     life: createNodeLife(state.timeline, state.nodeObject),
@@ -108,7 +78,7 @@ function tellNode(state: State, event: FleetEvent, at: Moment): void {
   state.node.life.tell(event, at);
 }
 
-function tellLives(state: State, event: FleetEvent, at: Moment): void {
+function tellLives(state: NodeState, event: FleetEvent, at: Moment): void {
   if (event.type === 'fleetgc.node.inventory') {
     if (event.status === 'complete') look(state, event, at);
     return;
@@ -124,7 +94,7 @@ function namedBy(event: FleetEvent): readonly { readonly kind: ObjectKind; reado
 }
 
 function meetById(
-  state: State,
+  state: NodeState,
   { kind, id }: { readonly kind: ObjectKind; readonly id: string },
   at: Moment,
 ) {
@@ -154,7 +124,7 @@ function tellLife(life: ObjectLife, event: FleetEvent, at: Moment): void {
   }
 }
 
-function look(state: State, inventory: CompleteInventory, at: Moment): void {
+function look(state: NodeState, inventory: CompleteInventory, at: Moment): void {
   const podNames = new Map([...state.podNames, ...podNamesIn(inventory)]);
   const objects = objectsIn(inventory, podNames);
   for (const meaning of meaningsIn(inventory, objects, { asked: state.asked, podNames }))
@@ -167,67 +137,23 @@ function look(state: State, inventory: CompleteInventory, at: Moment): void {
   for (const [key, { life }] of state.lives) if (!keys.has(key)) notListed(life, inventory, at);
 }
 
-function learn({ meanings, podNames }: State, meaning: Meaning, names: ReadonlyMap<string, string>): void {
+function learn(
+  { meanings, podNames }: NodeState,
+  meaning: Meaning,
+  names: ReadonlyMap<string, string>,
+): void {
   meanings.set(objectKey(meaning), meaning);
   const name = meaning.kind === 'pod' ? names.get(meaning.id) : undefined;
   if (name !== undefined) podNames.set(meaning.id, name);
 }
 
-const isMeant = ({ meanings }: State, { object, podUid }: SeenObject): boolean =>
+const isMeant = ({ meanings }: NodeState, { object, podUid }: SeenObject): boolean =>
   meanings.has(objectKey(object)) ||
   (podUid !== null && meanings.has(objectKey({ kind: 'pod', id: podUid })));
 
-function lifeOf({ lives, timeline }: State, { object, podUid }: SeenObject, at: Moment): ObjectLife {
+function lifeOf({ lives, timeline }: NodeState, { object, podUid }: SeenObject, at: Moment): ObjectLife {
   const key = objectKey(object);
   const { life } = lives.get(key) ?? { life: newLife(timeline, object, at.loggedAtMs) };
   lives.set(key, { life, podUid });
   return life;
-}
-
-function subjectsOf(state: State): Subject[] {
-  const { node, nodeObject, where, timeline, meanings } = state;
-  const ofNode = node && {
-    candidate: {
-      ...nodeObject,
-      ...where,
-      state: 'there' as const,
-      firstSeenMs: node.firstSeenMs,
-      lastSeenMs: node.lastSeenMs,
-    },
-    timeline: () => timeline.entries().filter(({ object }) => object.kind === 'node'),
-  };
-  return [...(ofNode ? [ofNode] : []), ...[...meanings.values()].flatMap((one) => subjectOf(state, one))];
-}
-
-function subjectOf(state: State, { kind, id }: Meaning): Subject[] {
-  const { lives, where, timeline, podNames } = state;
-  const members = [...lives]
-    .filter(([key, { podUid }]) => key === objectKey({ kind, id }) || (kind === 'pod' && podUid === id))
-    .map(([key, { life }]) => ({ key, life }));
-  const [first] = members;
-  if (first === undefined) return [];
-  const keys = new Set(members.map(({ key }) => key));
-  return [
-    {
-      candidate: {
-        kind,
-        id,
-        name: kind === 'pod' ? (podNames.get(id) ?? id) : first.life.object.name,
-        ...where,
-        state: stateOf(members.map(({ life }) => life)),
-        firstSeenMs: Math.min(...members.map(({ life }) => life.firstSeenMs)),
-        lastSeenMs: Math.max(...members.map(({ life }) => life.lastSeenMs)),
-      },
-      timeline: () => timeline.entries().filter(({ object }) => keys.has(objectKey(object))),
-    },
-  ];
-}
-
-/** A pod is there for as long as anything of it is; what it is called of is listed when nothing else is left. */
-function stateOf(lives: readonly ObjectLife[]): ObjectState {
-  if (lives.some(({ state }) => state === 'there')) return 'there';
-  const things = lives.filter(({ object }) => object.kind !== 'pod');
-  return things.some(({ state }) => state === 'removed') && things.every(({ state }) => state === 'removed')
-    ? 'removed'
-    : 'gone';
 }

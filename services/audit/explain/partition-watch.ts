@@ -5,7 +5,9 @@ import { parseRecord } from '../../shared/parse-record.ts';
 import type { RecordedEvent } from '../read-log.ts';
 import type { AskedName } from './asked-name.ts';
 import { askableNames } from './near-names.ts';
-import { meansNode, type NodeWatch, type Subject, type WatchedNode, watchNode } from './node-watch.ts';
+import type { WatchedNode } from './node-state.ts';
+import { meansNode, type NodeWatch, watchNode } from './node-watch.ts';
+import type { Subject } from './subjects.ts';
 import { createWaiting } from './waiting.ts';
 
 export type NodeFilter = (node: WatchedNode) => boolean;
@@ -42,7 +44,7 @@ export function createPartitionWatch(
   const waiting = createWaiting();
   const keyOf = (node: WatchedNode): WatchedKey => {
     const key = `${node.cluster}/${node.node}`;
-    const known = nodes.get(key) ?? { node, watch: watchNode(asked, node), lastInventory: null };
+    const known = nodes.get(key) ?? { node, watch: watchNode(asked, node), inventories: [] };
     nodes.set(key, known);
     return known;
   };
@@ -63,7 +65,8 @@ export function createPartitionWatch(
       if (node === null) return;
       counts.count(record);
       const known = keyOf(node);
-      if (gatherNames && topicId === 'inventory') known.lastInventory = record;
+      if (gatherNames && topicId === 'inventory')
+        known.inventories = [known.inventories[0] ?? record, record];
       tellKnown(known, recorded);
     },
     finish: () => {
@@ -96,7 +99,8 @@ function createCounts() {
 interface WatchedKey {
   readonly node: WatchedNode;
   readonly watch: NodeWatch;
-  lastInventory: LogRecord | null;
+  /** The first and the last, for near names. */
+  inventories: readonly LogRecord[];
 }
 
 function nodeOf({ key }: LogRecord, filter: NodeFilter): WatchedNode | null {
@@ -125,9 +129,10 @@ function concerns(
 const isComplete = ({ value }: LogRecord): boolean => value?.includes('"status":"complete"') ?? false;
 
 function namesOn(nodes: readonly WatchedKey[]): string[] {
-  return nodes.flatMap(({ node, lastInventory }) => {
-    const parsed = lastInventory && parseRecord('inventory', lastInventory);
-    const names = parsed?.ok && parsed.event.status === 'complete' ? askableNames(parsed.event) : [];
-    return [...names, node.node];
-  });
+  return nodes.flatMap(({ node, inventories }) => [...inventories.flatMap(namesListed), node.node]);
+}
+
+function namesListed(record: LogRecord): string[] {
+  const parsed = parseRecord('inventory', record);
+  return parsed.ok && parsed.event.status === 'complete' ? askableNames(parsed.event) : [];
 }

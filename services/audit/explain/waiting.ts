@@ -18,8 +18,8 @@ export interface Waiting {
   readonly release: () => void;
 }
 
-/** More than what lies between an effect and its cause where the clocks of two brokers differ. */
-const MOST_WAITERS = 1_000;
+/** Clocks of brokers differ less. A cause that has not come by then is not on the log. */
+const MOST_MS = 10_000;
 
 /** Clocks of brokers differ a little, so that an effect can be read before its cause; what follows it waits with it. */
 export function createWaiting(): Waiting {
@@ -32,12 +32,13 @@ export function createWaiting(): Waiting {
     released.forEach(tell);
   };
   const releaseReady = (): void => {
-    const isReady = waiters.every(({ event }) => awaited(event) <= lastOffset);
-    if (isReady || waiters.length > MOST_WAITERS) release();
+    if (waiters.every(({ event }) => awaited(event) <= lastOffset)) release();
   };
   return {
     tell: (watch, event, record) => {
       const waiter = { watch, event, record };
+      const [first] = waiters;
+      if (first && record.timestampMs - first.record.timestampMs > MOST_MS) release();
       if (event.type === 'fleetgc.node.inventory') tell(waiter);
       else waiters.push(waiter);
       releaseReady();
