@@ -1,4 +1,10 @@
-import type { ExplainProgress } from '../../audit/explain/explain.ts';
+/** How far a reading of many partitions is. */
+export interface ReadingProgress {
+  /** Partitions that are done; of the one in hand the part of its time that went by. */
+  readonly done: number;
+  readonly of: number;
+  readonly records: number;
+}
 
 const TELL_EVERY_MS = 5_000;
 
@@ -6,7 +12,7 @@ const TELL_EVERY_MS = 5_000;
 export function readingProgress(
   tell: (line: string) => void,
   now: () => number,
-): (progress: ExplainProgress) => void {
+): (progress: ReadingProgress) => void {
   const startedMs = now();
   let toldMs = startedMs;
   return ({ done, of, records }) => {
@@ -16,7 +22,7 @@ export function readingProgress(
     const seconds = (nowMs - startedMs) / 1_000;
     const left = done === 0 ? '' : `, about ${Math.ceil((seconds / done) * (of - done))} s left`;
     tell(
-      `${records} records read, ${Math.round(records / seconds)} a second; ${done} of ${of} partitions${left}`,
+      `${records} records read, ${Math.round(records / seconds)} a second; ${Math.floor(done)} of ${of} partitions${left}`,
     );
   };
 }
