@@ -29,7 +29,6 @@ export function listed(life: ObjectLife, now: SeenObject, { inventory, isFirst }
   life.state = 'there';
   life.removedAt = null;
   life.gone = null;
-  if (isBack) life.folding.interrupt();
   noteListing(life, now, { ...at, how: isBack ? 'again' : isFirst ? 'first-look' : 'new' });
   noteUse(life, now, at);
   life.seen = now;

@@ -1,7 +1,24 @@
 import { expect, test } from 'vitest';
 import { askedName } from '../../../services/audit/explain/asked-name.ts';
-import { container, image, inventory, NODE, podLogDirectory, sandbox } from '../../fixtures/inventory.ts';
-import { answered, asking, explained, type Logged, look, ordered, removed } from './support/recorded-log.ts';
+import {
+  container,
+  image,
+  inventory,
+  NODE,
+  pod,
+  podLogDirectory,
+  sandbox,
+} from '../../fixtures/inventory.ts';
+import {
+  answered,
+  asking,
+  explained,
+  type Logged,
+  look,
+  ordered,
+  removed,
+  told,
+} from './support/recorded-log.ts';
 
 const HEX = 'abcdef123456'.padEnd(64, '0');
 const DIGEST = `sha256:${'d'.repeat(64)}`;
@@ -30,6 +47,7 @@ test.each([
   ['docker.io/library/nginx:1.25', 'image'],
   ['nginx:1.25', 'image'],
   ['nginx', 'image'],
+  ['docker.io/nginx', 'image'],
   [HEX, 'image'],
   [`sha256:${HEX}`, 'image'],
   ['abcdef12', 'image'],
@@ -143,4 +161,19 @@ test('a node that is named with its cluster is found in its part of the log', as
     status: 'explained',
     reading: { records: 1 },
   });
+});
+
+test('looks in which no name of it stands are left unread, and yet tell that it is new, gone and back', async () => {
+  const renamed = { images: node.images.map((one) => ({ ...one, repoTags: [], repoDigests: [] })) };
+  const unread = (seconds: number): Logged => look(seconds, { images: [image('sha256:else')] });
+
+  expect(
+    told(await explained([unread(0), look(1, node), unread(2), unread(3), look(4, renamed)], 'nginx')),
+  ).toEqual(['1 seen new', '2 gone', '4 seen again']);
+});
+
+test('a pod of which only the kubelet spoke was never removed by us', async () => {
+  const events = [look(0, { pods: [pod('pod-9')] }), look(60, { pods: [] })];
+
+  expect(await explained(events, 'pod/pod-9')).toMatchObject({ subject: { state: 'gone' } });
 });

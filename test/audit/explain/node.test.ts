@@ -84,3 +84,16 @@ test('another policy, and each command, are conclusions of their own', async () 
     timeline: expect.arrayContaining([expect.objectContaining({ answered: false })]),
   });
 });
+
+test('a complete look ends what could not be seen', async () => {
+  const blind = (seconds: number): Logged => [
+    seconds,
+    nodeOutput('inventory', { ...incompleteInventory, takenAt: at(seconds) }),
+  ];
+
+  expect(told(await explained([look(0), blind(1), blind(2), look(3), blind(4)], 'web-1'))).toEqual([
+    '0 seen first-look',
+    '1 not-seen',
+    '4 not-seen',
+  ]);
+});
