@@ -47,10 +47,9 @@ const isTagged = (text: string): boolean => /[:@]/.test(text.slice(text.lastInde
 
 /** The last part of the path without tag and attempt, and a digest: JSON writes a slash in more than one way. */
 function needlesOf(text: string): string[] {
-  const [path = '', digest] = text.split('@');
+  const [path = '', digest] = text.replace(/^sha256:/, '').split('@');
   const last = path.slice(path.lastIndexOf('/') + 1);
-  const word = /^[a-z0-9]+:[0-9a-f]{32,}$/.test(last) ? last : last.replace(/[:#].*$/, '');
-  return [word, digest]
-    .map((needle) => (needle ?? '').replace(/^[a-z0-9]+:/, ''))
-    .filter((needle) => needle !== '');
+  return [last.replace(/[:#].*$/, ''), (digest ?? '').replace(/^sha256:/, '')].filter(
+    (needle) => needle !== '',
+  );
 }

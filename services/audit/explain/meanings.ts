@@ -1,4 +1,4 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/timeline.ts';
 import { keysOfImage, repositoriesOfImage } from '../../shared/cri/image-names.ts';
 import type { AskedName } from './asked-name.ts';
@@ -37,17 +37,20 @@ const beginsSo = (id: string, { idPrefix }: AskedName): boolean =>
 function imagesOf({ images }: CompleteInventory, asked: AskedName): ReadonlySet<string> {
   if (!allows(asked, 'image')) return new Set();
   const terms = new Set(asked.imageTerms);
-  const meant = images.filter((image) => {
-    const { id, repoTags, repoDigests } = image;
-    return (
-      beginsSo(id, asked) ||
-      [...repoTags, ...repoDigests, ...keysOfImage(image), ...repositoriesOfImage(image)].some((name) =>
-        terms.has(name),
-      )
-    );
-  });
+  const meant = images.filter(
+    (image) => couldBe(image, asked) && (beginsSo(image.id, asked) || isNamed(image, terms)),
+  );
   return new Set(meant.map(({ id }) => id));
 }
+
+/** What every name of it would have in it, before all its names are made out. */
+const couldBe = ({ id, repoTags, repoDigests }: InventoryImage, { needles }: AskedName): boolean =>
+  [id, ...repoTags, ...repoDigests].some((name) => needles.some((needle) => name.includes(needle)));
+
+const isNamed = (image: InventoryImage, terms: ReadonlySet<string>): boolean =>
+  [...image.repoTags, ...image.repoDigests, ...keysOfImage(image), ...repositoriesOfImage(image)].some(
+    (name) => terms.has(name),
+  );
 
 /** A sandbox has the name of its pod, which is the pod's unless the attempt or the kind says otherwise. */
 function isCalled({ kind, id, name }: Meaning & { readonly name: string }, asked: AskedName): boolean {

@@ -51,6 +51,7 @@ test.each([
   [HEX, 'image'],
   [`sha256:${HEX}`, 'image'],
   ['abcdef12', 'image'],
+  ['sha256:abcdef12', 'image'],
   [DIGEST, 'image'],
   [`nginx@${DIGEST}`, 'image'],
   ['image/shop/web', 'image'],
