@@ -1,5 +1,6 @@
 import type { Candidate, Explanation, Reading } from '../../../schemas/explanation.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/topics.ts';
+import { mapBounded } from '../../shared/cri/bounded.ts';
 import { partitionOf } from '../../shared/event-log/partition.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { readPartition, type TimeRange } from '../read-log.ts';
@@ -32,25 +33,44 @@ export interface ExplainNeeds {
 
 const READ = ['inventory', 'decisions', 'commands', 'results'] as const;
 const PROGRESS_EVERY_RECORDS = 500;
+/** Waiting for a broker is most of the work where a partition has little to read. */
+const PARTITIONS_AT_ONCE = 4;
 
 /** What became of whatever the name means, and why. Throws `USAGE` for a name that can mean nothing. */
 export async function explain(request: ExplainRequest, needs: ExplainNeeds): Promise<Explanation> {
   const asked = askedName(request.name);
-  const partitions = partitionsOf(asked, request);
-  const watched: Watched[] = [];
+  const watch = watcher(asked, request, needs);
+  return answered(request, asked, await watch(partitionsOf(asked, request)));
+}
+
+/** Reads several partitions at once; the first failure ends them all. */
+function watcher(asked: AskedName, request: ExplainRequest, { log, signal, onProgress }: ExplainNeeds) {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const filter = nodeFilter(request);
+  let isFound = false;
+  let done = 0;
   let records = 0;
-  for (const [done, partition] of partitions.entries()) {
-    const isFound = watched.some(({ subjects }) => subjects.length > 0);
-    const watch = createPartitionWatch(asked, nodeFilter(request), { gatherNames: !isFound });
+  const watchOne = async (partition: number, of: number): Promise<Watched> => {
+    const watch = createPartitionWatch(asked, filter, { gatherNames: () => !isFound });
     const reading = { topics: READ, partition, range: request.range };
-    for await (const recorded of readPartition(needs.log, reading, needs.signal)) {
+    for await (const recorded of readPartition(log, reading, either)) {
       watch.tell(recorded);
       records += 1;
-      if (records % PROGRESS_EVERY_RECORDS === 0) needs.onProgress({ done, of: partitions.length, records });
+      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress({ done, of, records });
     }
-    watched.push(watch.finish());
-  }
-  return answered(request, asked, watched);
+    done += 1;
+    const watched = watch.finish();
+    isFound ||= watched.subjects.length > 0;
+    return watched;
+  };
+  return async (partitions: readonly number[]): Promise<readonly Watched[]> => {
+    try {
+      return await mapBounded(partitions, PARTITIONS_AT_ONCE, (one) => watchOne(one, partitions.length));
+    } finally {
+      failed.abort();
+    }
+  };
 }
 
 /** All of them, unless the cluster is known too, since the partition follows from both. */

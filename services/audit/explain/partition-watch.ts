@@ -29,8 +29,8 @@ export interface PartitionWatch {
 }
 
 interface Options {
-  /** Whether to tell near names, should nothing be found. */
-  readonly gatherNames: boolean;
+  /** Whether near names are still of use: nothing was found elsewhere. */
+  readonly gatherNames: () => boolean;
 }
 
 /** Reads the records of one partition, and parses only those that can concern what the name means. */
@@ -65,14 +65,14 @@ export function createPartitionWatch(
       if (node === null) return;
       counts.count(record);
       const known = keyOf(node);
-      if (gatherNames && topicId === 'inventory')
+      if (gatherNames() && topicId === 'inventory')
         known.inventories = [known.inventories[0] ?? record, record];
       tellKnown(known, recorded);
     },
     finish: () => {
       waiting.release();
       const subjects = [...nodes.values()].flatMap(({ watch }) => watch.subjects());
-      const names = gatherNames && subjects.length === 0 ? namesOn([...nodes.values()]) : [];
+      const names = gatherNames() && subjects.length === 0 ? namesOn([...nodes.values()]) : [];
       return { subjects, names: new Set(names), ...counts.counted() };
     },
   };

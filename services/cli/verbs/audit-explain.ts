@@ -43,7 +43,8 @@ export const auditExplain = defineVerb({
       signal,
       onProgress: readingProgress((line) => logger.info(line), Date.now),
     });
-    if (signal.aborted) return;
+    if (signal.aborted)
+      throw new FleetGcError('AUDIT_INCOMPLETE', 'stopped: nothing is said of what was not read');
     if (explanation.reading.unreadable > 0)
       logger.warn(`${explanation.reading.unreadable} records could not be read, and are left out`);
     const text =
@@ -76,11 +77,10 @@ function requireOne(explanation: Explanation): void {
 }
 
 function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'ambiguous' }>): string {
-  const nodes = new Set(candidates.map(({ cluster, node }) => `${cluster}/${node}`));
   const things = new Set(candidates.map(({ kind, id }) => `${kind}/${id}`));
   const ways = [
     ...(things.size > 1 ? ['ask for it by the first column'] : []),
-    ...(nodes.size > 1 ? ['name its node with --node'] : []),
+    ...(things.size < candidates.length ? ['name its node with --node'] : []),
   ];
   return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
 }
