@@ -7,7 +7,7 @@ import { PressureUnrelieved } from '../../schemas/result.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { input } from '../fixtures/input.ts';
 import { image, incompleteInventory, inventory, NODE } from '../fixtures/inventory.ts';
-import { keepList, NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { keepList, NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 
@@ -88,6 +88,7 @@ test('[M8] pressure that stays is published after the record', async () => {
 
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
+  { name: 'a policy for other nodes', policies: POLICY_FOR_OTHERS, outcome: 'no-policy', rule: 'P1' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
 ])('[$rule] $name keeps every image, and the record says so', async ({ policies, outcome, rule }) => {
   const { stages, record } = await handled(full, policies);

@@ -6,7 +6,7 @@ import { pressureHandler } from '../../services/pressure/handler.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
-import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { disks, SPLIT } from './node-disks.ts';
 
 const handled = async (policies: PolicySet = policySet(), stats = diskStats()) => {
@@ -67,6 +67,7 @@ test('dry-run orders all the same, since an order to look removes nothing', asyn
 
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy' },
+  { name: 'a policy for other nodes', policies: POLICY_FOR_OTHERS, outcome: 'no-policy' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused' },
 ])('$name means a record and no order', async ({ policies, outcome }) => {
   const { record, stages } = await handled(policies);
