@@ -37,7 +37,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   const images = verdicts({ ...limited, spared, protected: surveyed.protected });
   const told = {
     reclaim: turn.reclaim,
-    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory)],
+    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy)],
     notes: keepNotes(inventory, policy.keep),
     verdicts: { ...NO_VERDICTS, images },
   };

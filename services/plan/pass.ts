@@ -40,7 +40,7 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
       ...(containers === null ? [] : doubts(inventory, policy)),
-      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory)]),
+      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory, policy)]),
     ],
     notes: [
       ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),
