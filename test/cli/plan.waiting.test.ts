@@ -131,7 +131,7 @@ test('how to look at this machine may stand in the environment and in a config f
 test('names are made harmless for a terminal', async () => {
   const evil = inventory({ containers: [container('c', { state: 'running', name: 'a\u001b[2J' })] });
   const { stdout } = await inProcess(['plan', '--inventory', file(JSON.stringify(evil))]);
-  expect(stdout).toContain('web/a\\u{1b}[2J');
+  expect(stdout).toContain('default/web/a\\u{1b}[2J#0');
 });
 
 test('[P3] an incomplete inventory: the plan says so, and so does the exit code', async () => {

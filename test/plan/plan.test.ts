@@ -270,6 +270,23 @@ test('[P1, P2] without a policy, or in a pause, everything stays', () => {
   expect(paused.keep[0]?.rule).toBe('P2');
 });
 
+test('a name tells attempts of one container, and pods of two namespaces, apart', () => {
+  const pod = { uid: 'pod-1', name: 'web', namespace: 'shop' };
+  const made = plan(
+    inventory({
+      containers: [
+        container('a', { name: 'app', pod, attempt: 2 }),
+        container('b', { name: 'app', pod, attempt: 3 }),
+        container('c', { name: 'app', pod: { ...pod, uid: 'pod-2', namespace: 'test' } }),
+        container('d', { pod: null }),
+      ],
+      sandboxes: [sandbox('s', { pod, attempt: 1 })],
+    }),
+  );
+  const names = [...made.remove, ...made.keep].map(({ id, name }) => `${id} ${name}`).toSorted();
+  expect(names).toEqual(['a shop/web/app#2', 'b shop/web/app#3', 'c test/web/app#0', 'd d', 's shop/web#1']);
+});
+
 test('the policy that holds is chosen as for a real decision', () => {
   const [web, spare] = [
     policySet({ name: 'web', priority: 1 }),
