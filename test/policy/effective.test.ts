@@ -69,6 +69,24 @@ test.each<{ setting: string; lines: string[]; value: unknown; origin: object }>(
     setting: 'evictionHard.nodefs.available',
     lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
     value: '10%',
+    origin: { kind: 'kubelet-configuration', mergedByLine: 4 },
+  },
+  {
+    setting: 'evictionHard.imagefs.available',
+    lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
+    value: '20%',
+    origin: { kind: 'written', line: 3 },
+  },
+  {
+    setting: 'evictionHard.nodefs.available',
+    lines: ['mergeDefaultEvictionSettings: true'],
+    value: '10%',
+    origin: { kind: 'kubelet-configuration' },
+  },
+  {
+    setting: 'imageGCHighThresholdPercent',
+    lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
+    value: 85,
     origin: { kind: 'kubelet-configuration' },
   },
   {

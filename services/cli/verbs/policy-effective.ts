@@ -80,6 +80,7 @@ const effectiveValue = ({ record, otherPolicies, ...same }: EffectivePolicy) => 
           priority: record.policy.priority,
           mode: record.policy.mode,
           profile: record.policy.profile,
+          selector: record.policy.selector,
           hash: record.hash,
         },
   otherPolicies: otherPolicies.map(({ record: { policy, hash }, reason }) => ({
