@@ -11,7 +11,7 @@ export const effectiveLines = (effective: EffectivePolicy): readonly string[] =>
     .filter((lines) => lines.length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 
-function headLines({ node, pausedBy, record }: EffectivePolicy): readonly string[] {
+function headLines({ node, pausedBy, record, version }: EffectivePolicy): readonly string[] {
   const name = node.cluster === '' ? node.node : `${node.cluster}/${node.node}`;
   const pauses = pausedBy.map(
     ({ selector, reason }) =>
@@ -21,7 +21,7 @@ function headLines({ node, pausedBy, record }: EffectivePolicy): readonly string
   const holds = pauses.length > 0 ? 'would hold' : 'holds';
   return [
     ...pauses,
-    `${policyText(record.policy)} ${holds} for ${name}; hash ${record.hash}.`,
+    `${policyText(record.policy)} ${holds} for ${name}; ${version === null ? '' : `version ${version}, `}hash ${record.hash}.`,
     `It is for ${selectorText(record.policy.selector)}.`,
   ];
 }

@@ -56,6 +56,7 @@ test('for machines', async () => {
       mode: 'enforce',
       profile: 'fleetgc',
       selector: { clusters: [], nodeNames: [], pools: ['gpu'], nodeLabels: {} },
+      version: null,
       hash: expect.any(String),
     },
     settings: expect.arrayContaining([
@@ -89,7 +90,7 @@ test('of the event log, with its pauses and what nobody can read', async () => {
   );
 
   expect(stdout).toMatch(
-    /^local\/n is paused with pool gpu \(driver update\): nothing is removed\.\nPolicy here \(enforce, profile fleetgc, priority 0\) would hold for local\/n; hash /,
+    /^local\/n is paused with pool gpu \(driver update\): nothing is removed\.\nPolicy here \(enforce, profile fleetgc, priority 0\) would hold for local\/n; version 1, hash /,
   );
   expect(stdout).toMatch(
     /^pause of cluster test +does not select: selector\.clusters is test, the node has local$/m,
