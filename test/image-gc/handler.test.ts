@@ -35,7 +35,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
     inventoryId: 'inventory-1',
     takenAt: instant(),
     lifetimeMs: 60_000,
-    policy: { name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) },
+    policy: { name: 'default', version: 7, hash: 'b'.repeat(64), setHash: 'c'.repeat(64) },
     reclaim: full.reclaim,
     items: [{ kind: 'image', id: 'a', sizeBytes: 100, estimatedBytes: 100, rule: 'D11' }],
     holders: [
@@ -43,7 +43,12 @@ test('[M38] the record comes first, then the command, both naming each other', a
       { reason: 'not-images', objects: 0, bytes: 790 },
     ],
   });
-  expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 100 });
+  expect(record).toMatchObject({
+    policy: command.policy,
+    outcome: 'commanded',
+    outputIds: [command.id],
+    estimatedBytes: 100,
+  });
 });
 
 test('the command carries the keep rules and the lifetime of its policy', async () => {

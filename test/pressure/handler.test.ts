@@ -41,7 +41,12 @@ test('[M38] a met threshold gives the record first and then one order, both nami
   const order = Observe.parse(ordered?.event);
   expect(order).toMatchObject({ ...NODE, lifetimeMs: 60_000, reclaim: { step: 'containers', round: 1 } });
   expect(record).toMatchObject({ outcome: 'ordered', reclaim: order.reclaim, outputIds: [order.id] });
-  expect(record.policy).toEqual({ name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) });
+  expect(record.policy).toEqual({
+    name: 'default',
+    version: 7,
+    hash: 'b'.repeat(64),
+    setHash: 'c'.repeat(64),
+  });
   expect(record.input).toMatchObject({ topic: 'gc.node.disk-stats', offset: '42', id: 'disk-stats-1' });
 });
 
