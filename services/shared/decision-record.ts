@@ -31,8 +31,9 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
 export const decisionId = ({ decider, input, policies }: Deciding): string =>
   deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
 
-const policyReference = ({ policy, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
+const policyReference = ({ policy, policyVersion, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
   name: policy.name,
+  version: policyVersion,
   hash,
   setHash: set.hash,
 });

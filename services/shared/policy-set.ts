@@ -8,7 +8,7 @@ export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<Pau
     compareText(pauseKey(a.selector), pauseKey(b.selector)),
   );
   const hash = contentHash({
-    policies: sortedPolicies.map(({ policy, hash }) => [policy.name, hash]),
+    policies: sortedPolicies.map(({ policy, policyVersion, hash }) => [policy.name, policyVersion, hash]),
     pauses: sortedPauses,
   });
   return { policies: sortedPolicies, pauses: sortedPauses, hash };

@@ -49,8 +49,8 @@ const sample = (arbitrary: fc.Arbitrary<Unnamed>): readonly Unnamed[] =>
 
 const CANDIDATES: readonly Unnamed[] = [...SPECIAL, ...Object.values(ARBITRARY_CASES).flat().flatMap(sample)];
 
-/** A rule is worth more than another sentence about it. */
-const worthOf = (finding: string): number => (/ (remove|keep|doubts|notes) /.test(finding) ? 3 : 1);
+/** A rule and an outcome are worth more than another sentence about them. */
+const worthOf = (finding: string): number => (/ (remove|keep|doubts|notes) |^\S+ \S+$/.test(finding) ? 3 : 1);
 
 interface Candidate {
   readonly recorded: Unnamed;
