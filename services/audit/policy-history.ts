@@ -4,7 +4,8 @@ import { TOPICS } from '../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
 import { contentHash } from '../shared/ids.ts';
 import { parseRecord } from '../shared/parse-record.ts';
-import { policySet, policySetHash } from '../shared/policy-set.ts';
+import { policySetHash } from '../shared/policy-set.ts';
+import { rebuiltPolicySet } from '../shared/policy-set-facts.ts';
 
 /** A record of `gc.policy-versions` that is not what it says. */
 export interface PolicyProblem {
@@ -59,9 +60,7 @@ function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
   const rebuilt = new Map<string, PolicySet | null>();
   const rebuild = (hash: string): PolicySet | null => {
     const named = sets.get(hash);
-    if (named === undefined) return null;
-    const records = named.policies.flatMap((policy) => policies.get(policy.hash) ?? []);
-    return records.length === named.policies.length ? policySet(records, named.pauses) : null;
+    return named === undefined ? null : rebuiltPolicySet(named, (policyHash) => policies.get(policyHash));
   };
   return {
     problems,

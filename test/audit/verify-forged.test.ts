@@ -284,7 +284,7 @@ test.each<{
     name: 'a policy in a set of policies',
     topic: 'policyVersions',
     pick: contains('fleetgc.policy-set'),
-    rewrite: anotherDigit('"name":"default","hash":"'),
+    rewrite: anotherDigit('"name":"default","policyVersion":1,"hash":"'),
     kind: 'policy-changed',
   },
   {

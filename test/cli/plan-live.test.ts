@@ -71,7 +71,8 @@ test('[C14, A8] one look at this machine: what it cannot know stays, and it says
 
   expect(plan.inventory).toMatchObject({ cluster: 'local', node: 'here' });
   expect(fateOf(plan, 'unused:1')).toBe('stays D10');
-  expect(fateOf(plan, 'web/app')).toBe('stays G7, stays G3');
+  expect(fateOf(plan, 'default/web/app#0')).toBe('stays G7');
+  expect(fateOf(plan, 'default/web/app#1')).toBe('stays G3');
   expect(plan.remove).toEqual([]);
   expect(plan.notes.map(({ rule }) => rule)).toEqual(['C14', 'A8']);
   expect([...node.runtime.images.values()].flatMap(({ repoTags }) => repoTags)).toContain(UNUSED);
@@ -119,7 +120,8 @@ test('a state directory in which no agent has kept anything is told, and is not 
 test('[F1, C14] a kubelet that starts now would not know of any age either', async () => {
   const kubelet = await planned('--profile', 'kubelet', '--trigger', 'forced');
   expect(fateOf(kubelet, 'unused:1')).toBe('stays D10');
-  expect(fateOf(kubelet, 'web/app')).toBe('stays G7, stays G3');
+  expect(fateOf(kubelet, 'default/web/app#0')).toBe('stays G7');
+  expect(fateOf(kubelet, 'default/web/app#1')).toBe('stays G3');
 });
 
 test('a record that cannot be read, and a runtime that is gone, are errors', async () => {

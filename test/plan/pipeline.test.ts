@@ -46,8 +46,8 @@ test('[J21] a plan on what the node was seen to be is what the pipeline then rem
     trigger: 'eviction:imagefs.available',
   });
   expect(plan.remove.map(({ kind, name, rule }) => `${kind} ${name} ${rule}`)).toEqual([
-    'container job/main G6',
-    'sandbox job H2',
+    'container default/job/main#0 G6',
+    'sandbox default/job#0 H2',
     ...['old/0', 'old/1', 'old/2', 'old/3', 'old/4', 'old/5', 'library/job'].map(
       (name) => `image docker.io/${name}:1 D11`,
     ),
