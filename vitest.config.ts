@@ -30,8 +30,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...WAITING_TESTS, ...CONTAINER_TESTS],
-          // A bound for what hangs: on a machine with much to do a property takes many times its usual second.
-          testTimeout: 60_000,
+          testTimeout: 15_000,
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
         },
@@ -41,7 +40,7 @@ export default defineConfig({
           ...WITHOUT_CONTAINERS,
           name: 'waiting',
           include: WAITING_TESTS,
-          testTimeout: 60_000,
+          testTimeout: 15_000,
           maxWorkers: Math.max(4, availableParallelism()),
           sequence: { groupOrder: 1 },
         },

@@ -14,8 +14,16 @@ export const MAX_COMMAND_ITEMS = 50;
 /** No command is carried out later than this after its inventory was taken, whatever it says. */
 export const MAX_COMMAND_LIFETIME_MS = 600_000;
 
-/** Names the policy that decided: its name, its content hash, and the hash of all policies of that moment. */
-export const PolicyReference = z.strictObject({ name: z.string(), hash: z.string(), setHash: z.string() });
+/**
+ * Names the policy that decided: its name, its version for people to speak of, its content hash, which alone identifies it,
+ * and the hash of all policies of that moment.
+ */
+export const PolicyReference = z.strictObject({
+  name: z.string(),
+  version: z.int().positive(),
+  hash: z.string(),
+  setHash: z.string(),
+});
 export type PolicyReference = z.infer<typeof PolicyReference>;
 
 /**

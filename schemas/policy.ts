@@ -94,6 +94,8 @@ export const PolicyRecord = z.strictObject({
   version: z.literal(1),
   id: z.string().min(1),
   policy: Policy,
+  /** Counts the contents that were applied under this name, from 1, as far as the topic knew when it was applied. */
+  policyVersion: z.int().positive(),
   /** SHA-256 of the canonical JSON of `policy`. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   /** What was applied, as written. */

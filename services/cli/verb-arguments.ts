@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { OptionSources } from '../shared/config.ts';
 import { FleetGcError } from '../shared/errors.ts';
-import type { OptionInfo } from '../shared/options.ts';
+import { type OptionInfo, offFlagOf } from '../shared/options.ts';
 import type { Verb } from '../shared/verb.ts';
 import { verbDescription, verbEpilogue } from './help.ts';
 
@@ -71,7 +71,7 @@ const argumentName = ({ placeholder, kind, required }: OptionInfo): string => {
 function toFlags(option: OptionInfo): readonly Option[] {
   const { kind, flag } = option;
   if (kind === 'switch') {
-    const off = new Option(flag.replace('--', '--no-'), describe(option));
+    const off = new Option(offFlagOf(option.key), describe(option));
     const on = new Option(flag, describe(option));
     return option.default === 'true' ? [on.hideHelp(), off] : [on, off.hideHelp()];
   }

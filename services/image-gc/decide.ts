@@ -34,10 +34,14 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
   const limited = withinCommand(plan.removals, inventory.images.length);
   const { turn, surveyed, spared } = plan;
-  const images = verdicts({ ...limited, spared, protected: surveyed.protected });
+  const images = verdicts({
+    removals: limited.commanded,
+    spared: [...spared, ...limited.later],
+    protected: surveyed.protected,
+  });
   const told = {
     reclaim: turn.reclaim,
-    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory)],
+    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy)],
     notes: keepNotes(inventory, policy.keep),
     verdicts: { ...NO_VERDICTS, images },
   };

@@ -45,6 +45,7 @@ function planTurn(
     : planned(survey(inventory, policy, { step: 'space', isForCommand }), spaceTurn(inventory, policy, mode));
 }
 
+/** Without a maximum age none goes by age (E1), which is known without another survey. */
 function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
   const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
   const gone = byAge.map(({ position }) => position);

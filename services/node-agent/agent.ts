@@ -95,7 +95,8 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     historyUnreadable: history.unreadable,
     contentsOf: contentReading({
       ...deps,
-      tell: ({ reason, effect }) => logger.info({ reason }, `layers are not known: ${effect}`),
+      tell: ({ reason, effect, isFailure }) =>
+        logger[isFailure ? 'warn' : 'info']({ reason }, `layers are not known: ${effect}`),
     }),
     outbox: outboxes.inventory,
     metrics,

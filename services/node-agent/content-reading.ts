@@ -14,6 +14,8 @@ import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
 export interface Silence {
   readonly reason: string;
   readonly effect: string;
+  /** Whether it could tell and did not, which may hold up the removal of images. */
+  readonly isFailure: boolean;
 }
 
 export interface ContentReadingParts {
@@ -89,9 +91,11 @@ const silenceOf = (error: FleetGcError): Silence =>
     ? {
         reason: 'the runtime has no containerd API beside CRI',
         effect: 'images count by their listed sizes, and none stays because it was not pulled',
+        isFailure: false,
       }
     : {
         reason: error.message,
         effect:
           'images count by their listed sizes, and those not known to be pulled stay where keep.unpullable is true',
+        isFailure: true,
       };

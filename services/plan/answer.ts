@@ -11,21 +11,29 @@ export interface Batch {
 }
 
 export interface Answered {
-  /** A `PlanLine` for each line, in their order, each with its line feed. */
+  /** A `PlanLine` for each line that is not blank, in their order, each with its line feed. */
   readonly text: string;
-  /** How many lines got none: they are not what they should be, or their inventory is not complete. */
+  readonly answers: number;
+  /** How many of them are no plan: the lines are not what they should be, or their inventory is not complete. */
   readonly withoutPlan: number;
 }
 
-/** Answers each line with its plan or with what is wrong. Never throws. */
+/** Answers each line with its plan or with what is wrong; a blank one asks nothing. Never throws. */
 export function answerBatch({ first, lines }: Batch, defaults: RequestDefaults): Answered {
-  const answers = lines.map((line, index) => answerLine(line, first + index, defaults));
+  const answers = lines.flatMap((line, index) =>
+    isBlank(line) ? [] : [answerLine(line, first + index, defaults)],
+  );
   return {
     text: answers.map(jsonLine).join(''),
+    answers: answers.length,
     withoutPlan: answers.filter((answer) => answer.type !== 'fleetgc.plan' || answer.status !== 'planned')
       .length,
   };
 }
+
+/** Nothing but what JSON takes for space. */
+const isBlank = (line: Line): boolean => line?.every((byte) => BLANKS.includes(byte)) === true;
+const BLANKS = Buffer.from(' \t\r');
 
 function answerLine(line: Line, number: number, defaults: RequestDefaults): PlanLine {
   const read = line === null ? TOO_LONG : readRequest(line, defaults);

@@ -40,7 +40,7 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
       ...(containers === null ? [] : doubts(inventory, policy)),
-      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory)]),
+      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory, policy)]),
     ],
     notes: [
       ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),
@@ -80,7 +80,7 @@ const positions = (selected: readonly { readonly item: { readonly position: numb
 
 /** As in a decision record, of a command that holds them all. */
 const imageVerdicts = ({ removals, spared, surveyed }: ImagePlan) =>
-  verdicts({ commanded: removals, later: [], endedBy: 'P4', spared, protected: surveyed.protected });
+  verdicts({ removals, spared, protected: surveyed.protected });
 
 const doubted = ({ turn, spared }: ImagePlan): number[] =>
   turn.kind === 'keep' && turn.outcome === 'not-believed' ? spared.map(({ position }) => position) : [];

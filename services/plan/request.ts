@@ -5,6 +5,7 @@ import type { PolicySet } from '../../schemas/policy.ts';
 import type { PolicyOverride } from '../policy/file.ts';
 import { claimOf } from '../shared/event-schemas.ts';
 import { parseJson, parseValue } from '../shared/parse-record.ts';
+import { plainIssue } from '../shared/plain-issue.ts';
 import { type PolicyReader, policyReader, type ReadPolicy } from './policy-reader.ts';
 
 /** What a plan is asked of, read and checked. */
@@ -64,7 +65,7 @@ const Question = z.strictObject({
 function readQuestion(value: unknown, defaults: RequestDefaults): ReadRequest {
   const parts = z.looseObject({}).safeParse(value).data;
   if (parts === undefined) return failure(NO_REQUEST);
-  const { data, error } = Question.safeParse(value);
+  const { data, error } = Question.safeParse(value, { error: plainIssue });
   const policy = readPolicyOf(parts, defaults);
   const asked = readInventory(parts.inventory, {
     policies: policy.ok ? policy.policies : defaults.policies,

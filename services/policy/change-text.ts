@@ -6,14 +6,19 @@ export const changeLines = (changes: readonly PolicyChange[], dryRun: boolean): 
   changes.flatMap((change) => linesOf(change, dryRun ? 'would be ' : ''));
 
 function linesOf(change: PolicyChange, would: string): readonly string[] {
-  const { policy } = change.record;
+  const { policy, policyVersion } = change.record;
   switch (change.kind) {
     case 'created':
-      return [`${policy.name}: ${would}created, ${policy.mode} on ${selectorText(policy.selector)}`];
+      return [
+        `${policy.name}: ${would}created as version ${policyVersion}, ${policy.mode} on ${selectorText(policy.selector)}`,
+      ];
     case 'unchanged':
-      return [`${policy.name}: unchanged`];
+      return [`${policy.name}: unchanged, version ${policyVersion}`];
     case 'changed':
-      return [`${policy.name}: ${would}changed`, ...change.settings.map(settingLine)];
+      return [
+        `${policy.name}: ${would}changed, version ${policyVersion}`,
+        ...change.settings.map(settingLine),
+      ];
   }
 }
 
@@ -22,6 +27,7 @@ export const changeValues = (changes: readonly PolicyChange[]) =>
   changes.map((change) => ({
     name: change.record.policy.name,
     change: change.kind,
+    version: change.record.policyVersion,
     hash: change.record.hash,
     settings: change.kind === 'changed' ? change.settings : [],
   }));

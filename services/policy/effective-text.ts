@@ -11,17 +11,19 @@ export const effectiveLines = (effective: EffectivePolicy): readonly string[] =>
     .filter((lines) => lines.length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 
-function headLines({ node, pausedBy, record }: EffectivePolicy): readonly string[] {
+function headLines({ node, pausedBy, record, version }: EffectivePolicy): readonly string[] {
   const name = node.cluster === '' ? node.node : `${node.cluster}/${node.node}`;
   const pauses = pausedBy.map(
     ({ selector, reason }) =>
       `${name} is paused with ${selectorText(selector)}${reason === '' ? '' : ` (${reason})`}: nothing is removed.`,
   );
-  const holds =
-    record === null
-      ? `No policy selects ${name}: everything is kept.`
-      : `${policyText(record.policy)} ${pauses.length > 0 ? 'would hold' : 'holds'} for ${name}; hash ${record.hash}.`;
-  return [...pauses, holds];
+  if (record === null) return [...pauses, `No policy selects ${name}: everything is kept.`];
+  const holds = pauses.length > 0 ? 'would hold' : 'holds';
+  return [
+    ...pauses,
+    `${policyText(record.policy)} ${holds} for ${name}; ${version === null ? '' : `version ${version}, `}hash ${record.hash}.`,
+    `It is for ${selectorText(record.policy.selector)}.`,
+  ];
 }
 
 const policyText = ({ name, mode, profile, priority }: Policy): string =>
@@ -49,7 +51,7 @@ function originText(origin: Origin, profile: Policy['profile']): string {
     case 'written':
       return `written, line ${origin.line}`;
     case 'kubelet-configuration':
-      return 'default of KubeletConfiguration';
+      return `default of KubeletConfiguration${mergeText(origin.mergedByLine)}`;
     case 'kubelet-flag':
       return 'default of the kubelet’s flag';
     case 'profile':
@@ -60,6 +62,9 @@ function originText(origin: Origin, profile: Policy['profile']): string {
       return 'unknown: the text that was applied cannot be read';
   }
 }
+
+const mergeText = (line: number | undefined): string =>
+  line === undefined ? '' : `, merged in by mergeDefaultEvictionSettings, line ${line}`;
 
 function otherLines({ otherPolicies, otherPauses }: EffectivePolicy): readonly string[] {
   const rows = [

@@ -23,6 +23,8 @@ export interface EffectivePolicy {
   readonly pausedBy: readonly PauseRecord[];
   /** The policy that holds, or would without the pause; `null`: everything is kept. */
   readonly record: PolicyRecord | null;
+  /** Of that policy; `null` where it is not applied, and of none. */
+  readonly version: number | null;
   readonly settings: readonly EffectiveSetting[];
   readonly otherPolicies: readonly { readonly record: PolicyRecord; readonly reason: NotHolding }[];
   readonly otherPauses: readonly {
@@ -32,13 +34,18 @@ export interface EffectivePolicy {
 }
 
 /** Asks as the deciders do, and for what does not hold, why. */
-export function effectivePolicy(set: PolicySet, node: SelectableNode): EffectivePolicy {
+export function effectivePolicy(
+  set: PolicySet,
+  node: SelectableNode,
+  { isApplied }: { readonly isApplied: boolean },
+): EffectivePolicy {
   const selection = selectPolicy({ ...set, pauses: [] }, node);
   const record = selection.kind === 'policy' ? selection.record : null;
   return {
     node,
     pausedBy: set.pauses.filter(({ selector }) => selects(selector, node)),
     record,
+    version: record !== null && isApplied ? record.policyVersion : null,
     settings: record === null ? [] : settingOrigins(record),
     otherPolicies: set.policies
       .filter((other) => other !== record)

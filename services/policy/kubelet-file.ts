@@ -3,7 +3,7 @@ import { KubeletConfiguration, SharedSettings } from '../../schemas/kubelet-conf
 import type { PolicyText } from './file.ts';
 import { byPlace, type Problem } from './problem.ts';
 import { schemaProblems } from './schema-problems.ts';
-import { parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
+import { KUBERNETES_YAML, parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** A kubelet's configuration that its kubelet would accept. */
 export interface KubeletFile {
@@ -20,7 +20,7 @@ export type KubeletFileReading =
 
 /** Reads a configuration file of a kubelet, YAML or JSON, and reports all problems at once (B12). */
 export function readKubeletFile({ file, text }: PolicyText): KubeletFileReading {
-  const [document, ...more] = parseYaml(file, text);
+  const [document, ...more] = parseYaml(file, text, KUBERNETES_YAML);
   if (!document) return refused([{ file, line: 1, column: 1, path: '', message: 'this file is empty' }]);
   const second = more.map((other) =>
     problemAt(other, [], 'a kubelet reads one document; put the others elsewhere'),

@@ -17,11 +17,25 @@ export type PolicyChange =
   | { readonly kind: 'changed'; readonly record: PolicyRecord; readonly settings: readonly SettingChange[] }
   | { readonly kind: 'unchanged'; readonly record: PolicyRecord };
 
-/** The record that applying a written policy puts on the log; equal policies give equal ids and hashes. */
+/** The record of a written policy that nothing of its name came before; equal policies give equal ids and hashes. */
 export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord {
   const hash = contentHash(policy);
-  return { type: 'fleetgc.policy', version: 1, id: deriveId('policy', hash), policy, hash, source };
+  return {
+    type: 'fleetgc.policy',
+    version: 1,
+    id: deriveId('policy', hash),
+    policy,
+    policyVersion: 1,
+    hash,
+    source,
+  };
 }
+
+/** The same with the version that follows; content that comes back is another version, and has another id. */
+const following = (record: PolicyRecord, held: PolicyRecord): PolicyRecord => {
+  const policyVersion = held.policyVersion + 1;
+  return { ...record, id: deriveId('policy', record.hash, String(policyVersion)), policyVersion };
+};
 
 /** Compares what was written with what holds. A different text that means the same is no change. */
 export const policyChanges = (
@@ -33,7 +47,11 @@ export const policyChanges = (
 function changeTo(record: PolicyRecord, held: PolicyRecord | undefined): PolicyChange {
   if (held === undefined) return { kind: 'created', record };
   if (held.hash === record.hash) return { kind: 'unchanged', record: held };
-  return { kind: 'changed', record, settings: settingChanges(held.policy, record.policy) };
+  return {
+    kind: 'changed',
+    record: following(record, held),
+    settings: settingChanges(held.policy, record.policy),
+  };
 }
 
 function settingChanges(from: Policy, to: Policy): readonly SettingChange[] {

@@ -21,9 +21,10 @@ export const pauseLine = ({ selector, reason, appliedAtMs }: StoredPause): strin
 
 const policyTable = (policies: readonly StoredPolicy[]): readonly string[] =>
   tableLines(
-    ['NAME', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
-    policies.map(({ policy, appliedAtMs }) => [
+    ['NAME', 'VERSION', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
+    policies.map(({ policy, policyVersion, appliedAtMs }) => [
       policy.name,
+      String(policyVersion),
       policy.mode,
       String(policy.priority),
       `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,

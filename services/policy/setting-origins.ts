@@ -10,7 +10,8 @@ import { parseYaml, type YamlDocument } from './yaml-document.ts';
 export type Origin =
   /** `line`: of the text that was applied. */
   | { readonly kind: 'written'; readonly line: number }
-  | { readonly kind: 'kubelet-configuration' }
+  /** `mergedByLine`: the one that asked for it beside the thresholds that are written. */
+  | { readonly kind: 'kubelet-configuration'; readonly mergedByLine?: number }
   | { readonly kind: 'kubelet-flag' }
   | { readonly kind: 'profile' }
   /** Not written, and not what this release would fill in: the release that applied it did. */
@@ -50,7 +51,7 @@ function originOf(
   const dropped = value === null && path[0] === 'evictionHard' && isWritten(document.value, ['evictionHard']);
   if (dropped || isWritten(document.value, path))
     return { kind: 'written', line: document.placeOf(path).line };
-  return now && isDeepStrictEqual(now.value, value) ? { kind: defaultOf(path) } : { kind: 'when-applied' };
+  return now && isDeepStrictEqual(now.value, value) ? defaultOf(path, document) : { kind: 'when-applied' };
 }
 
 /** What this release makes of the text that was applied. */
@@ -114,7 +115,17 @@ const OF_KUBELET_FLAGS: readonly string[] = [
   'maximumDeadContainers',
 ];
 
-function defaultOf([setting = '']: readonly string[]): 'kubelet-configuration' | 'kubelet-flag' | 'profile' {
-  if (OF_KUBELET_CONFIGURATION.includes(setting)) return 'kubelet-configuration';
-  return OF_KUBELET_FLAGS.includes(setting) ? 'kubelet-flag' : 'profile';
+function defaultOf(path: readonly string[], document: YamlDocument): Origin {
+  const [setting = ''] = path;
+  if (OF_KUBELET_CONFIGURATION.includes(setting))
+    return { kind: 'kubelet-configuration', ...mergedBy(path, document) };
+  return { kind: OF_KUBELET_FLAGS.includes(setting) ? 'kubelet-flag' : 'profile' };
 }
+
+const MERGING = ['mergeDefaultEvictionSettings'] as const;
+
+/** Without thresholds that are written the defaults hold anyway (B14). */
+const mergedBy = ([setting]: readonly string[], { value, placeOf }: YamlDocument) =>
+  setting === 'evictionHard' && isWritten(value, [setting]) && isWritten(value, MERGING)
+    ? { mergedByLine: placeOf(MERGING).line }
+    : {};

@@ -1,4 +1,15 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
+import {
+  type Document,
+  type DocumentOptions,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseAllDocuments,
+  type SchemaOptions,
+  type Tags,
+  visit,
+} from 'yaml';
 import { yamlFaultText } from '../shared/yaml-fault.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
 
@@ -27,14 +38,36 @@ export const problemAt = (
 /** These leave the value of the document intact, so its fields are checked as well. */
 const HARMLESS_TO_FORM: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
-/** Reads every document of `text` that is not empty. Anchors work; nothing is resolved but YAML 1.2's core types. */
-export function parseYaml(file: string, text: string): readonly YamlDocument[] {
+/** What plain words of a text mean. */
+export type YamlDialect = Pick<DocumentOptions & SchemaOptions, 'version' | 'customTags'>;
+
+const CORE: YamlDialect = { version: '1.2' };
+
+/**
+ * As Kubernetes reads YAML (sigs.k8s.io/yaml): the truths (`yes`, `off`), octal numbers and merge keys of YAML 1.1, but
+ * neither its times nor its numbers to the base of 60.
+ */
+export const KUBERNETES_YAML: YamlDialect = {
+  version: '1.1',
+  customTags: (tags: Tags) => tags.filter((tag) => typeof tag === 'string' || !isTime(tag)),
+};
+
+const isTime = ({ format, tag }: { readonly format?: string; readonly tag: string }): boolean =>
+  format === 'TIME' || tag === 'tag:yaml.org,2002:timestamp';
+
+/** Reads every document of `text` that is not empty. Anchors work; nothing is resolved but the types of the dialect. */
+export function parseYaml(file: string, text: string, dialect = CORE): readonly YamlDocument[] {
   const lines = new LineCounter();
   const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+  const documents = parseAllDocuments(text, {
+    ...dialect,
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+  });
   if ('empty' in documents) return [];
   return documents
     .filter((document) => !isEmpty(document) || document.errors.length > 0)

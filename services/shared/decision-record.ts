@@ -41,8 +41,9 @@ export interface DecisionName {
 export const decisionId = ({ decider, input, policies }: DecisionName): string =>
   deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
 
-const policyReference = ({ policy, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
+const policyReference = ({ policy, policyVersion, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
   name: policy.name,
+  version: policyVersion,
   hash,
   setHash: set.hash,
 });

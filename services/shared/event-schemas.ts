@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventType } from '../../schemas/envelope.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../schemas/topics.ts';
+import { plainIssue } from './plain-issue.ts';
 
 const TYPE_AND_VERSION = z.object({ type: z.string(), version: z.number() });
 
@@ -27,7 +28,7 @@ function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSc
     },
     find: (claim) => {
       const schema = byType.get(eventType(claim));
-      return schema && ((value) => z.safeParse(schema, value));
+      return schema && ((value) => z.safeParse(schema, value, { error: plainIssue }));
     },
   };
 }

@@ -31,6 +31,9 @@ const WORD_BOUNDARY = /(?<=[a-z0-9])(?=[A-Z])/;
 
 export const flagOf = (key: string): string => `--${key.split(WORD_BOUNDARY).join('-').toLowerCase()}`;
 
+/** Of a switch: what switches it off. */
+export const offFlagOf = (key: string): string => flagOf(key).replace('--', '--no-');
+
 export const variableOf = (key: string): string =>
   `FLEETGC_${key.split(WORD_BOUNDARY).join('_').toUpperCase()}`;
 

@@ -6,6 +6,7 @@ import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
 import { authenticate, maySpeak, type Principal } from './authenticate.ts';
 import type { Headers, LogRecord } from './event-log/port.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
+import { plainIssue } from './plain-issue.ts';
 import { keyOf } from './record-key.ts';
 
 /** More bytes than this are not even parsed. Producers publish at most 4 MiB compressed, which is far less than this. */
@@ -95,7 +96,7 @@ function disagreement<Id extends TopicId>(topic: Id, event: EventOf<Id>, { key, 
 }
 
 function disagreeingHeader(event: EventOf<TopicId>, given: Headers): string | undefined {
-  const { success, data, error } = CheckedHeaders.safeParse(given);
+  const { success, data, error } = CheckedHeaders.safeParse(given, { error: plainIssue });
   if (!success) return `headers: ${describeIssues(error)}`;
   if (data.ce_id !== event.id) return `ce_id is ${quote(data.ce_id)}, but the value has ${quote(event.id)}`;
   if (data.ce_type === eventType(event)) return undefined;

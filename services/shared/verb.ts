@@ -35,7 +35,7 @@ export interface Verb {
   readonly options: readonly OptionInfo[];
   /** How long an orderly stop may take. */
   readonly shutdownLimitMs: number;
-  /** Throws `CONFIG_INVALID` with every problem of every option. */
+  /** Throws `CONFIG_INVALID` with every problem of every option, or `USAGE` for good ones that do not go together. */
   prepare(sources: OptionSources): PreparedVerb;
 }
 
@@ -46,11 +46,13 @@ export interface VerbDefinition<S extends OptionsSchema> {
   readonly options: S;
   /** When not given: 10 s. */
   readonly shutdownLimitMs?: number;
+  /** Throws `USAGE` for options of the command line that do not go together; what stands elsewhere may be for other verbs. */
+  readonly checkFlags?: (options: z.infer<S>, flags: OptionSources['flags']) => void;
   readonly run: (options: z.infer<S>, context: VerbContext) => Promise<void>;
 }
 
 export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S>): Verb {
-  const { name, summary, options, run, shutdownLimitMs = SHUTDOWN_LIMIT_MS } = definition;
+  const { name, summary, options, run, checkFlags, shutdownLimitMs = SHUTDOWN_LIMIT_MS } = definition;
   const described = [...describeOptions(options), ...describeOptions(LoggingOptions)];
   const keys = new Set(described.map(({ key }) => key));
   return {
@@ -63,6 +65,7 @@ export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S
       const own = parseOptions(options, all);
       const logging = parseOptions(LoggingOptions, all);
       if (own.ok && logging.ok) {
+        checkFlags?.(own.value, sources.flags);
         return { logging: logging.value, run: (context) => run(own.value, context) };
       }
       throw configError([...(own.ok ? [] : own.problems), ...(logging.ok ? [] : logging.problems)]);

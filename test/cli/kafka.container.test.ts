@@ -32,9 +32,11 @@ test('an operator sets a fleet up and steers it', { timeout: 120_000 }, async ()
   expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
   expect(await run('topics', 'check', ...ALONE)).toMatchObject({ exitCode: 0, stderr: '' });
 
-  expect((await run('policy', 'apply', policy)).stdout).toBe('web: created, dry-run on all nodes\n');
-  expect((await run('policy', 'apply', policy)).stdout).toBe('web: unchanged\n');
-  expect((await run('policy', 'list')).stdout).toMatch(/^NAME .*\nweb +dry-run /);
+  expect((await run('policy', 'apply', policy)).stdout).toBe(
+    'web: created as version 1, dry-run on all nodes\n',
+  );
+  expect((await run('policy', 'apply', policy)).stdout).toBe('web: unchanged, version 1\n');
+  expect((await run('policy', 'list')).stdout).toMatch(/^NAME .*\nweb +1 +dry-run /);
   expect((await run('pause', '--cluster', 'prod')).stdout).toBe('paused: cluster prod\n');
   expect((await run('resume', '--all')).stdout).toBe('resumed: cluster prod\n');
   expect((await run('policy', 'delete', 'web')).stdout).toBe('web: deleted\n');

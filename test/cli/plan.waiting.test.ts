@@ -120,6 +120,14 @@ test('[F1, M14] the other profile on the same inventory', async () => {
   ]);
 });
 
+test('how to look at this machine may stand in the environment and in a config file', async () => {
+  const config = file('podLogsDir: /no/such\nkubeletUrl: https://127.0.0.1:1\n', 'config.yaml');
+  const environment = { FLEETGC_RUNTIME_ENDPOINT: 'unix:///no/such.sock', FLEETGC_CLUSTER: 'other' };
+  const { exitCode, stdout } = await inProcess(asked('--config', config, '-o', 'json'), environment);
+  expect(exitCode).toBe(0);
+  expect(Plan.parse(JSON.parse(stdout)).inventory.cluster).toBe('prod');
+});
+
 test('names are made harmless for a terminal', async () => {
   const evil = inventory({ containers: [container('c', { state: 'running', name: 'a\u001b[2J' })] });
   const { stdout } = await inProcess(['plan', '--inventory', file(JSON.stringify(evil))]);
@@ -177,6 +185,18 @@ describe('what is wrong is one clear sentence', () => {
       args: () => ['plan', '--inventory', '-', '--policy', '-'],
       exitCode: 2,
       says: 'fleetgc plan: --inventory and --policy cannot both read standard input\n',
+    },
+    {
+      name: 'an inventory, and how to look at this machine',
+      args: () => asked('--state-directory', '/no/such', '--no-image-layers', '--cluster', 'prod'),
+      exitCode: 2,
+      says: 'fleetgc plan: with --inventory this machine is not looked at, so leave out what says how: --cluster, --state-directory, --no-image-layers\n',
+    },
+    {
+      name: 'lines, and how to look at this machine',
+      args: () => ['plan', '-o', 'ndjson', '--runtime-endpoint', 'unix:///no/such.sock'],
+      exitCode: 2,
+      says: 'fleetgc plan: with -o ndjson this machine is not looked at, so leave out what says how: --runtime-endpoint\n',
     },
     {
       name: 'many inventories where one is meant',

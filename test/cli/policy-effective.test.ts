@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { inProcess, ownLog } from './fleetgc.ts';
 
 const POLICIES =
-  'name: web\nmode: enforce\nselector: {pools: [gpu]}\nkeep: {images: [registry.example/**]}\n---\nname: all\nmode: dry-run\npriority: -1\n';
+  'name: web\nmode: enforce\nselector: {pools: [gpu]}\nkeep: {images: [registry.example/**]}\nevictionHard: {imagefs.available: 5%}\nmergeDefaultEvictionSettings: true\n---\nname: all\nmode: dry-run\npriority: -1\n';
 
 function file(text: string): string {
   const path = join(temporaryDirectory(), 'policy.yaml');
@@ -22,12 +22,16 @@ test('of files, without an event log: what holds, every value with its origin, a
 
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(
-    /^Policy web \(enforce, profile fleetgc, priority 0\) holds for prod\/web-1; hash [0-9a-f]{64}\.\n\nSETTING +VALUE +ORIGIN\n/,
+    /^Policy web \(enforce, profile fleetgc, priority 0\) holds for prod\/web-1; hash [0-9a-f]{64}\.\nIt is for pool gpu\.\n\nSETTING +VALUE +ORIGIN\n/,
   );
   expect(stdout).toMatch(/^mode +enforce +written, line 2$/m);
   expect(stdout).toMatch(/^imageGCHighThresholdPercent +85 +default of KubeletConfiguration$/m);
   expect(stdout).toMatch(/^maximumDeadContainers +-1 +default of the kubelet’s flag$/m);
   expect(stdout).toMatch(/^keep\.images +\["registry\.example\/\*\*"\] +written, line 4$/m);
+  expect(stdout).toMatch(/^evictionHard\.imagefs\.available +5% +written, line 5$/m);
+  expect(stdout).toMatch(
+    /^evictionHard\.nodefs\.available +10% +default of KubeletConfiguration, merged in by mergeDefaultEvictionSettings, line 6$/m,
+  );
   expect(stdout).toMatch(/^commandLifetime +1m +default of profile fleetgc$/m);
   expect(stdout).toMatch(/\nOTHER +PRIORITY +WHY IT DOES NOT HOLD\nall +-1 +lower priority than web\n$/);
 });
@@ -46,9 +50,22 @@ test('for machines', async () => {
   expect(JSON.parse(stdout)).toMatchObject({
     node: { cluster: '', node: 'web-1', nodeLabels: { 'fleetgc.io/pool': 'gpu' } },
     pausedBy: [],
-    policy: { name: 'web', priority: 0, mode: 'enforce', profile: 'fleetgc', hash: expect.any(String) },
+    policy: {
+      name: 'web',
+      priority: 0,
+      mode: 'enforce',
+      profile: 'fleetgc',
+      selector: { clusters: [], nodeNames: [], pools: ['gpu'], nodeLabels: {} },
+      version: null,
+      hash: expect.any(String),
+    },
     settings: expect.arrayContaining([
       { setting: 'keep.images', value: ['registry.example/**'], origin: { kind: 'written', line: 4 } },
+      {
+        setting: 'evictionHard.nodefs.available',
+        value: '10%',
+        origin: { kind: 'kubelet-configuration', mergedByLine: 6 },
+      },
     ]),
     otherPolicies: [{ name: 'all', priority: -1, reason: { kind: 'lower-priority', than: 'web' } }],
     otherPauses: [],
@@ -73,7 +90,7 @@ test('of the event log, with its pauses and what nobody can read', async () => {
   );
 
   expect(stdout).toMatch(
-    /^local\/n is paused with pool gpu \(driver update\): nothing is removed\.\nPolicy here \(enforce, profile fleetgc, priority 0\) would hold for local\/n; hash /,
+    /^local\/n is paused with pool gpu \(driver update\): nothing is removed\.\nPolicy here \(enforce, profile fleetgc, priority 0\) would hold for local\/n; version 1, hash /,
   );
   expect(stdout).toMatch(
     /^pause of cluster test +does not select: selector\.clusters is test, the node has local$/m,

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { PolicyRecord } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Ended, inProcess, type OwnLog, ownLog } from './fleetgc.ts';
@@ -23,7 +24,7 @@ test('apply writes the version and then the policy, with the text as it was writ
 
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 0,
-    stdout: 'web: created, enforce on cluster prod\n',
+    stdout: 'web: created as version 1, enforce on cluster prod\n',
     stderr: '',
   });
   const [version] = await readTopic(own.log, TOPICS.policyVersions.name);
@@ -43,7 +44,7 @@ test('applying what holds already writes nothing', async () => {
   await apply(own, WEB);
   const { stdout } = await apply(own, `# another comment, the same meaning\n${WEB}priority: 0\n`);
 
-  expect(stdout).toBe('web: unchanged\n');
+  expect(stdout).toBe('web: unchanged, version 1\n');
   expect(await readTopic(own.log, TOPICS.policies.name)).toHaveLength(1);
   expect(await readTopic(own.log, TOPICS.policyVersions.name)).toHaveLength(1);
 });
@@ -58,7 +59,7 @@ test('apply says which settings differ', async () => {
 
   expect(stdout).toBe(
     [
-      'web: changed',
+      'web: changed, version 2',
       '  mode: enforce to dry-run',
       '  selector.clusters: ["prod"] to ["prod","test"]',
       '  keep.patterns: [] to ["registry.example/**"]',
@@ -71,7 +72,7 @@ test('a dry run of apply changes nothing', async () => {
   const own = await ownLog();
   const { stdout, stderr } = await apply(own, WEB, '--dry-run');
 
-  expect(stdout).toBe('web: would be created, enforce on cluster prod\n');
+  expect(stdout).toBe('web: would be created as version 1, enforce on cluster prod\n');
   expect(stderr).toBe('Dry run: nothing was changed.\n');
   expect(await readTopic(own.log, TOPICS.policies.name)).toEqual([]);
   expect(await readTopic(own.log, TOPICS.policyVersions.name)).toEqual([]);
@@ -88,6 +89,29 @@ test('[B12] one bad policy in a file: nothing is applied', async () => {
   expect(await readTopic(own.log, TOPICS.policies.name)).toEqual([]);
 });
 
+test('a version counts the contents that were applied under a name, for as long as the name is there', async () => {
+  const own = await ownLog();
+  const dryRun = WEB.replace('enforce', 'dry-run');
+  const told: string[] = [];
+  for (const text of [WEB, dryRun, `# the same\n${dryRun}`, WEB]) told.push((await apply(own, text)).stdout);
+  expect(told.map((text) => text.split('\n')[0])).toEqual([
+    'web: created as version 1, enforce on cluster prod',
+    'web: changed, version 2',
+    'web: unchanged, version 2',
+    'web: changed, version 3',
+  ]);
+  expect((await own.run('policy', 'list')).stdout).toMatch(/^web +3 +enforce/m);
+  expect((await own.run('policy', 'show', 'web')).stdout).toMatch(/^# version 3, /);
+  const { stdout } = await own.run('policy', 'effective', '--cluster', 'prod', '--node', 'n');
+  expect(stdout).toMatch(/^Policy web .* holds for prod\/n; version 3, hash /);
+  const versions = (await readTopic(own.log, TOPICS.policyVersions.name)).map(jsonOf);
+  expect(versions).toMatchObject([{ policyVersion: 1 }, { policyVersion: 2 }, { policyVersion: 3 }]);
+  expect(new Set(versions.map((version) => PolicyRecord.parse(version).id)).size).toBe(3);
+
+  await own.run('policy', 'delete', 'web');
+  expect((await apply(own, dryRun)).stdout).toMatch(/^web: created as version 1, /);
+});
+
 test('apply for machines', async () => {
   const own = await ownLog();
   const { stdout } = await apply(own, WEB, '--output', 'json');
@@ -95,7 +119,13 @@ test('apply for machines', async () => {
   expect(JSON.parse(stdout)).toEqual({
     dryRun: false,
     changes: [
-      { name: 'web', change: 'created', hash: expect.stringMatching(/^[0-9a-f]{64}$/), settings: [] },
+      {
+        name: 'web',
+        change: 'created',
+        version: 1,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        settings: [],
+      },
     ],
   });
 });
@@ -110,9 +140,9 @@ test('list shows policies in the order in which they are asked, after the pauses
     [
       'paused: cluster prod, since <the time of applying> (registry is down)',
       '',
-      'NAME   MODE      PRIORITY   IMAGES       APPLIED                NODES',
-      'web    enforce   0          85% to 80%   <the time of applying>   cluster prod',
-      'all    dry-run   -1         85% to 80%   <the time of applying>   all nodes',
+      'NAME   VERSION   MODE      PRIORITY   IMAGES       APPLIED                NODES',
+      'web    1         enforce   0          85% to 80%   <the time of applying>   cluster prod',
+      'all    1         dry-run   -1         85% to 80%   <the time of applying>   all nodes',
       '',
     ].join('\n'),
   );
@@ -133,9 +163,9 @@ test('what show prints can be applied again, and changes nothing', async () => {
   await apply(own, `${WEB}imageMinimumGCAge: -1m30s\nkeep: {labels: {keep: "yes"}}\n`);
   const { stdout } = await own.run('policy', 'show', 'web');
 
-  expect(stdout).toMatch(/^# applied .*Z, hash [0-9a-f]{64}\nname: web\n/);
+  expect(stdout).toMatch(/^# version 1, applied .*Z, hash [0-9a-f]{64}\nname: web\n/);
   expect(stdout).toContain('imageMinimumGCAge: -1m30s\n');
-  expect((await apply(own, stdout)).stdout).toBe('web: unchanged\n');
+  expect((await apply(own, stdout)).stdout).toBe('web: unchanged, version 1\n');
 });
 
 test('show --as-written gives the text that was applied', async () => {
@@ -143,7 +173,7 @@ test('show --as-written gives the text that was applied', async () => {
   await apply(own, `# mine\n${WEB}`);
 
   expect((await own.run('policy', 'show', 'web', '--as-written')).stdout).toMatch(
-    /^# applied [^\n]*\n# mine\nname: web\nmode: enforce\nselector: \{clusters: \[prod\]\}\n$/,
+    /^# version 1, applied [^\n]*\n# mine\nname: web\nmode: enforce\nselector: \{clusters: \[prod\]\}\n$/,
   );
 });
 

@@ -39,7 +39,10 @@ test('topics and policies are set up over TLS with SCRAM-SHA-512, secrets from f
 
   const policy = file('name: everywhere\nmode: dry-run\n');
   const applied = await fleetgc(['policy', 'apply', policy], { environment });
-  expect(applied).toMatchObject({ exitCode: 0, stdout: 'everywhere: created, dry-run on all nodes\n' });
+  expect(applied).toMatchObject({
+    exitCode: 0,
+    stdout: 'everywhere: created as version 1, dry-run on all nodes\n',
+  });
 
   const checked = await fleetgc(['topics', 'check'], { environment });
   expect(checked).toMatchObject({ exitCode: 0, stderr: '' });

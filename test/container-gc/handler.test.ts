@@ -20,7 +20,7 @@ import {
   tooLargeInventory,
   uid,
 } from '../fixtures/inventory.ts';
-import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 
@@ -195,6 +195,7 @@ describe('without a reclaim', () => {
 
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
+  { name: 'a policy for other nodes', policies: POLICY_FOR_OTHERS, outcome: 'no-policy', rule: 'P1' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
 ])('[$rule] $name keeps every object, and the record says so', async ({ policies, outcome, rule }) => {
   const logs = { podLogDirectories: [podLogDirectory('a_b_c')], logSymlinks: [logSymlink('a-1234567.log')] };

@@ -93,6 +93,10 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
     const { items, verdicts, reason } = decided([], by, { images });
     expect(items).toHaveLength(2);
     expect(verdicts.images.map(({ rule }) => rule)).toEqual(['E3', 'E3', 'P5', 'P5']);
+    expect(verdicts.images.slice(2).map(({ facts }) => facts)).toEqual([
+      { place: 3, removed: 2 },
+      { place: 4, removed: 2 },
+    ]);
     expect(reason).toContain('2 image(s) go, counted with 20 bytes, 2 more wait');
   });
 

@@ -7,7 +7,7 @@ import { PressureUnrelieved } from '../../schemas/result.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { input } from '../fixtures/input.ts';
 import { image, incompleteInventory, inventory, NODE } from '../fixtures/inventory.ts';
-import { keepList, NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { keepList, NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 
@@ -35,7 +35,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
     inventoryId: 'inventory-1',
     takenAt: instant(),
     lifetimeMs: 60_000,
-    policy: { name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) },
+    policy: { name: 'default', version: 7, hash: 'b'.repeat(64), setHash: 'c'.repeat(64) },
     reclaim: full.reclaim,
     items: [{ kind: 'image', id: 'a', sizeBytes: 100, estimatedBytes: 100, rule: 'D11' }],
     holders: [
@@ -43,7 +43,12 @@ test('[M38] the record comes first, then the command, both naming each other', a
       { reason: 'not-images', objects: 0, bytes: 790 },
     ],
   });
-  expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 100 });
+  expect(record).toMatchObject({
+    policy: command.policy,
+    outcome: 'commanded',
+    outputIds: [command.id],
+    estimatedBytes: 100,
+  });
 });
 
 test('the command carries the keep rules and the lifetime of its policy', async () => {
@@ -88,6 +93,7 @@ test('[M8] pressure that stays is published after the record', async () => {
 
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy', rule: 'P1' },
+  { name: 'a policy for other nodes', policies: POLICY_FOR_OTHERS, outcome: 'no-policy', rule: 'P1' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused', rule: 'P2' },
 ])('[$rule] $name keeps every image, and the record says so', async ({ policies, outcome, rule }) => {
   const { stages, record } = await handled(full, policies);

@@ -123,6 +123,38 @@ describe('a plan counts what would really be freed', () => {
 });
 
 describe('the record', () => {
+  const [beyond, withoutTable] = [
+    { images: [of('a', [OWN_A, 4]), B] },
+    { images: [A], facts: { layers: null } },
+  ];
+
+  test.each<{ name: string; one: Omit<Given, 'missing'> }>([
+    { name: 'beyond the table', one: beyond },
+    { name: 'where there is no table', one: withoutTable },
+  ])('[M7] does not believe a layer $name, and decides by the listed size', ({ one }) => {
+    const { notBelieved, outcome, items } = decided({ ...one, missing: 50 });
+    expect(notBelieved).toEqual([
+      {
+        rule: 'M7',
+        message:
+          '1 image(s) name a layer that the inventory has not, and count by their listed sizes; first by name: a',
+      },
+    ]);
+    expect(outcome).toBe('commanded');
+    expect(items).toMatchObject([{ id: 'a', estimatedBytes: 50 }]);
+  });
+
+  test.each<{ name: string; one: Omit<Given, 'missing'> }>([
+    { name: 'the last layer of the table', one: { images: [C] } },
+    { name: 'an image of which nobody told layers', one: { images: [of('a', null)] } },
+    {
+      name: 'layers in the profile kubelet, which has none',
+      one: { ...beyond, settings: { profile: 'kubelet' } },
+    },
+  ])('[M7] has no doubt about $name', ({ one }) => {
+    expect(decided({ ...one, missing: 30 }).notBelieved).toEqual([]);
+  });
+
   test('[M7, M38] has the estimate of each removal, and in sum', () => {
     const { estimatedBytes, verdicts, reason } = decided({ images: [A, B, C], missing: 130 });
     expect(estimatedBytes).toBe(130);

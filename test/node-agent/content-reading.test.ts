@@ -76,6 +76,7 @@ test('[M7, M12] a runtime without the API of containerd tells nothing, and that 
     {
       reason: expect.stringContaining('no containerd API'),
       effect: expect.stringContaining('none stays because it was not pulled'),
+      isFailure: false,
     },
   ]);
 });
@@ -92,6 +93,7 @@ test.each(METHODS)(
       {
         reason: expect.stringContaining(failing.message),
         effect: expect.stringContaining('stay where keep.unpullable is true'),
+        isFailure: true,
       },
     ]);
     node.faults.clear();

@@ -109,7 +109,6 @@ describe('the answer to a line', () => {
   });
 
   test.each<{ line: unknown; causes: readonly unknown[] }>([
-    { line: '', causes: ['the value is not JSON'] },
     { line: '{"inventory":', causes: ['the value is not JSON'] },
     { line: [], causes: [expect.stringMatching(/^must be an inventory event, or/)] },
     { line: {}, causes: ['inventory: the value has no type (text) and version (number)'] },
@@ -121,7 +120,11 @@ describe('the answer to a line', () => {
     },
     {
       line: { ...node, images: [{ id: 1 }] },
-      causes: [expect.stringMatching(/^inventory: images\[0\]\.id: .*images\[0\]\.repoTags: /)],
+      causes: [
+        expect.stringMatching(
+          /^inventory: images\[0\]\.id: must be text, not 1; images\[0\]\.repoTags: is missing; .* and \d+ more$/,
+        ),
+      ],
     },
     {
       line: {
@@ -131,7 +134,7 @@ describe('the answer to a line', () => {
         more: 1,
       },
       causes: [
-        expect.stringMatching(/^trigger: /),
+        expect.stringMatching(/^trigger: must be one of periodic, forced, eviction:/),
         expect.stringMatching(/^more: is no part of a request/),
         expect.stringMatching(/^inventory: fleetgc\.node\.other does not belong/),
         expect.stringMatching(/^policy\.name: must be 1 to 63/),
@@ -148,6 +151,17 @@ describe('the answer to a line', () => {
     const told = causesOf(line);
     expect(told).toHaveLength(causes.length);
     for (const cause of causes) expect(told).toContainEqual(cause);
+  });
+
+  test('to a blank line is none, and the lines after it keep their numbers', () => {
+    const lines = ['', ' \t\r', '{', JSON.stringify(node)].map((line) => Buffer.from(line));
+    const { text, answers, withoutPlan } = answerBatch({ first: 1, lines }, defaultsOf(asked));
+
+    const [broken, plan, ...more] = text.split('\n');
+    expect(broken).toContain('"line":3');
+    expect(plan).toContain('"type":"fleetgc.plan"');
+    expect(more).toEqual(['']);
+    expect({ answers, withoutPlan }).toEqual({ answers: 2, withoutPlan: 1 });
   });
 
   test('says so of bytes that are no text, and of a line that is too long', () => {

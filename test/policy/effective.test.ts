@@ -6,6 +6,7 @@ import { toPolicyRecord } from '../../services/policy/policy-changes.ts';
 import { settingOrigins } from '../../services/policy/setting-origins.ts';
 import { EVERY_NODE, pauseRecord } from '../fixtures/policy.ts';
 
+const APPLIED = { isApplied: true };
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: {} };
 
 function recordsOf(text: string): readonly PolicyRecord[] {
@@ -69,6 +70,24 @@ test.each<{ setting: string; lines: string[]; value: unknown; origin: object }>(
     setting: 'evictionHard.nodefs.available',
     lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
     value: '10%',
+    origin: { kind: 'kubelet-configuration', mergedByLine: 4 },
+  },
+  {
+    setting: 'evictionHard.imagefs.available',
+    lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
+    value: '20%',
+    origin: { kind: 'written', line: 3 },
+  },
+  {
+    setting: 'evictionHard.nodefs.available',
+    lines: ['mergeDefaultEvictionSettings: true'],
+    value: '10%',
+    origin: { kind: 'kubelet-configuration' },
+  },
+  {
+    setting: 'imageGCHighThresholdPercent',
+    lines: ['evictionHard: {imagefs.available: 20%}', 'mergeDefaultEvictionSettings: true'],
+    value: 85,
     origin: { kind: 'kubelet-configuration' },
   },
   {
@@ -125,7 +144,7 @@ selector: {nodeNames: ["db-*"]}
 `;
 
 test('of the policies that do not hold each has its reason', () => {
-  const { record, otherPolicies } = effectivePolicy(set(recordsOf(SEVERAL)), NODE);
+  const { record, otherPolicies } = effectivePolicy(set(recordsOf(SEVERAL)), NODE, APPLIED);
 
   expect(record?.policy.name).toBe('web');
   expect(otherPolicies.map(({ record: { policy }, reason }) => [policy.name, reason])).toEqual([
@@ -145,7 +164,7 @@ test('a pause is told beside the policy that would hold, and one of other nodes 
   const here = pauseRecord({ selector: { ...EVERY_NODE, clusters: ['prod'] } });
   const there = pauseRecord({ selector: { ...EVERY_NODE, pools: ['gpu'] } });
   const policies = set(recordsOf(SEVERAL), [there, here]);
-  const { pausedBy, record, otherPauses } = effectivePolicy(policies, NODE);
+  const { pausedBy, record, otherPauses } = effectivePolicy(policies, NODE, APPLIED);
 
   expect(selectPolicy(policies, NODE).kind).toBe('paused');
   expect(pausedBy).toEqual([here]);
@@ -156,6 +175,10 @@ test('a pause is told beside the policy that would hold, and one of other nodes 
 });
 
 test('where no policy selects, there is nothing to set', () => {
-  const { record, settings } = effectivePolicy(set([recordOf('selector: {clusters: [test]}')]), NODE);
+  const { record, settings } = effectivePolicy(
+    set([recordOf('selector: {clusters: [test]}')]),
+    NODE,
+    APPLIED,
+  );
   expect([record, settings]).toEqual([null, []]);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Policy } from '../../schemas/policy.ts';
 import { readPolicyFiles } from '../../services/policy/file.ts';
 import { type PolicyChoices, policyFromKubelet, policyYaml } from '../../services/policy/from-kubelet.ts';
@@ -60,6 +60,65 @@ test('[B3] a threshold of zero is one, and null is none', () => {
     imageGCHighThresholdPercent: 85,
     imageGCLowThresholdPercent: 0,
   });
+});
+
+describe('YAML is read as a kubelet reads it, with a library that knows YAML 1.1', () => {
+  test.each(['yes', 'Yes', 'on', 'ON', 'y', 'true', 'TRUE', '!!bool "yes"'])('%s is true', (text) => {
+    const policy = policyOf('evictionHard: {memory.available: 1Gi}', `mergeDefaultEvictionSettings: ${text}`);
+    expect(valuesOf(policy)).toEqual(DEFAULTS);
+  });
+
+  test.each(['no', 'No', 'off', 'OFF', 'n', 'false', 'null'])('%s is not', (text) => {
+    const policy = policyOf('evictionHard: {memory.available: 1Gi}', `mergeDefaultEvictionSettings: ${text}`);
+    expect(valuesOf(policy)).toEqual([]);
+  });
+
+  test.each(['"yes"', "'on'", 'yEs', '1'])('%s is refused', (text) => {
+    expect(problemsOf(`mergeDefaultEvictionSettings: ${text}`)).toHaveLength(1);
+  });
+
+  test.each([
+    { text: '0120', percent: 80 },
+    { text: '080', percent: 80 },
+    { text: '0x50', percent: 80 },
+    { text: '0b1010000', percent: 80 },
+    { text: '8_0', percent: 80 },
+  ])('$text is $percent', ({ text, percent }) => {
+    expect(policyOf(`imageGCLowThresholdPercent: ${text}`).imageGCLowThresholdPercent).toBe(percent);
+  });
+
+  test.each(['1:20', '1:20.0', '2001-01-01', '"80"'])('%s is text, and no percentage', (text) => {
+    expect(problemsOf(`imageGCLowThresholdPercent: ${text}`)).toHaveLength(1);
+  });
+
+  test('a feature gate may be off by any word for it', () => {
+    expect(problemsOf('imageMaximumGCAge: 10m', 'featureGates: {ImageMaximumGCAge: off}')).toEqual([
+      'k.yaml:3:20: imageMaximumGCAge: needs the feature gate ImageMaximumGCAge, which is off here',
+    ]);
+  });
+
+  test('a map takes over another, and a key that is written twice is refused', () => {
+    const lines = [
+      'evictionSoft: &soft {nodefs.available: 20%}',
+      'evictionSoftGracePeriod: {nodefs.available: 1m}',
+    ];
+    expect(valuesOf(policyOf(...lines, 'evictionHard: {<<: *soft, imagefs.available: 9%}'))).toEqual([
+      ['hard', 'nodefs.available', { percent: 20 }],
+      ['hard', 'imagefs.available', { percent: 9 }],
+      ['soft', 'nodefs.available', { percent: 20 }],
+    ]);
+    expect(problemsOf('podLogsDir: /a', 'podLogsDir: /a')).toEqual([
+      'k.yaml:4:1: the same key stands here a second time',
+    ]);
+  });
+
+  test.each(['forcedGC: yes', 'imageGCLowThresholdPercent: 0x', '<<: {forcedGC: false}'])(
+    'a policy of ours is YAML 1.2: %s is refused',
+    (line) => {
+      const text = `name: a\nmode: enforce\n${line}\n`;
+      expect(readPolicyFiles([{ file: 'p.yaml', text }]).valid).toBe(false);
+    },
+  );
 });
 
 test.each<{ name: string; lines: string[]; thresholds: unknown[] }>([

@@ -6,7 +6,7 @@ import { pressureHandler } from '../../services/pressure/handler.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
-import { NO_POLICY, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { disks, SPLIT } from './node-disks.ts';
 
 const handled = async (policies: PolicySet = policySet(), stats = diskStats()) => {
@@ -41,7 +41,12 @@ test('[M38] a met threshold gives the record first and then one order, both nami
   const order = Observe.parse(ordered?.event);
   expect(order).toMatchObject({ ...NODE, lifetimeMs: 60_000, reclaim: { step: 'containers', round: 1 } });
   expect(record).toMatchObject({ outcome: 'ordered', reclaim: order.reclaim, outputIds: [order.id] });
-  expect(record.policy).toEqual({ name: 'default', hash: 'b'.repeat(64), setHash: 'c'.repeat(64) });
+  expect(record.policy).toEqual({
+    name: 'default',
+    version: 7,
+    hash: 'b'.repeat(64),
+    setHash: 'c'.repeat(64),
+  });
   expect(record.input).toMatchObject({ topic: 'gc.node.disk-stats', offset: '42', id: 'disk-stats-1' });
 });
 
@@ -67,6 +72,7 @@ test('dry-run orders all the same, since an order to look removes nothing', asyn
 
 test.each([
   { name: 'no policy', policies: NO_POLICY, outcome: 'no-policy' },
+  { name: 'a policy for other nodes', policies: POLICY_FOR_OTHERS, outcome: 'no-policy' },
   { name: 'a pause', policies: policySet({}, [pauseRecord()]), outcome: 'paused' },
 ])('$name means a record and no order', async ({ policies, outcome }) => {
   const { record, stages } = await handled(policies);

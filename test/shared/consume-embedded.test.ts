@@ -18,18 +18,12 @@ import { createPublisher } from '../../services/shared/publisher.ts';
 import { systemSources } from '../../services/shared/system-sources.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
-import { observe } from '../fixtures/observe.ts';
-import { decision } from '../fixtures/outputs.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { outgoing } from '../support/log-record.ts';
+import { decide } from './consumer-under-test.ts';
 
 const logger = pino({ level: 'silent' });
 const PATIENCE = { timeout: 10_000, interval: 20 };
-
-const decide: Handler<DiskStats> = ({ event }) => [
-  [nodeOutput('decisions', decision({ id: `decision-of-${event.id}` }))],
-  [nodeOutput('observe', observe({ id: `observe-of-${event.id}` }))],
-];
 
 async function embeddedLog() {
   const directory = await mkdtemp(join(tmpdir(), 'fleetgc-consume-'));

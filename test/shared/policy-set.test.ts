@@ -16,6 +16,7 @@ test('the order of arrival changes nothing', () => {
 test.each([
   ['another policy', policySet([a, b], [])],
   ['another content', policySet([appliedPolicy({ name: 'a', priority: 1 })], [])],
+  ['another version of the same content', policySet([{ ...a, policyVersion: 3 }], [])],
   ['another name', policySet([{ ...a, policy: { ...a.policy, name: 'c' } }], [])],
   ['a pause', policySet([a], [everywhere])],
   ['no policy', policySet([], [])],

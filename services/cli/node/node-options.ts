@@ -95,6 +95,9 @@ export const kubeletOptions = {
   ),
 };
 
+/** For who is agent and executor of a node in one. */
+export const wholeNodeOptions = { ...nodeOptions, ...agentOptions, ...executorOptions, ...kubeletOptions };
+
 const NodeOptions = z.object(nodeOptions);
 export type NodeOptions = z.infer<typeof NodeOptions>;
 const AgentOptions = z.object(agentOptions);

@@ -12,17 +12,19 @@ export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {
 }
 
 /**
- * Answers each line of the input with one line, in their order, and reads on only as fast as the answers are taken.
+ * Answers each line of the input that is not blank with one line, in their order, and reads on only as fast as the answers are taken.
  * Throws `NOT_PLANNED` in the end when not every line got a plan.
  */
 export async function answerLines(path: string, asked: Asked, answering: Answering): Promise<void> {
   const defaults = defaultsOf(asked);
   const out = bounded(answering);
-  let count = 0;
+  let first = 1;
+  let answers = 0;
   let withoutPlan = 0;
   for await (const lines of splitLines(readBytes(path, answering.signal), MAX_VALUE_BYTES)) {
-    const answered = answerBatch({ first: count + 1, lines }, defaults);
-    count += lines.length;
+    const answered = answerBatch({ first, lines }, defaults);
+    first += lines.length;
+    answers += answered.answers;
     withoutPlan += answered.withoutPlan;
     await out.write(answered.text);
   }
@@ -30,7 +32,7 @@ export async function answerLines(path: string, asked: Asked, answering: Answeri
   if (withoutPlan === 0) return;
   throw new FleetGcError(
     'NOT_PLANNED',
-    `${withoutPlan} of ${count} lines got no plan; the answer to each says why`,
+    `${withoutPlan} of ${answers} lines got no plan; the answer to each says why`,
   );
 }
 

@@ -8,6 +8,7 @@ import {
   kubeletOptions,
   nodeOptions,
   toExecutorOptions,
+  wholeNodeOptions,
 } from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { runAgentOnly, runExecutorOnly, runNode } from '../node/run-node.ts';
@@ -18,10 +19,7 @@ import { about } from '../verb-list.ts';
 export const node = defineVerb({
   ...about('node'),
   options: z.object({
-    ...nodeOptions,
-    ...agentOptions,
-    ...executorOptions,
-    ...kubeletOptions,
+    ...wholeNodeOptions,
     ...httpOptions(9641),
     ...logOptions('kafka'),
   }),

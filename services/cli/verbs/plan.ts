@@ -5,8 +5,10 @@ import { planFor } from '../../plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../plan/request.ts';
 import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import { readAllBytes } from '../../shared/byte-stream.ts';
+import type { OptionSources } from '../../shared/config.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { FilePath, withMeta } from '../../shared/option-types.ts';
+import { flagOf, offFlagOf } from '../../shared/options.ts';
 import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb, type VerbContext } from '../../shared/verb.ts';
@@ -23,6 +25,23 @@ const commandLineOnly = true;
 const MOST_WAITING = 1024 * 1024;
 const { cluster, nodeName, nodeLabels, nodeLabelsFile, runtimeEndpoint, podLogsDir, containerLogsDir } =
   nodeOptions;
+
+/** How to look at this machine. */
+const lookOptions = {
+  cluster,
+  nodeName,
+  nodeLabels,
+  nodeLabelsFile,
+  runtimeEndpoint,
+  podLogsDir,
+  containerLogsDir,
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description: "State directory of this node's agent, read for the age of images; nothing is written.",
+  }),
+  ...agentOptions,
+  ...kubeletOptions,
+};
 
 const PlanOptions = z.object({
   inventory: withMeta(FilePath.optional(), {
@@ -48,25 +67,17 @@ const PlanOptions = z.object({
   output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
     description: 'table for people; json for everything there is to say; ndjson to answer line by line.',
   }),
-  cluster,
-  nodeName,
-  nodeLabels,
-  nodeLabelsFile,
-  runtimeEndpoint,
-  podLogsDir,
-  containerLogsDir,
-  stateDirectory: withMeta(FilePath.optional(), {
-    placeholder: 'DIRECTORY',
-    description: "State directory of this node's agent, read for the age of images; nothing is written.",
-  }),
-  ...agentOptions,
-  ...kubeletOptions,
+  ...lookOptions,
 });
 type PlanOptions = z.infer<typeof PlanOptions>;
 
 export const plan = defineVerb({
   ...about('plan'),
   options: PlanOptions,
+  checkFlags: ({ inventory, output }, flags) => {
+    if (inventory !== undefined) refuseLooking('--inventory', flags);
+    else if (output === 'ndjson') refuseLooking('-o ndjson', flags);
+  },
   run: async (options, context) => {
     const asked = askedIn(options, context);
     if (options.output === 'ndjson')
@@ -77,6 +88,17 @@ export const plan = defineVerb({
     if (made.status === 'not-planned') throw incomplete(made);
   },
 });
+
+/** Where inventories are given nobody looks, and a plan of another machine than was meant misleads. */
+function refuseLooking(because: string, flags: OptionSources['flags']): void {
+  const given = Object.keys(lookOptions).filter((key) => flags[key] !== undefined);
+  if (given.length === 0) return;
+  const names = given.map((key) => (flags[key] === false ? offFlagOf(key) : flagOf(key))).join(', ');
+  throw new FleetGcError(
+    'USAGE',
+    `with ${because} this machine is not looked at, so leave out what says how: ${names}`,
+  );
+}
 
 /** Throws `USAGE` or `POLICY_INVALID`. */
 function askedIn({ inventory, policy = [], profile, trigger }: PlanOptions, { logger }: VerbContext): Asked {

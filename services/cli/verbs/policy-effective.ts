@@ -47,7 +47,11 @@ export const policyEffective = defineVerb({
   run: async ({ node, cluster, label, policy: files, output, ...log }, context) => {
     const set = files === undefined ? await storedSet(log, context) : writtenSet(files, context);
     const standard = files === undefined && log.log === 'embedded' ? LOCAL_CLUSTER : '';
-    const effective = effectivePolicy(set, { cluster: cluster ?? standard, node, nodeLabels: label ?? {} });
+    const effective = effectivePolicy(
+      set,
+      { cluster: cluster ?? standard, node, nodeLabels: label ?? {} },
+      { isApplied: files === undefined },
+    );
     context.print(
       formatResult(output, { value: effectiveValue(effective), lines: effectiveLines(effective) }),
     );
@@ -70,7 +74,7 @@ const writtenSet = (files: readonly string[], { logger }: VerbContext): PolicySe
   );
 
 /** For machines: the same, with policies by name. */
-const effectiveValue = ({ record, otherPolicies, ...same }: EffectivePolicy) => ({
+const effectiveValue = ({ record, version, otherPolicies, ...same }: EffectivePolicy) => ({
   ...same,
   policy:
     record === null
@@ -80,6 +84,8 @@ const effectiveValue = ({ record, otherPolicies, ...same }: EffectivePolicy) => 
           priority: record.policy.priority,
           mode: record.policy.mode,
           profile: record.policy.profile,
+          selector: record.policy.selector,
+          version,
           hash: record.hash,
         },
   otherPolicies: otherPolicies.map(({ record: { policy, hash }, reason }) => ({

@@ -24,7 +24,10 @@ export const policyShow = defineVerb({
     await using log = await openTaskLog({ options, context });
     const stored = requireStored(await readStoredPolicies(log, context.signal), name);
     const text = asWritten ? stored.source : writtenYaml(stored.policy);
-    const lines = [`# applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`, text.trimEnd()];
+    const lines = [
+      `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
+      text.trimEnd(),
+    ];
     context.print(formatResult(output, { value: stored, lines }));
   },
 });

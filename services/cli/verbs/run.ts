@@ -3,13 +3,7 @@ import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { Switch, withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import {
-  agentOptions,
-  executorOptions,
-  kubeletOptions,
-  nodeOptions,
-  toExecutorOptions,
-} from '../node/node-options.ts';
+import { toExecutorOptions, wholeNodeOptions } from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
 import { openThisNode } from '../node/this-node.ts';
 import { openProcessOn } from '../open-process.ts';
@@ -32,10 +26,7 @@ export const run = defineVerb({
     json: withMeta(Switch.prefault('false'), {
       description: 'Print decisions and results themselves, one JSON document a line.',
     }),
-    ...nodeOptions,
-    ...agentOptions,
-    ...executorOptions,
-    ...kubeletOptions,
+    ...wholeNodeOptions,
     ...httpOptions(9647),
     logPath,
     logMaxSize,

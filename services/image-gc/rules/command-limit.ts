@@ -1,12 +1,11 @@
 import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
-import type { Removal } from './candidates.ts';
+import type { Removal, Spared } from './candidates.ts';
 
 /** A plan, cut to what one command may hold. */
 export interface Limited {
   readonly commanded: readonly Removal[];
-  /** The rest of the plan, which a later inventory may bring, and the rule that cut it off. */
-  readonly later: readonly Removal[];
-  readonly endedBy: 'P4' | 'P5';
+  /** The rest of the plan, which a later inventory may bring. */
+  readonly later: readonly Spared[];
   /** What all that is commanded frees (M7), or the sum of its listed sizes (D14). */
   readonly estimatedBytes: bigint;
 }
@@ -17,8 +16,12 @@ export function withinCommand(removals: readonly Removal[], listedImages: number
   const commanded = removals.slice(0, most);
   return {
     commanded,
-    later: removals.slice(most),
-    endedBy: most === MAX_COMMAND_ITEMS ? 'P4' : 'P5',
+    later: removals.slice(most).map(({ position, image }, index) => ({
+      position,
+      image,
+      rule: most === MAX_COMMAND_ITEMS ? 'P4' : 'P5',
+      facts: { place: most + index + 1, removed: most },
+    })),
     estimatedBytes: commanded.reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
   };
 }

@@ -9,6 +9,9 @@ export interface Contents {
   readonly bytes: readonly number[];
 }
 
+/** The table of an inventory. */
+type Layers = CompleteInventory['layers'];
+
 /** Bytes of the image at a position. */
 export type BytesAt = (position: number) => bigint;
 
@@ -33,13 +36,13 @@ export function contentsOf(
 }
 
 /** `undefined` where they are not known, or one of them is not in the table. */
-function layersIn(
-  { layers }: InventoryImage,
-  told: CompleteInventory['layers'],
-): readonly number[] | undefined {
-  if (layers === null || told === null) return undefined;
-  return layers.every((layer) => layer < told.length) ? layers : undefined;
+function layersIn(image: InventoryImage, told: Layers): readonly number[] | undefined {
+  return image.layers === null || told === null || hasUnknownLayer(image, told) ? undefined : image.layers;
 }
+
+/** Whether it names a layer that is not in the table, which cannot be. */
+export const hasUnknownLayer = ({ layers }: InventoryImage, told: Layers): boolean =>
+  (layers ?? []).some((layer) => layer >= (told?.length ?? 0));
 
 /**
  * What the removal of an image frees once all that were asked for before are gone: the pieces that no other image has any

@@ -2,6 +2,7 @@ import type { CompleteInventory, InventoryImage } from '../../../schemas/invento
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
 import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
+import { hasUnknownLayer } from './contents.ts';
 
 /**
  * Facts whose lack keeps every image of the node. Which image new sandboxes need, and which images pods want, does not
@@ -48,8 +49,8 @@ const POD_IMAGES_UNKNOWN: Doubt = {
   message: 'it is not known which images pods want: no image is removed',
 };
 
-/** Facts that keep the images they are about. */
-export function imageDoubts({ images, takenAt }: CompleteInventory): Doubt[] {
+/** Facts that keep the images they are about; those about layers change only what images count (M7). */
+export function imageDoubts({ images, takenAt, layers }: CompleteInventory, { profile }: Policy): Doubt[] {
   const idsWhere = (isDoubtful: (image: InventoryImage) => boolean) =>
     images.filter(isDoubtful).map(({ id }) => id);
   const later = (timeMs: number | null) => timeMs !== null && timeMs > takenAt.wallTimeMs;
@@ -69,5 +70,12 @@ export function imageDoubts({ images, takenAt }: CompleteInventory): Doubt[] {
       idsWhere(({ lastUsedMs }) => later(lastUsedMs)),
       'image(s) were last used after the inventory was taken and are kept',
     ),
+    ...(profile === 'kubelet'
+      ? []
+      : doubtAbout(
+          'M7',
+          idsWhere((image) => hasUnknownLayer(image, layers)),
+          'image(s) name a layer that the inventory has not, and count by their listed sizes',
+        )),
   ];
 }

@@ -1,24 +1,21 @@
 import type { Verdict } from '../../../schemas/decision.ts';
 import { reportedBytes } from '../../shared/decision/conclusion.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
-import type { Limited } from './command-limit.ts';
 import type { ProtectedImage } from './survey.ts';
 
 /** What becomes of every image of an inventory. */
-export interface Fates extends Pick<Limited, 'commanded' | 'later' | 'endedBy'> {
+export interface Fates {
+  readonly removals: readonly Removal[];
   readonly spared: readonly Spared[];
   readonly protected: readonly ProtectedImage[];
 }
 
 /** One verdict for every image, in the order of the inventory. `place` is that in the order of removal, from 1. */
-export const verdicts = ({ commanded, later, endedBy, spared, protected: kept }: Fates): Verdict[] =>
+export const verdicts = ({ removals, spared, protected: kept }: Fates): Verdict[] =>
   [
     ...kept.map(({ position, protection: { rule, facts } }) => stays(position, rule, facts)),
     ...spared.map(({ position, rule, facts }) => stays(position, rule, facts)),
-    ...commanded.map(goes),
-    ...later.map(({ position }, index) =>
-      stays(position, endedBy, { place: commanded.length + index + 1, removed: commanded.length }),
-    ),
+    ...removals.map(goes),
   ].sort((a, b) => a.position - b.position);
 
 const stays = (position: Candidate['position'], rule: string, facts: Verdict['facts']): Verdict => ({

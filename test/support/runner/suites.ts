@@ -24,8 +24,8 @@ export interface Suite {
 
 /** The tests that need no container: those that compute, beside those that mostly wait. */
 export const FAST_SUITES: readonly Suite[] = [
-  vitest(['unit'], 6 * MINUTE_MS),
-  vitest(['waiting'], 6 * MINUTE_MS),
+  vitest(['unit'], 3 * MINUTE_MS),
+  vitest(['waiting'], 3 * MINUTE_MS),
 ];
 
 /** These need no container; any two may run side by side. */
