@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Holder, OBJECT_KINDS } from './command.ts';
+import { Holder, OBJECT_KINDS, PolicyReference } from './command.ts';
 import { Decision, DecisionInput, DecisionOutcome, Fact } from './decision.ts';
 import { Uint64 } from './filesystem.ts';
 import { InventoryProblem } from './inventory.ts';
@@ -45,8 +45,8 @@ const decided = {
   outcome: DecisionOutcome,
   /** Why the decision as a whole came out so. */
   reason: z.string(),
-  /** Name and content hash; `null` where none holds for the node. */
-  policy: z.strictObject({ name: z.string(), hash: z.string() }).nullable(),
+  /** `null` where none holds for the node. */
+  policy: PolicyReference.omit({ setHash: true }).nullable(),
 };
 
 /** Since when a look shows it. */

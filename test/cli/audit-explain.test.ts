@@ -12,7 +12,7 @@ import { inProcess, type OwnLog, ownLog } from './fleetgc.ts';
 
 const ID = `sha256:${'ab'.repeat(32)}`;
 const web = image(ID, { repoTags: ['registry.example/shop/web:1'], sizeBytes: GIB });
-const policy = { name: 'nightly', hash: 'a', setHash: 'b' };
+const policy = { name: 'nightly', version: 3, hash: 'a', setHash: 'b' };
 
 /** The image is used, then removed; its container stays. */
 const HISTORY = [
@@ -57,7 +57,7 @@ test('for people: the answer first, then the whole story, a line an event', asyn
     /^not any more by container default\/web\/main#0; by nobody now; last used 2025-/,
   );
   expect(line('to go')).toMatch(
-    /^unused, and least recently used \(D11: place 1, last used never\) under policy nightly/,
+    /^unused, and least recently used \(D11: place 1, last used never\) under policy nightly, version 3/,
   );
   expect(line('command')).toMatch(/^remove it \(D11\) within 60 s, which is to free 10 B/);
   expect(line('removed')).toMatch(/^8 B freed on imagefs as measured, 10 B expected/);

@@ -56,7 +56,7 @@ export const decidedBy = ({ decider, id, outcome, reason, policy }: Decision) =>
   decisionId: id,
   outcome,
   reason,
-  policy: policy && { name: policy.name, hash: policy.hash },
+  policy: policy && { name: policy.name, version: policy.version, hash: policy.hash },
 });
 
 /** The rule in words; of an image in use, by whom. */

@@ -12,7 +12,8 @@ export interface EntryText {
 export function verdictText(entry: EntryOf<'verdict'>): EntryText {
   const { action, outcome } = entry;
   if (action === 'keep') return { word: 'kept', text: `${ruleText(entry)}${repeatedText(entry)}` };
-  const policy = entry.policy === null ? '' : ` under policy ${entry.policy.name}`;
+  const policy =
+    entry.policy === null ? '' : ` under policy ${entry.policy.name}, version ${entry.policy.version}`;
   const text = `${ruleText(entry)}${policy}${repeatedText(entry)}`;
   return outcome === 'dry-run' ? { word: 'dry run', text: `would go: ${text}` } : { word: 'to go', text };
 }

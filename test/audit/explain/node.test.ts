@@ -68,7 +68,7 @@ test('of a node equal conclusions of one decider are one entry, and what happene
 });
 
 test('another policy, and each command, are conclusions of their own', async () => {
-  const policy = (hash: string) => ({ name: 'default', hash, setHash: hash });
+  const policy = (hash: string) => ({ name: 'default', version: 1, hash, setHash: hash });
   const explanation = await explained(
     [
       decided(1, { policy: policy('a') }),
