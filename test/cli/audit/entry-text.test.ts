@@ -74,6 +74,16 @@ test.each<{ is: string; entry: TimelineEntry }>([
     entry: { ...verdict, action: 'keep', rule: 'D10' },
   },
   {
+    is: 'kept: kept by base/* (M11: images 2), 3 times until 2026-01-01T00:01:00Z',
+    entry: {
+      ...verdict,
+      action: 'keep',
+      rule: 'M11',
+      because: 'kept by base/*',
+      facts: { keptBy: 'base/*', images: 2 },
+    },
+  },
+  {
     is: 'dry run: would go: unused (D11) under policy nightly, version 3',
     entry: { ...verdict, times: 1, action: 'remove', rule: 'D11', outcome: 'dry-run' },
   },
