@@ -8,7 +8,8 @@ import type { Reclaim } from '../../schemas/reclaim.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { Conclusion } from './decision/conclusion.ts';
-import type { Input } from './handler.ts';
+import { outputHash } from './decision/output-hash.ts';
+import { type Input, nodeOutput, type Output, type Outputs } from './handler.ts';
 import { deriveId } from './ids.ts';
 
 /** What every event that is decided on has. */
@@ -43,12 +44,29 @@ export const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeI
   nodeInstance,
 });
 
-/** The record of a decision; `outputIds` are the orders and commands that follow from it. */
-export function decisionRecord(
+/** What follows from a decision beside its record: a command, an order, or the fact that a reclaim ended above its target. */
+export type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decisions'>;
+
+/** The record of a decision, with the hash of all that it gives; what follows is sent after the record was acknowledged. */
+export function decisionOutputs(
+  deciding: Deciding,
+  conclusion: Conclusion,
+  followUp: FollowUp | null,
+): Outputs {
+  // Only orders and commands are named: a fact about the reclaim is nobody's to carry out.
+  const outputIds = followUp === null || followUp.topic === 'decisions' ? [] : [followUp.event.id];
+  const record = decisionRecord(deciding, conclusion, outputIds);
+  const following = followUp === null ? [] : [followUp];
+  const outputSha256 = outputHash([record, ...following.map(({ event }) => event)]);
+  const recorded = [nodeOutput('decisions', { ...record, outputSha256 })];
+  return followUp === null ? [recorded] : [recorded, following];
+}
+
+function decisionRecord(
   deciding: Deciding,
   conclusion: Conclusion,
   outputIds: readonly string[],
-): Decision {
+): Omit<Decision, 'outputSha256'> {
   const { decider, input, policies, record } = deciding;
   const { topic, partition, offset, sha256 } = input.position;
   return {
