@@ -27,8 +27,18 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly record: PolicyRecord | null;
 }
 
+/** What the id of a decision follows from. */
+export interface DecisionName {
+  readonly decider: Pick<Decision['decider'], 'version'> & { readonly name: string };
+  readonly input: {
+    readonly event: { readonly id: string };
+    readonly position: { readonly sha256: string };
+  };
+  readonly policies: { readonly hash: string };
+}
+
 /** Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id. */
-export const decisionId = ({ decider, input, policies }: Deciding): string =>
+export const decisionId = ({ decider, input, policies }: DecisionName): string =>
   deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
 
 const policyReference = ({ policy, policyVersion, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
@@ -119,6 +129,9 @@ export const observeOrder = (deciding: Deciding, reclaim: Reclaim): Observe => (
   reclaim,
 });
 
+/** Of the fact that a reclaim ended above its target with a decision. */
+export const endingId = (decision: string): string => deriveId('unrelieved', decision);
+
 /** The fact that a reclaim ended above its target, with what is available and what holds the rest (M8). */
 export const pressureUnrelieved = (
   deciding: Deciding,
@@ -126,7 +139,7 @@ export const pressureUnrelieved = (
 ): PressureUnrelieved => ({
   type: 'fleetgc.node.pressure-unrelieved',
   version: 1,
-  id: deriveId('unrelieved', decisionId(deciding)),
+  id: endingId(decisionId(deciding)),
   ...identityOf(deciding.input.event),
   takenAt: deciding.input.event.takenAt,
   ...ending,

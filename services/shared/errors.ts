@@ -21,6 +21,8 @@ const CODES = {
   GROUP_LOST: { retry: true, exitCode: 1 },
   FLOODED: { retry: true, exitCode: 1 },
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
+  AUDIT_DEVIATION: { retry: false, exitCode: 1 },
+  AUDIT_INCOMPLETE: { retry: false, exitCode: 3 },
   DECIDER_CHANGED: { retry: false, exitCode: 1 },
   RUNTIME_MISSING: { retry: true, exitCode: 1 },
   RUNTIME_REFUSED: { retry: true, exitCode: 1 },

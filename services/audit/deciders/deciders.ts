@@ -32,7 +32,7 @@ export async function findDecider(name: string, version: string): Promise<Frozen
   const file = bundleName(name, version);
   const bundle = BUNDLES.get(file);
   if (bundle === undefined) return null;
-  const loading = loaded.get(file) ?? load({ name, version, sha256: bundle.sha256 });
+  const loading = loaded.get(file) ?? loadBundle({ name, version, sha256: bundle.sha256 });
   loaded.set(file, loading);
   return await loading;
 }
@@ -49,8 +49,12 @@ interface Wanted {
   readonly sha256: string;
 }
 
-async function load({ name, version, sha256 }: Wanted): Promise<FrozenDecider> {
-  const file = new URL(`${bundleName(name, version)}.mjs`, BUNDLE_DIRECTORY);
+/** Throws `DECIDER_CHANGED` when the file cannot be read or has another SHA-256. */
+export async function loadBundle(
+  { name, version, sha256 }: Wanted,
+  directory = BUNDLE_DIRECTORY,
+): Promise<FrozenDecider> {
+  const file = new URL(`${bundleName(name, version)}.mjs`, directory);
   const code = await readFile(file).catch((cause: unknown) => {
     throw changed({ name, version }, `cannot be read: ${toFleetGcError(cause).message}`);
   });
