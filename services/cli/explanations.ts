@@ -128,6 +128,14 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Ends the pause that was made with the same options.',
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
+  'audit report': {
+    text: 'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, and which policies were applied. markdown is for people; json says the same for machines (schemas/generated/audit-report.schema.json).\n\nExit codes: 0 a report was made, 3 the log has no record of that time.',
+    examples: [
+      'fleetgc audit report',
+      'fleetgc audit report --period 24h -o json',
+      'fleetgc audit report --from 2026-01-01 --to 2026-02-01 > january.md',
+    ],
+  },
   'dead-letters list': {
     text: 'A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 per minute and key are kept; more are counted.',
     examples: [

@@ -73,6 +73,7 @@ export const VERB_GROUPS = [
     heading: 'Ask the event log:',
     verbs: [
       task('audit verify', 'Decide everything again, and follow every command and removal: is the log true?'),
+      task('audit report', 'What was freed, removed, refused and pulled again, for people'),
     ],
   },
   {
