@@ -71,10 +71,18 @@ export function createPulledAgain() {
 }
 
 /** Times of one boot are compared; of two boots, the log's order counts. */
-const isAfter = (later: Instant, earlier: Instant): boolean =>
+export const isAfter = (later: Instant, earlier: Instant): boolean =>
   later.bootId !== earlier.bootId || later.sinceBootMs > earlier.sinceBootMs;
 
 const listedOf = ({ id, repoTags, repoDigests, sizeBytes }: CompleteInventory['images'][number]): Listed => ({
-  name: repoTags[0] ?? repoDigests[0] ?? id,
+  name: imageName({ id, repoTags, repoDigests }),
   sizeBytes,
 });
+
+/** As people know an image: by a tag, else a digest. */
+export const imageName = ({
+  id,
+  repoTags,
+  repoDigests,
+}: Pick<CompleteInventory['images'][number], 'id' | 'repoTags' | 'repoDigests'>): string =>
+  repoTags[0] ?? repoDigests[0] ?? id;

@@ -73,6 +73,10 @@ export const VERB_GROUPS = [
     heading: 'Ask the event log:',
     verbs: [
       task('audit verify', 'Decide everything again, and follow every command and removal: is the log true?'),
+      task(
+        'audit simulate',
+        'Run other policies over the recorded past: what would have gone, and been missed?',
+      ),
       task('audit report', 'What was freed, removed, refused and pulled again, for people'),
     ],
   },

@@ -26,6 +26,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,
   'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
+  'audit simulate': async () => (await import('./verbs/audit-simulate.ts')).auditSimulate,
   'audit report': async () => (await import('./verbs/audit-report.ts')).auditReport,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
