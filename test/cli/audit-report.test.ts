@@ -11,6 +11,14 @@ import { inProcess } from './fleetgc.ts';
 const T = Date.UTC(2026, 0, 5, 12);
 const RANGE = ['--from', '2026-01-05', '--to', '2026-01-06'];
 
+/** Logs of a pod went too, and freed a third of what the image did. */
+const logs = objectResult({
+  id: 'object-result-2',
+  object: { kind: 'pod-log-directory', id: 'default_web_pod-1' },
+  rule: 'I3',
+  result: removed(500_000),
+});
+
 /** An image with a name made to mislead goes and comes back, and the reclaim ends above its target. */
 async function recordedLog() {
   const { log, path, publishAt } = await timedLog();
@@ -19,6 +27,18 @@ async function recordedLog() {
   await publishAt(
     T + 1_000,
     outgoing(nodeOutput('results', objectResult({ result: removed(1_500_000) }))),
+    outgoing(nodeOutput('results', logs)),
+    outgoing(
+      nodeOutput(
+        'results',
+        objectResult({
+          id: 'object-result-3',
+          object: { kind: 'image', id: 'image-3' },
+          rule: '<b>|*x*',
+          result: removed(0),
+        }),
+      ),
+    ),
     outgoing(nodeOutput('results', pressureUnrelieved())),
   );
   const takenAt = instant({ sinceBootMs: 25 * HOUR });
@@ -33,12 +53,29 @@ test('markdown says what people ask, and what looks like markup stays text', asy
   const { exitCode, stdout, stderr } = await run(...RANGE);
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toContain('1 object removed, 1.5 MB freed as the nodes measured it.');
+  expect(stdout).toContain('3 objects removed, 2.0 MB freed as the nodes measured it.');
   expect(stdout).toContain('| image | unused, and least recently used | D11 | 1 | 1.5 MB |');
+  expect(stdout).toContain('| image | rule \\<b\\>\\|\\*x\\* | \\<b\\>\\|\\*x\\* | 1 | 0 B |');
   expect(stdout).toContain('| `prod/web-1` | 1 | 2026-01-05T12:00:01Z | imageGC | in-use 700 B (2) |');
   expect(stdout).toContain(
     "| `evil\\|'\\u{1b}[2J<script>` | `prod/web-1` | 2.0 MB | unused, and least recently used | 2026-01-05T12:00:01Z | 1m |",
   );
+});
+
+test('html is one file with plots, without scripts, and what looks like markup stays text', async () => {
+  const run = await recordedLog();
+  const { exitCode, stdout, stderr } = await run(...RANGE, '-o', 'html');
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toContain("default-src 'none'");
+  expect(stdout).toContain('<code>evil|`\\u{1b}[2J&lt;script&gt;</code>');
+  expect(stdout).not.toMatch(/<script|<link|<img|src=|href=/);
+  expect(stdout).not.toContain('\u001b');
+  const bars = [...stdout.matchAll(/<rect x="380" y="\d+" width="(\d+)"/g)].map(([, width]) => width);
+  expect(bars).toEqual(['430', '143', '0']);
+  const open = [...stdout.matchAll(/<(table|svg|tr|td|th|p|h2|code|body|html|head|style)\b/g)].length;
+  const closed = [...stdout.matchAll(/<\/(table|svg|tr|td|th|p|h2|code|body|html|head|style)>/g)].length;
+  expect(closed).toBe(open);
 });
 
 test('json is what its schema says', async () => {
@@ -46,7 +83,7 @@ test('json is what its schema says', async () => {
   const { stdout } = await run(...RANGE, '-o', 'json');
 
   expect(AuditReport.parse(JSON.parse(stdout))).toMatchObject({
-    removed: { objects: 1, freedBytes: '1500000' },
+    removed: { objects: 3, freedBytes: '2000000' },
     pulledAgain: [{ imageId: 'image-1' }],
   });
 });

@@ -19,8 +19,10 @@ const tableMarkdown = ({ header, rows }: Table): string =>
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-/** Names come from elsewhere: in a code span nothing of them is markup. */
+const MARKUP = /[\\`*_<>[\]|]/g;
+
+/** Names come from elsewhere: in a code span nothing of them is markup but its end, and that of the cell. */
 function cellMarkdown(cell: Cell): string {
-  if (typeof cell === 'string') return printableLine(cell).replaceAll('|', '\\|');
+  if (typeof cell === 'string') return printableLine(cell).replace(MARKUP, '\\$&');
   return `\`${printableLine(cell.name).replaceAll('`', "'").replaceAll('|', '\\|')}\``;
 }

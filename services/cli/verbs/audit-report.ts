@@ -9,6 +9,7 @@ import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
+import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
 import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
@@ -35,8 +36,8 @@ export const auditReport = defineVerb({
       description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',
     }),
     ...rangeOptions,
-    output: withMeta(z.enum(['markdown', 'json']).prefault('markdown'), {
-      description: 'markdown for people; json for everything there is to say.',
+    output: withMeta(z.enum(['markdown', 'html', 'json']).prefault('markdown'), {
+      description: 'markdown or html for people, html with plots; json for everything there is to say.',
     }),
     ...logOptions('kafka'),
   }),
@@ -57,8 +58,9 @@ export const auditReport = defineVerb({
   },
 });
 
-const FORMS: Readonly<Record<'markdown' | 'json', (report: AuditReport) => string>> = {
+const FORMS: Readonly<Record<'markdown' | 'html' | 'json', (report: AuditReport) => string>> = {
   markdown: reportMarkdown,
+  html: reportHtml,
   json: (report) => JSON.stringify(report, null, 2),
 };
 
