@@ -128,6 +128,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Ends the pause that was made with the same options.',
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
+  'audit verify': {
+    text: 'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the offset of a record is no option, since each partition has its own.',
+    examples: [
+      'fleetgc audit verify --from 24h',
+      'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+    ],
+  },
   'audit simulate': {
     text: 'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: images removed, bytes freed, images that were needed again soon (regret), and time at or above the high threshold, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.\n\nExit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
     examples: [

@@ -72,7 +72,7 @@ export const VERB_GROUPS = [
   {
     heading: 'Ask the event log:',
     verbs: [
-      task('audit verify', 'Decide everything again, and follow every command and removal: is the log true?'),
+      task('audit verify', 'Prove the log: decide everything again, and follow every command and removal'),
       task(
         'audit simulate',
         'Run other policies over the recorded past: what would have gone, and been missed?',

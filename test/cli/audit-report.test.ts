@@ -71,8 +71,8 @@ test('html is one file with plots, without scripts, and what looks like markup s
   expect(stdout).toContain('<code>evil|`\\u{1b}[2J&lt;script&gt;</code>');
   expect(stdout).not.toMatch(/<script|<link|<img|src=|href=/);
   expect(stdout).not.toContain('\u001b');
-  const bars = [...stdout.matchAll(/<rect x="380" y="\d+" width="(\d+)"/g)].map(([, width]) => width);
-  expect(bars).toEqual(['430', '143', '0']);
+  const bars = [...stdout.matchAll(/<rect x="440" y="\d+" width="(\d+)"/g)].map(([, width]) => width);
+  expect(bars).toEqual(['370', '123', '0']);
   const open = [...stdout.matchAll(/<(table|svg|tr|td|th|p|h2|code|body|html|head|style)\b/g)].length;
   const closed = [...stdout.matchAll(/<\/(table|svg|tr|td|th|p|h2|code|body|html|head|style)>/g)].length;
   expect(closed).toBe(open);

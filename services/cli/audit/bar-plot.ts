@@ -3,7 +3,7 @@ import type { Bar } from './report-parts.ts';
 
 const WIDTH = 900;
 const ROW = 22;
-const LABEL = 380;
+const LABEL = 440;
 const VALUE = 90;
 const LONGEST = WIDTH - LABEL - VALUE;
 
