@@ -138,6 +138,23 @@ test('[D11] what went is not there to go again when the disk fills further', asy
   expect((await run(past)).total.policy).toMatchObject({ removed: 4, freedBytes: '400', peakPercent: 75 });
 });
 
+test('[J8, M13] thresholds of inodes are left out, since nobody knows what a removal frees of them', async () => {
+  const few = filesystems({ availableBytes: '500', inodesFree: '1' });
+  const past = await recorded({
+    looks: [{ minute: 0, images: ALL, available: 0, over: { filesystems: few } }],
+  });
+  const policy = policySet(
+    [
+      appliedPolicy({
+        imageMinimumGCAgeMs: 0,
+        imageGCInodes: { highThresholdPercent: 50, lowThresholdPercent: 40 },
+      }),
+    ],
+    [],
+  );
+  expect((await run(past, { policy })).total.policy).toMatchObject({ removed: 0, peakPercent: 50 });
+});
+
 test.each([
   { available: 300, removed: 1, name: 'at the high threshold' },
   { available: 309, removed: 1, name: 'which the free share, rounded down, comes to' },
@@ -241,6 +258,23 @@ test('an inventory that was taken before a removal and comes after it changes no
 
   expect(total.against).toMatchObject({ removed: 1, regrets: 0, peakPercent: 70 });
   expect(nodes[0]?.policy.peakPercent).toBe(75);
+});
+
+test.each([
+  { name: 'more than there is in all', over: { availableBytes: '1001' } },
+  { name: 'nothing at all', over: { availableBytes: null } },
+])('a disk that says $name: nothing goes, and nobody knows how full it was', async ({ over }) => {
+  const past = await recorded({
+    looks: [0, 5].map((minute) => ({
+      minute,
+      images: ALL,
+      available: 0,
+      over: { filesystems: filesystems(over) },
+    })),
+  });
+  expect((await run(past)).nodes).toMatchObject([
+    { unknownMs: 5 * MINUTE, policy: { removed: 0, aboveMs: 0, peakPercent: null } },
+  ]);
 });
 
 test('policies can be compared with each other, and policies that hold for no node keep everything', async () => {

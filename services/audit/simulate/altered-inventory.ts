@@ -36,7 +36,8 @@ const unlayered = (image: InventoryImage): InventoryImage => ({
 function shifted(filesystems: CompleteInventory['filesystems'], freedBytes: bigint) {
   const device = filesystems.imagefs?.device;
   const shift = (reading: FilesystemReading | null): FilesystemReading | null =>
-    reading === null || reading.device !== device ? reading : shiftedReading(reading, freedBytes);
+    reading &&
+    withoutInodes(reading.device === device ? { ...reading, ...shiftedBytes(reading, freedBytes) } : reading);
   return {
     nodefs: shift(filesystems.nodefs),
     imagefs: shift(filesystems.imagefs),
@@ -44,13 +45,24 @@ function shifted(filesystems: CompleteInventory['filesystems'], freedBytes: bigi
   };
 }
 
+/**
+ * Nobody knows how many inodes an image takes up: those that were read would call for ever more removals. A filesystem
+ * that counts none has none to run out of (J8).
+ */
+const withoutInodes = (reading: FilesystemReading): FilesystemReading => ({
+  ...reading,
+  inodes: '0',
+  inodesFree: '0',
+});
+
 /** A reading that nobody believes is left as it is. */
-function shiftedReading(reading: FilesystemReading, freedBytes: bigint): FilesystemReading {
-  if (reading.availableBytes === null || reading.capacityBytes === null) return reading;
-  const capacity = BigInt(reading.capacityBytes);
-  const available = BigInt(reading.availableBytes);
-  if (available > capacity) return reading;
-  const moved = available + freedBytes;
-  const within = moved < 0n ? 0n : moved > capacity ? capacity : moved;
-  return { ...reading, availableBytes: String(within) };
+function shiftedBytes(
+  { availableBytes, capacityBytes }: FilesystemReading,
+  freedBytes: bigint,
+): Pick<FilesystemReading, 'availableBytes'> {
+  if (availableBytes === null || capacityBytes === null) return { availableBytes };
+  const capacity = BigInt(capacityBytes);
+  if (BigInt(availableBytes) > capacity) return { availableBytes };
+  const moved = BigInt(availableBytes) + freedBytes;
+  return { availableBytes: String(moved < 0n ? 0n : moved > capacity ? capacity : moved) };
 }

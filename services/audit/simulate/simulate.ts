@@ -25,7 +25,7 @@ export interface SimulationNeeds {
 
 /** For people: what follows from the recorded past, and what is only likely. */
 const ASSUMPTIONS: readonly string[] = [
-  'Images only: containers, sandboxes and logs go as they really went, and so do thresholds of inodes and eviction thresholds with a grace period.',
+  'Images only. Containers, sandboxes and logs go as they really went; that they go first in a reclaim is left out, so images may have to give more than they would. Thresholds of inodes are left out, and eviction thresholds with a grace period.',
   'Each recorded inventory is decided on with the newest deciders of this release, policies with mode dry-run as if they enforced; every removal succeeds and frees what the plan estimates.',
   'After the first difference a node is an estimate. What was removed stays away until the real node uses it or lists it again, which is a regret when it is soon; what really went and would have stayed keeps its space.',
   'Pulls, pods and everything else on the disk are as recorded: no scheduler, no kubelet and no user reacts to the difference.',
