@@ -1,5 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { AuditReport } from './audit-report.ts';
+import { AuditSimulation } from './audit-simulation.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { Decision } from './decision.ts';
@@ -35,6 +37,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
   'policy-file': PolicyFile,
+  'audit-report': AuditReport,
+  'audit-simulation': AuditSimulation,
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,

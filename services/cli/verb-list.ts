@@ -74,6 +74,11 @@ export const VERB_GROUPS = [
     verbs: [
       task('audit verify', 'Prove the log: decide everything again, and follow every command and removal'),
       task('audit explain', 'What became of an image, container, pod or node, when, and by which rule'),
+      task(
+        'audit simulate',
+        'Run other policies over the recorded past: what would have gone, and been missed?',
+      ),
+      task('audit report', 'What was freed, removed, refused and pulled again, for people'),
     ],
   },
   {

@@ -27,6 +27,8 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   resume: async () => (await import('./verbs/resume.ts')).resume,
   'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
   'audit explain': async () => (await import('./verbs/audit-explain.ts')).auditExplain,
+  'audit simulate': async () => (await import('./verbs/audit-simulate.ts')).auditSimulate,
+  'audit report': async () => (await import('./verbs/audit-report.ts')).auditReport,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
   'dead-letters redrive': async () => (await import('./verbs/dead-letters-redrive.ts')).deadLettersRedrive,

@@ -9,3 +9,7 @@ export function sizeText(bytes: bigint): string {
   const unit = UNITS[power - 1];
   return whole < 10n ? `${whole}.${tenths % 10n} ${unit}` : `${whole} ${unit}`;
 }
+
+/** Less than nothing was freed where something else wrote meanwhile. */
+export const signedSizeText = (bytes: bigint): string =>
+  bytes < 0n ? `-${sizeText(-bytes)}` : sizeText(bytes);

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { Holder, OBJECT_KINDS } from './command.ts';
+import { DecisionOutcome } from './decision.ts';
+import { ClusterName, NodeName } from './identity.ts';
+import { Policy } from './policy.ts';
+import { CommandRefusal, ObjectRefusal, RemovalFailure } from './result.ts';
+
+const Count = z.int().nonnegative();
+const EpochMs = z.int().nonnegative();
+const Node = { cluster: ClusterName, node: NodeName };
+const ObjectKind = z.enum(OBJECT_KINDS);
+
+/** Bytes as decimal digits: sums of a fleet pass 2^53. Below zero where something else wrote more meanwhile than went. */
+const MeasuredBytes = z.string().regex(/^-?(0|[1-9][0-9]*)$/);
+
+/** Objects that went by one rule. */
+export const RemovedByRule = z.object({
+  kind: ObjectKind,
+  /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D11`. */
+  rule: z.string(),
+  objects: Count,
+  freedBytes: MeasuredBytes,
+});
+export type RemovedByRule = z.infer<typeof RemovedByRule>;
+
+/** An image that was removed and that its node listed again later. */
+export const PulledAgain = z.object({
+  ...Node,
+  imageId: z.string(),
+  /** A tag, else a digest, else the id. */
+  name: z.string(),
+  rule: z.string(),
+  /** As listed before it went; `null` where no inventory in the time of the report lists it before. */
+  sizeBytes: Count.nullable(),
+  removedAtMs: EpochMs,
+  /** When an inventory listed it again: the pull was before. */
+  seenAgainAtMs: EpochMs,
+});
+export type PulledAgain = z.infer<typeof PulledAgain>;
+
+/** A node on which reclaims ended above their target, and what held its space the last time. */
+export const UnrelievedNode = z.object({
+  ...Node,
+  reclaims: Count.min(1),
+  lastAtMs: EpochMs,
+  signal: z.string(),
+  holders: z.array(Holder),
+});
+export type UnrelievedNode = z.infer<typeof UnrelievedNode>;
+
+/** A policy that was applied. */
+export const PolicyChange = z.object({
+  atMs: EpochMs,
+  name: z.string(),
+  policyVersion: z.int().positive(),
+  hash: z.string(),
+  mode: Policy.shape.mode,
+});
+export type PolicyChange = z.infer<typeof PolicyChange>;
+
+/** What `fleetgc audit report -o json` prints. All times are epoch milliseconds by the log's own clock. */
+export const AuditReport = z.object({
+  type: z.literal('fleetgc.audit-report'),
+  version: z.literal(1),
+  /** From `fromMs` up to and without `toMs`; `null` is no limit. */
+  range: z.object({ fromMs: EpochMs.nullable(), toMs: EpochMs.nullable() }),
+  read: z.object({
+    nodes: Count,
+    records: Count,
+    /** Records that no consumer would take; nothing of them is in this report. */
+    unreadable: Count,
+    /** Both `null` where no record of a node lies in the time. */
+    firstMs: EpochMs.nullable(),
+    lastMs: EpochMs.nullable(),
+  }),
+  decisions: z.array(z.object({ decider: z.string(), outcome: DecisionOutcome, decisions: Count })),
+  removed: z.object({
+    objects: Count,
+    freedBytes: MeasuredBytes,
+    /** Of the objects those whose effect nobody could measure. */
+    unmeasured: Count,
+    byRule: z.array(RemovedByRule),
+    /** Equal spans in which something went; the others are left out. */
+    bySpan: z.object({
+      spanMs: z.int().positive(),
+      spans: z.array(z.object({ startMs: EpochMs, objects: Count, freedBytes: MeasuredBytes })),
+    }),
+  }),
+  refused: z.array(z.object({ kind: ObjectKind, reason: ObjectRefusal, objects: Count })),
+  failed: z.array(z.object({ kind: ObjectKind, reason: RemovalFailure, objects: Count })),
+  /** Commands that were refused whole; none of their objects is counted elsewhere. */
+  refusedCommands: z.array(z.object({ reason: CommandRefusal, commands: Count })),
+  unrelieved: z.array(UnrelievedNode),
+  pulledAgain: z.array(PulledAgain),
+  policyChanges: z.array(PolicyChange),
+});
+export type AuditReport = z.infer<typeof AuditReport>;

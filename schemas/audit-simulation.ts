@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { ClusterName, NodeName } from './identity.ts';
+
+const Count = z.int().nonnegative();
+const EpochMs = z.int().nonnegative();
+const DurationMs = z.int().nonnegative();
+const Node = { cluster: ClusterName, node: NodeName };
+
+/** What became of the images of some nodes. Bytes are decimal digits: sums of a fleet pass 2^53. */
+export const SimulatedSums = z.object({
+  removed: Count,
+  /** As measured where it happened, as estimated by the plan where it is simulated. */
+  freedBytes: z.string().regex(/^-?(0|[1-9][0-9]*)$/),
+  /** Removed, and needed again within the regret window. */
+  regrets: Count,
+  /** Reclaims that ended above their target. */
+  unrelieved: Count,
+  /** How long imagefs was used to the high threshold of the simulated policy or more. */
+  aboveMs: DurationMs,
+  /** Highest use of imagefs; `null` where no reading was believable. */
+  peakPercent: z.int().min(0).max(100).nullable(),
+});
+export type SimulatedSums = z.infer<typeof SimulatedSums>;
+
+/** An image that went and was needed again soon. */
+export const Regret = z.object({
+  side: z.enum(['policy', 'against']),
+  ...Node,
+  imageId: z.string(),
+  name: z.string(),
+  sizeBytes: Count.nullable(),
+  removedAtMs: EpochMs,
+  neededAtMs: EpochMs,
+});
+export type Regret = z.infer<typeof Regret>;
+
+const Sides = { policy: SimulatedSums, against: SimulatedSums };
+
+export const SimulatedNode = z.object({
+  ...Node,
+  /** Value of the node's label `fleetgc.io/pool`. */
+  pool: z.string().nullable(),
+  inventories: Count,
+  /** Policies that hold for the node; `null` where none selects it, so that it keeps everything. */
+  policies: z.object({ policy: z.string().nullable(), against: z.string().nullable() }),
+  /** Since when the node is not any more as it was recorded; `null` where it always is. */
+  estimatedFromMs: z.object({ policy: EpochMs.nullable(), against: EpochMs.nullable() }),
+  /** The high threshold by which `aboveMs` is counted; `null` where no simulated policy holds. */
+  thresholdPercent: z.int().nullable(),
+  /** How long nobody knew how full it was: inventories were too far apart. */
+  unknownMs: DurationMs,
+  ...Sides,
+});
+export type SimulatedNode = z.infer<typeof SimulatedNode>;
+
+const PolicyNames = z.array(z.object({ name: z.string(), hash: z.string() }));
+
+/** What `fleetgc audit simulate -o json` prints. All times are epoch milliseconds by the log's own clock. */
+export const AuditSimulation = z.object({
+  type: z.literal('fleetgc.audit-simulation'),
+  version: z.literal(1),
+  range: z.object({ fromMs: EpochMs.nullable(), toMs: EpochMs.nullable() }),
+  regretWindowMs: DurationMs,
+  /** `against` is `null` where it is what happened. */
+  compared: z.object({ policy: PolicyNames, against: PolicyNames.nullable() }),
+  read: z.object({ records: Count, unreadable: Count, inventories: Count, incomplete: Count }),
+  /** What a simulation cannot know, and how it is estimated; for people. */
+  assumptions: z.array(z.string()),
+  nodes: z.array(SimulatedNode),
+  pools: z.array(z.object({ pool: z.string().nullable(), nodes: Count, ...Sides })),
+  total: z.object({ nodes: Count, ...Sides }),
+  regrets: z.array(Regret),
+});
+export type AuditSimulation = z.infer<typeof AuditSimulation>;

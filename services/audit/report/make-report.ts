@@ -1,0 +1,76 @@
+import type { AuditReport, PolicyChange } from '../../../schemas/audit-report.ts';
+import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
+import { parseRecord } from '../../shared/parse-record.ts';
+import { readPartition, type TimeRange } from '../read-log.ts';
+import { createTally, REPORTED_TOPICS, type Tally } from './tally.ts';
+
+export interface ReportNeeds {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly range: TimeRange;
+  readonly onProgress: (progress: {
+    readonly done: number;
+    readonly of: number;
+    readonly records: number;
+  }) => void;
+}
+
+/** Sums up a part of the log. Throws `AUDIT_INCOMPLETE` when `signal` aborts: half a report tells less than none. */
+export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promise<AuditReport> {
+  const tally = createTally();
+  const { range } = needs;
+  for (let partition = 0; partition < NODE_PARTITIONS; partition++) {
+    await readInto(tally, { ...needs, partition }, signal);
+    if (signal.aborted) throw stopped(partition);
+  }
+  const policyChanges = await readPolicyChanges(needs, tally, signal);
+  const { records, unreadable, nodes, firstMs, lastMs } = tally.read;
+  return {
+    type: 'fleetgc.audit-report',
+    version: 1,
+    range,
+    read: { nodes: nodes.size, records, unreadable, firstMs, lastMs },
+    ...tally.told(),
+    policyChanges,
+  };
+}
+
+const stopped = (partition: number): FleetGcError =>
+  new FleetGcError(
+    'AUDIT_INCOMPLETE',
+    `stopped in partition ${partition} of ${NODE_PARTITIONS}: there is no report of what was not read`,
+  );
+
+const PROGRESS_EVERY_RECORDS = 200;
+
+async function readInto(
+  tally: Tally,
+  { log, range, partition, onProgress }: ReportNeeds & { readonly partition: number },
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const event of readPartition(log, { topics: REPORTED_TOPICS, partition, range }, signal)) {
+    tally.take(event);
+    const { records } = tally.read;
+    if (records % PROGRESS_EVERY_RECORDS === 0) onProgress({ done: partition, of: NODE_PARTITIONS, records });
+  }
+  tally.endPartition();
+}
+
+async function readPolicyChanges(
+  { log, range }: ReportNeeds,
+  { read }: Tally,
+  signal: AbortSignal,
+): Promise<PolicyChange[]> {
+  const changes: PolicyChange[] = [];
+  const reading = { topics: ['policyVersions'], partition: 0, range } as const;
+  for await (const { record } of readPartition(log, reading, signal)) {
+    const parsed = parseRecord('policyVersions', record);
+    if (!parsed.ok) read.unreadable++;
+    else if (parsed.event.type === 'fleetgc.policy') {
+      const { policy, policyVersion, hash } = parsed.event;
+      changes.push({ atMs: record.timestampMs, name: policy.name, policyVersion, hash, mode: policy.mode });
+    }
+  }
+  return changes;
+}

@@ -1,0 +1,29 @@
+import type { Regret } from '../../../schemas/audit-simulation.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Measured, ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
+
+/** An image that went and was needed again within the window. */
+export type RegrettedImage = Omit<Regret, 'side' | 'cluster' | 'node'>;
+
+/** One of two ways in which a node is taken to have been run. Everything comes in the order of the log. */
+export interface Side {
+  /** A complete inventory, and the high threshold by which time is counted. */
+  look(inventory: CompleteInventory, atMs: number, threshold: number | null): void;
+  /** An object that really went. */
+  wentAway(result: ObjectResult, measured: Measured | null, atMs: number): void;
+  /** A reclaim that really ended above its target. */
+  unrelieved(event: PressureUnrelieved): void;
+  sums(): SideSums;
+}
+
+export interface SideSums {
+  readonly removed: number;
+  readonly freedBytes: bigint;
+  readonly regretted: readonly RegrettedImage[];
+  readonly unrelieved: number;
+  readonly aboveMs: number;
+  readonly unknownMs: number;
+  readonly peakPercent: number | null;
+  /** Since when the node is not any more as it was recorded; `null` where it always is. */
+  readonly estimatedFromMs: number | null;
+}

@@ -1,0 +1,46 @@
+import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/audit-simulation.ts';
+import type { ComparedNode } from './simulated-node.ts';
+
+/** Nodes added up, pool by pool and in all. */
+export const totalsOf = (
+  compared: readonly ComparedNode[],
+): Pick<AuditSimulation, 'nodes' | 'pools' | 'total' | 'regrets'> => ({
+  nodes: compared.map(({ node }) => node),
+  pools: [...Map.groupBy(compared, ({ node }) => node.pool)]
+    .map(([pool, nodes]) => ({ pool, ...added(nodes) }))
+    .toSorted((a, b) => ((a.pool ?? '') < (b.pool ?? '') ? -1 : 1)),
+  total: added(compared),
+  regrets: compared.flatMap(regretsOf).toSorted((a, b) => a.removedAtMs - b.removedAtMs),
+});
+
+const added = (compared: readonly ComparedNode[]) => ({
+  nodes: compared.length,
+  policy: compared.map(({ node }) => node.policy).reduce(add, NONE),
+  against: compared.map(({ node }) => node.against).reduce(add, NONE),
+});
+
+const NONE: SimulatedSums = {
+  removed: 0,
+  freedBytes: '0',
+  regrets: 0,
+  unrelieved: 0,
+  aboveMs: 0,
+  peakPercent: null,
+};
+
+const add = (a: SimulatedSums, b: SimulatedSums): SimulatedSums => ({
+  removed: a.removed + b.removed,
+  freedBytes: String(BigInt(a.freedBytes) + BigInt(b.freedBytes)),
+  regrets: a.regrets + b.regrets,
+  unrelieved: a.unrelieved + b.unrelieved,
+  aboveMs: a.aboveMs + b.aboveMs,
+  peakPercent:
+    a.peakPercent === null || b.peakPercent === null
+      ? (a.peakPercent ?? b.peakPercent)
+      : Math.max(a.peakPercent, b.peakPercent),
+});
+
+const regretsOf = ({ node: { cluster, node }, sides }: ComparedNode): Regret[] =>
+  (['policy', 'against'] as const).flatMap((side) =>
+    sides[side].regretted.map((image) => ({ side, cluster, node, ...image })),
+  );

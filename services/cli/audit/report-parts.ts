@@ -1,0 +1,213 @@
+import type { AuditReport, PulledAgain } from '../../../schemas/audit-report.ts';
+import { durationText } from '../../policy/value-text.ts';
+import { removedBecause } from '../../shared/decision/rule-text.ts';
+import { timeText } from '../../shared/time-text.ts';
+import { signedSizeText, sizeText } from '../telling/size-text.ts';
+
+/** A name is given as it is, also where it looks like markup. */
+export type Cell = string | { readonly name: string };
+
+export interface Table {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export interface Bar {
+  readonly label: string;
+  readonly value: number;
+  readonly text: string;
+}
+
+/** A section of a report, before it has a form. */
+export interface ReportPart {
+  readonly heading: string;
+  readonly text: readonly string[];
+  /** Left out where it has no row. */
+  readonly table: Table | null;
+  /** What a plot shows of it, where there is more than one bar. */
+  readonly bars: readonly Bar[];
+}
+
+/** More would be read by nobody. */
+const MOST_ROWS = 50;
+
+/** The report for people, in the order in which they ask. */
+export const reportParts = (report: AuditReport): readonly ReportPart[] =>
+  report.read.records === 0
+    ? [policiesPart(report)]
+    : [
+        freedPart(report),
+        removedPart(report),
+        stayedPart(report),
+        unrelievedPart(report),
+        pulledAgainPart(report),
+        policiesPart(report),
+        decisionsPart(report),
+      ];
+
+export function introduction({ range, read }: AuditReport): readonly string[] {
+  const from = range.fromMs === null ? 'the first record that is kept' : timeText(range.fromMs);
+  const to = range.toMs === null ? 'the end' : timeText(range.toMs);
+  const span =
+    read.firstMs === null || read.lastMs === null
+      ? 'No record of any node lies in that time.'
+      : `${read.records} records of ${counted(read.nodes, 'node')} were read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
+  const unreadable =
+    read.unreadable === 0
+      ? []
+      : [`${counted(read.unreadable, 'record')} could not be read and are left out.`];
+  return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
+}
+
+function freedPart({ removed, pulledAgain, decisions }: AuditReport): ReportPart {
+  const { spanMs, spans } = removed.bySpan;
+  const dryRuns = decisions
+    .filter(({ outcome }) => outcome === 'dry-run')
+    .reduce((sum, { decisions: count }) => sum + count, 0);
+  return {
+    heading: 'Freed',
+    text: [
+      `${counted(removed.objects, 'object')} removed, ${freedText(removed.freedBytes)} freed as the nodes measured it.`,
+      ...(removed.unmeasured > 0
+        ? [`Of ${removed.unmeasured} of them nobody could measure the effect.`]
+        : []),
+      ...(pulledAgain.length > 0
+        ? [`${counted(pulledAgain.length, 'image')} came back later, see "Removed and pulled again".`]
+        : []),
+      ...(dryRuns > 0
+        ? [`${counted(dryRuns, 'decision')} would have removed something, but the policy says dry-run.`]
+        : []),
+    ],
+    table: table(
+      [`${durationText(spanMs)} from`, 'Objects', 'Freed'],
+      spans.map(({ startMs, objects, freedBytes }) => [
+        timeText(startMs),
+        String(objects),
+        freedText(freedBytes),
+      ]),
+    ),
+    bars: spans.map(({ startMs, freedBytes }) => ({
+      label: timeText(startMs),
+      value: Number(freedBytes),
+      text: freedText(freedBytes),
+    })),
+  };
+}
+
+const removedPart = ({ removed: { byRule } }: AuditReport): ReportPart => ({
+  heading: 'Removed, by reason',
+  text: byRule.length === 0 ? ['Nothing was removed.'] : [],
+  table: table(
+    ['What', 'Why', 'Rule', 'Objects', 'Freed'],
+    byRule.map(({ kind, rule, objects, freedBytes }) => [
+      kind,
+      removedBecause(rule),
+      rule,
+      String(objects),
+      freedText(freedBytes),
+    ]),
+  ),
+  bars: byRule.map(({ kind, rule, freedBytes }) => ({
+    label: `${kind}: ${removedBecause(rule)}`,
+    value: Number(freedBytes),
+    text: freedText(freedBytes),
+  })),
+});
+
+function stayedPart({ refused, failed, refusedCommands }: AuditReport): ReportPart {
+  const rows = [
+    ...refused.map(({ kind, reason, objects }) => ['refused', kind, reason, String(objects)]),
+    ...failed.map(({ kind, reason, objects }) => ['failed', kind, reason, String(objects)]),
+    ...refusedCommands.map(({ reason, commands }) => ['refused', 'whole command', reason, String(commands)]),
+  ];
+  return {
+    heading: 'Refused and failed, by reason',
+    text: rows.length === 0 ? ['Nothing was refused, and nothing failed.'] : [],
+    table: table(['How', 'What', 'Reason', 'How many'], rows),
+    bars: [],
+  };
+}
+
+const unrelievedPart = ({ unrelieved }: AuditReport): ReportPart => ({
+  heading: 'Nodes that could not be relieved',
+  text:
+    unrelieved.length === 0
+      ? ['No reclaim ended above its target.']
+      : ['After these reclaims nothing more could go. What holds the space is as of the last one.'],
+  table: table(
+    ['Node', 'Times', 'Last', 'Signal', 'Held by'],
+    unrelieved.map(({ cluster, node, reclaims, lastAtMs, signal, holders }) => [
+      { name: `${cluster}/${node}` },
+      String(reclaims),
+      timeText(lastAtMs),
+      signal,
+      holders
+        .toSorted((a, b) => b.bytes - a.bytes)
+        .map(({ reason, bytes, objects }) => `${reason} ${sizeText(BigInt(bytes))} (${objects})`)
+        .join(', '),
+    ]),
+  ),
+  bars: [],
+});
+
+const pulledAgainPart = ({ pulledAgain }: AuditReport): ReportPart => ({
+  heading: 'Removed and pulled again',
+  text:
+    pulledAgain.length === 0
+      ? ['No removed image came back in this time.']
+      : [
+          `${counted(pulledAgain.length, 'image')}, ${sizeText(sizesOf(pulledAgain))} as listed. An image that comes back soon was removed for nothing: a higher minimum age or a keep rule may be better.`,
+        ],
+  table: table(
+    ['Image', 'Node', 'Size', 'Why', 'Removed', 'Back within'],
+    pulledAgain.map(({ name, cluster, node, sizeBytes, rule, removedAtMs, seenAgainAtMs }) => [
+      { name },
+      { name: `${cluster}/${node}` },
+      sizeBytes === null ? 'unknown' : sizeText(BigInt(sizeBytes)),
+      removedBecause(rule),
+      timeText(removedAtMs),
+      durationText(Math.max(0, Math.ceil((seenAgainAtMs - removedAtMs) / 1_000)) * 1_000),
+    ]),
+  ),
+  bars: [],
+});
+
+const sizesOf = (images: readonly PulledAgain[]): bigint =>
+  images.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes ?? 0), 0n);
+
+const policiesPart = ({ policyChanges }: AuditReport): ReportPart => ({
+  heading: 'Policy changes',
+  text: policyChanges.length === 0 ? ['No policy was applied.'] : [],
+  table: table(
+    ['When', 'Policy', 'Version', 'Mode', 'Hash'],
+    policyChanges.map(({ atMs, name, policyVersion, mode, hash }) => [
+      timeText(atMs),
+      { name },
+      String(policyVersion),
+      mode,
+      { name: hash.slice(0, 12) },
+    ]),
+  ),
+  bars: [],
+});
+
+const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
+  heading: 'Decisions',
+  text: decisions.length === 0 ? ['Nothing was decided.'] : [],
+  table: table(
+    ['Service', 'Outcome', 'Decisions'],
+    decisions.map(({ decider, outcome, decisions: count }) => [{ name: decider }, outcome, String(count)]),
+  ),
+  bars: [],
+});
+
+function table(header: readonly string[], rows: readonly (readonly Cell[])[]): Table | null {
+  if (rows.length === 0) return null;
+  const more = rows.length - MOST_ROWS;
+  if (more <= 0) return { header, rows };
+  return { header, rows: [...rows.slice(0, MOST_ROWS), [`… and ${more} more; -o json has them all`]] };
+}
+
+const freedText = (bytes: string): string => signedSizeText(BigInt(bytes));
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { AuditReport } from '../../../schemas/audit-report.ts';
+import { parseDurationMs } from '../../../schemas/quantity.ts';
+import type { TimeRange } from '../../audit/read-log.ts';
+import { makeReport } from '../../audit/report/make-report.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { withMeta } from '../../shared/option-types.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { readingProgress } from '../audit/reading-progress.ts';
+import { reportHtml } from '../audit/report-html.ts';
+import { reportMarkdown } from '../audit/report-markdown.ts';
+import { openTaskLog } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const WEEK_MS = 7 * DAY_MS;
+
+const DAYS = /^[1-9][0-9]{0,3}d$/;
+
+/** Go's durations, and days: nobody counts a month in hours. */
+const Period = z.string().transform((text, context): number => {
+  const ms = DAYS.test(text) ? Number(text.slice(0, -1)) * DAY_MS : parseDurationMs(text);
+  if (ms !== undefined && ms > 0) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a length of time such as 7d, 24h or 90m' });
+  return z.NEVER;
+});
+
+export const auditReport = defineVerb({
+  ...about('audit report'),
+  options: z.object({
+    period: withMeta(Period.optional(), {
+      commandLineOnly: true,
+      placeholder: 'DURATION',
+      description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',
+    }),
+    ...rangeOptions,
+    output: withMeta(z.enum(['markdown', 'html', 'json']).prefault('markdown'), {
+      description: 'markdown or html for people, html with plots; json for everything there is to say.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ period, from, to, output, ...options }, context) => {
+    const { logger, signal } = context;
+    const range = reportedRange({ period, from, to }, Date.now());
+    await using log = await openTaskLog({ options, context });
+    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const report = await makeReport({ log, range, onProgress }, signal);
+    await context.write(`${FORMS[output](report)}\n`);
+    if (report.read.unreadable > 0)
+      logger.warn(`${report.read.unreadable} records could not be read, and are left out`);
+    if (report.read.records === 0)
+      throw new FleetGcError(
+        'AUDIT_INCOMPLETE',
+        'there is nothing to report: no record of any node lies in that time',
+      );
+  },
+});
+
+const FORMS: Readonly<Record<'markdown' | 'html' | 'json', (report: AuditReport) => string>> = {
+  markdown: reportMarkdown,
+  html: reportHtml,
+  json: (report) => JSON.stringify(report, null, 2),
+};
+
+interface Given {
+  readonly period: number | undefined;
+  readonly from: PointInTime | undefined;
+  readonly to: PointInTime | undefined;
+}
+
+/** The end is open where nobody gave one: the log's clock may be ahead of ours. */
+function reportedRange({ period, from, to }: Given, nowMs: number): TimeRange {
+  if (from !== undefined && period !== undefined)
+    throw new FleetGcError('USAGE', 'give either --period or --from');
+  const given = timeRange({ from, to }, nowMs);
+  if (given.fromMs !== null) return given;
+  return { ...given, fromMs: Math.max(0, (given.toMs ?? nowMs) - (period ?? WEEK_MS)) };
+}

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { PolicySet } from '../../../schemas/policy.ts';
+import { DurationMs } from '../../../schemas/quantity.ts';
+import { newestDeciders } from '../../audit/simulate/newest-deciders.ts';
+import { simulate } from '../../audit/simulate/simulate.ts';
+import { toPolicyRecord } from '../../policy/policy-changes.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { TextList, withMeta } from '../../shared/option-types.ts';
+import { formatResult } from '../../shared/output.ts';
+import { policySet } from '../../shared/policy-set.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { readingProgress } from '../audit/reading-progress.ts';
+import { simulationLines } from '../audit/simulation-lines.ts';
+import { loadPolicyFiles, PolicyPaths, requireValid } from '../policy-files.ts';
+import { openTaskLog } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+export const auditSimulate = defineVerb({
+  ...about('audit simulate'),
+  options: z.object({
+    policy: withMeta(PolicyPaths, {
+      commandLineOnly: true,
+      kind: 'list',
+      placeholder: 'FILE',
+      description: 'Policies to try; they hold alone. May be repeated.',
+    }),
+    against: withMeta(PolicyPaths.optional(), {
+      commandLineOnly: true,
+      kind: 'list',
+      placeholder: 'FILE',
+      description: 'Policies to compare with. Default: what happened.',
+    }),
+    node: withMeta(TextList.prefault([]), {
+      commandLineOnly: true,
+      placeholder: '[CLUSTER/]NODE,…',
+      description: 'Only these nodes; may be repeated.',
+    }),
+    regretWindow: withMeta(DurationMs.prefault('24h'), {
+      commandLineOnly: true,
+      placeholder: 'DURATION',
+      description: 'An image that is needed again within this time after it went is regretted.',
+    }),
+    ...rangeOptions,
+    output: withMeta(z.enum(['table', 'json']).prefault('table'), {
+      description: 'table for people; json for everything there is to say.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ policy, against, node, regretWindow, from, to, output, ...options }, context) => {
+    const { logger, signal } = context;
+    const range = timeRange({ from, to }, Date.now());
+    const comparison = {
+      policy: tried(policy, logger),
+      against: against === undefined ? null : tried(against, logger),
+      regretWindowMs: regretWindow,
+      deciders: await newestDeciders(),
+    };
+    await using log = await openTaskLog({ options, context });
+    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const isWanted = wantedNodes(node);
+    const simulation = await simulate({ log, range, comparison, isWanted, onProgress }, signal);
+    const { read, nodes } = simulation;
+    if (read.unreadable > 0) logger.warn(`${read.unreadable} records could not be read, and are left out`);
+    if (nodes.length === 0) throw nothing(node);
+    await context.write(
+      `${formatResult(output, { value: simulation, lines: simulationLines(simulation) })}\n`,
+    );
+  },
+});
+
+/** A simulation removes nothing, so that a policy which is to be tried may say dry-run. */
+function tried(paths: readonly string[], logger: Logger): PolicySet {
+  const written = requireValid(loadPolicyFiles(paths), logger, 'nothing was simulated');
+  return policySet(
+    written.map(({ policy, source }) => toPolicyRecord({ policy: { ...policy, mode: 'enforce' }, source })),
+    [],
+  );
+}
+
+/** By the whole key of a node, or by its name in any cluster. */
+function wantedNodes(names: readonly string[]): (key: string) => boolean {
+  const wanted = new Set(names);
+  return (key) => wanted.size === 0 || wanted.has(key) || wanted.has(key.slice(key.indexOf('/') + 1));
+}
+
+const nothing = (names: readonly string[]): FleetGcError =>
+  new FleetGcError(
+    'AUDIT_INCOMPLETE',
+    `there is nothing to simulate: no complete inventory of ${names.length === 0 ? 'any node' : names.join(' or ')} lies in that time`,
+  );

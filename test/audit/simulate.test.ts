@@ -1,0 +1,352 @@
+import { expect, test } from 'vitest';
+import { AuditSimulation } from '../../schemas/audit-simulation.ts';
+import type { CompleteInventory, InventoryImage } from '../../schemas/inventory.ts';
+import { POOL_LABEL, type Policy } from '../../schemas/policy.ts';
+import { newestDeciders } from '../../services/audit/simulate/newest-deciders.ts';
+import { simulate } from '../../services/audit/simulate/simulate.ts';
+import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { policySet } from '../../services/shared/policy-set.ts';
+import { appliedPolicy } from '../fixtures/applied-policy.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
+import { image, inventory, NODE } from '../fixtures/inventory.ts';
+import { EVERY_NODE } from '../fixtures/policy.ts';
+import { objectResult, pressureUnrelieved } from '../fixtures/results.ts';
+import { HOUR, instant, MINUTE, NOW } from '../fixtures/time.ts';
+import { outgoing } from '../support/log-record.ts';
+import { timedLog } from './support/timed-log.ts';
+
+/** Usage thresholds alone, and images may go however young they are. */
+const policies = (overrides: Partial<Policy> = {}) =>
+  policySet([appliedPolicy({ evictionThresholds: [], imageMinimumGCAgeMs: 0, ...overrides })], []);
+/** From 70 % used down to 60 %. */
+const LOWER = policies({ imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 60 });
+const HIGHER = policies({ imageGCHighThresholdPercent: 95, imageGCLowThresholdPercent: 90 });
+
+/** Images of 100 bytes on a disk of 1000, `a` least recently used, then `b`, and so on. */
+const hundred = (id: string, overrides: Partial<InventoryImage> = {}): InventoryImage =>
+  image(id, { sizeBytes: 100, lastUsedMs: NOW - 5 * HOUR + id.charCodeAt(0), ...overrides });
+const IN_USE = { usedBy: [{ kind: 'container', id: 'c1' }] } as const satisfies Partial<InventoryImage>;
+
+const used = (id: string) => hundred(id, IN_USE);
+
+const at = (minute: number) =>
+  instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: 24 * HOUR + minute * MINUTE });
+
+interface Look {
+  readonly minute: number;
+  readonly images: readonly (string | InventoryImage)[];
+  readonly available: number;
+  readonly over?: Partial<CompleteInventory>;
+}
+
+interface Past {
+  readonly looks: readonly Look[];
+  /** Image that went, minute, and what was available before and after. */
+  readonly went?: readonly (readonly [id: string, minute: number, before: number, after: number])[];
+}
+
+const lookRecord = ({ minute, images, available, over }: Look): OutgoingRecord =>
+  outgoing(
+    nodeOutput(
+      'inventory',
+      inventory({
+        id: `i${minute}-${over?.node ?? ''}`,
+        takenAt: at(minute),
+        images: images.map((each) => (typeof each === 'string' ? hundred(each) : each)),
+        filesystems: filesystems({ availableBytes: String(available) }),
+        ...over,
+      }),
+    ),
+  );
+
+const wentRecord = ([id, minute, before, after]: NonNullable<Past['went']>[number]): OutgoingRecord =>
+  outgoing(
+    nodeOutput(
+      'results',
+      objectResult({
+        id: `r-${id}-${minute}`,
+        at: at(minute),
+        object: { kind: 'image', id },
+        result: {
+          outcome: 'removed',
+          measured: { filesystem: 'imagefs', beforeBytes: String(before), afterBytes: String(after) },
+          durationMs: 5,
+        },
+      }),
+    ),
+  );
+
+async function recorded({ looks, went = [] }: Past) {
+  const { log, publishAt } = await timedLog();
+  const records = [
+    ...looks.map((look) => ({ minute: look.minute, record: lookRecord(look) })),
+    ...went.map((result) => ({ minute: result[1], record: wentRecord(result) })),
+  ].toSorted((a, b) => a.minute - b.minute);
+  for (const { minute, record } of records) await publishAt(NOW + minute * MINUTE, record);
+  return { log, publishAt };
+}
+
+type Given = Partial<Parameters<typeof simulate>[0]['comparison']>;
+
+async function run({ log }: Pick<Awaited<ReturnType<typeof timedLog>>, 'log'>, given: Given = {}) {
+  const comparison = {
+    policy: LOWER,
+    against: null,
+    regretWindowMs: HOUR,
+    deciders: await newestDeciders(),
+    ...given,
+  };
+  const needs = { log, comparison, range: { fromMs: null, toMs: null } };
+  const simulation = await simulate(
+    { ...needs, isWanted: () => true, onProgress: () => undefined },
+    new AbortController().signal,
+  );
+  expect(AuditSimulation.parse(simulation)).toEqual(simulation);
+  return simulation;
+}
+
+const ALL = ['a', 'b', 'c', 'd'];
+
+test('[D6, D11] a lower threshold removes the least recently used, once, and what went stays away', async () => {
+  const past = await recorded({
+    looks: [0, 5, 10].map((minute) => ({ minute, images: ALL, available: 250 })),
+  });
+  const { total, nodes } = await run(past);
+
+  expect(total).toEqual({
+    nodes: 1,
+    policy: { removed: 2, freedBytes: '200', regrets: 0, unrelieved: 0, aboveMs: 0, peakPercent: 75 },
+    against: {
+      removed: 0,
+      freedBytes: '0',
+      regrets: 0,
+      unrelieved: 0,
+      aboveMs: 10 * MINUTE,
+      peakPercent: 75,
+    },
+  });
+  expect(nodes).toMatchObject([
+    { thresholdPercent: 70, inventories: 3, estimatedFromMs: { policy: NOW, against: null } },
+  ]);
+});
+
+test('[D11] what went is not there to go again when the disk fills further', async () => {
+  const past = await recorded({
+    looks: [250, 50, 50].map((available, index) => ({ minute: index * 5, images: ALL, available })),
+  });
+  expect((await run(past)).total.policy).toMatchObject({ removed: 4, freedBytes: '400', peakPercent: 75 });
+});
+
+test('[J8, M13] thresholds of inodes are left out, since nobody knows what a removal frees of them', async () => {
+  const few = filesystems({ availableBytes: '500', inodesFree: '1' });
+  const past = await recorded({
+    looks: [{ minute: 0, images: ALL, available: 0, over: { filesystems: few } }],
+  });
+  const policy = policySet(
+    [
+      appliedPolicy({
+        imageMinimumGCAgeMs: 0,
+        imageGCInodes: { highThresholdPercent: 50, lowThresholdPercent: 40 },
+      }),
+    ],
+    [],
+  );
+  expect((await run(past, { policy })).total.policy).toMatchObject({ removed: 0, peakPercent: 50 });
+});
+
+test.each([
+  { available: 300, removed: 1, name: 'at the high threshold' },
+  { available: 309, removed: 1, name: 'which the free share, rounded down, comes to' },
+  { available: 310, removed: 0, name: 'below it' },
+])('[D6] a disk $name with $available bytes: $removed go', async ({ available, removed }) => {
+  const past = await recorded({ looks: [{ minute: 0, images: ALL, available }] });
+  expect((await run(past)).total.policy.removed).toBe(removed);
+});
+
+test.each<{ name: string; later: readonly (string | InventoryImage)[]; windowMs: number; regrets: string[] }>(
+  [
+    {
+      name: 'used within the window',
+      later: [used('a'), 'b', 'c', 'd'],
+      windowMs: 5 * MINUTE,
+      regrets: ['a'],
+    },
+    { name: 'used after it', later: [used('a'), 'b', 'c', 'd'], windowMs: 5 * MINUTE - 1, regrets: [] },
+    {
+      name: 'used in between, and by nobody now',
+      later: [hundred('a', { lastUsedMs: NOW + 1 }), 'b', 'c', 'd'],
+      windowMs: HOUR,
+      regrets: ['a'],
+    },
+    {
+      name: 'last used at the moment at which it went',
+      later: [hundred('a', { lastUsedMs: NOW }), 'b', 'c', 'd'],
+      windowMs: HOUR,
+      regrets: [],
+    },
+    { name: 'not used', later: ALL, windowMs: HOUR, regrets: [] },
+    { name: 'gone by itself', later: ['c', 'd'], windowMs: HOUR, regrets: [] },
+  ],
+)('an image that would have gone and is $name', async ({ later, windowMs, regrets }) => {
+  const past = await recorded({
+    looks: [
+      { minute: 0, images: ALL, available: 250 },
+      { minute: 5, images: later, available: 250 },
+    ],
+  });
+  const { regrets: found } = await run(past, { regretWindowMs: windowMs });
+
+  expect(found.map(({ imageId }) => imageId)).toEqual(regrets);
+  for (const regret of found)
+    expect(regret).toMatchObject({
+      side: 'policy',
+      removedAtMs: NOW,
+      neededAtMs: NOW + 5 * MINUTE,
+      sizeBytes: 100,
+    });
+});
+
+test('what really went and would have stayed keeps its space, and goes when that is short', async () => {
+  const past = await recorded({
+    looks: [
+      { minute: 0, images: ALL, available: 100 },
+      { minute: 5, images: [used('c')], available: 300 },
+      { minute: 10, images: [used('c')], available: 250 },
+    ],
+    went: [
+      ['a', 1, 100, 200],
+      ['b', 1, 200, 300],
+    ],
+  });
+  const { total, nodes } = await run(past, { policy: HIGHER });
+
+  expect(total.against).toMatchObject({ removed: 2, freedBytes: '200', peakPercent: 90 });
+  expect(total.policy).toMatchObject({ removed: 1, freedBytes: '100', peakPercent: 95 });
+  expect(nodes[0]?.estimatedFromMs.policy).toBe(NOW + MINUTE);
+});
+
+test('what was pulled again after it went both ways is regretted both ways', async () => {
+  const past = await recorded({
+    looks: [
+      { minute: 0, images: ALL, available: 300 },
+      { minute: 2, images: ['b', 'c', 'd'], available: 400 },
+      { minute: 4, images: ALL, available: 350 },
+    ],
+    went: [['a', 1, 300, 400]],
+  });
+  const { regrets, nodes, total } = await run(past);
+
+  expect(regrets.map(({ side, imageId }) => `${side} ${imageId}`).toSorted()).toEqual([
+    'against a',
+    'policy a',
+  ]);
+  expect(nodes[0]?.estimatedFromMs.policy).toBeNull();
+  expect(total.against.aboveMs).toBe(MINUTE);
+});
+
+test('an inventory that was taken before a removal and comes after it changes nothing', async () => {
+  const past = await recorded({
+    looks: [
+      { minute: 0, images: ALL, available: 300 },
+      { minute: 3, images: ALL, available: 300, over: { takenAt: at(0.5) } },
+      { minute: 4, images: ['b', 'c', 'd'], available: 350 },
+    ],
+    went: [['a', 1, 300, 400]],
+  });
+  const { total, nodes } = await run(past, { policy: HIGHER });
+
+  expect(total.against).toMatchObject({ removed: 1, regrets: 0, peakPercent: 70 });
+  expect(nodes[0]?.policy.peakPercent).toBe(75);
+});
+
+test.each([
+  { name: 'more than there is in all', over: { availableBytes: '1001' } },
+  { name: 'nothing at all', over: { availableBytes: null } },
+])('a disk that says $name: nothing goes, and nobody knows how full it was', async ({ over }) => {
+  const past = await recorded({
+    looks: [0, 5].map((minute) => ({
+      minute,
+      images: ALL,
+      available: 0,
+      over: { filesystems: filesystems(over) },
+    })),
+  });
+  expect((await run(past)).nodes).toMatchObject([
+    { unknownMs: 5 * MINUTE, policy: { removed: 0, aboveMs: 0, peakPercent: null } },
+  ]);
+});
+
+test('policies can be compared with each other, and policies that hold for no node keep everything', async () => {
+  const past = await recorded({ looks: [0, 5].map((minute) => ({ minute, images: ALL, available: 250 })) });
+  const elsewhere = policies({ selector: { ...EVERY_NODE, clusters: ['other'] } });
+  const { compared, total, nodes } = await run(past, { policy: elsewhere, against: LOWER });
+
+  expect(compared).toMatchObject({ policy: [{ name: 'default' }], against: [{ name: 'default' }] });
+  expect(total).toMatchObject({ policy: { removed: 0, aboveMs: 0 }, against: { removed: 2 } });
+  expect(nodes).toMatchObject([{ thresholdPercent: null, policies: { policy: null, against: 'default' } }]);
+});
+
+test('nodes are told apart by pool and by installation', async () => {
+  const gpu = { [POOL_LABEL]: 'gpu' };
+  const other = '3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2d';
+  const past = await recorded({
+    looks: [
+      { minute: 0, images: ALL, available: 250 },
+      {
+        minute: 1,
+        images: ALL,
+        available: 250,
+        over: { node: 'web-2', nodeInstance: other, nodeLabels: gpu },
+      },
+      {
+        minute: 2,
+        images: ALL,
+        available: 250,
+        over: { nodeInstance: '3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2e' },
+      },
+    ],
+  });
+  const { nodes, pools, total } = await run(past);
+
+  expect(nodes.map(({ node }) => node)).toEqual(['web-1', 'web-1', 'web-2']);
+  expect(pools).toMatchObject([
+    { pool: null, nodes: 2, policy: { removed: 4 } },
+    { pool: 'gpu', nodes: 1, policy: { removed: 2 } },
+  ]);
+  expect(total.policy).toMatchObject({ removed: 6, freedBytes: '600', peakPercent: 75 });
+});
+
+test('of a time without inventories nobody says how full the disk was', async () => {
+  const looks = (apart: number) =>
+    [0, apart].map((minute) => ({ minute, images: [used('a')], available: 250 }));
+  const near = await run(await recorded({ looks: looks(15) }));
+  const far = await run(await recorded({ looks: looks(16) }));
+
+  expect(near.nodes).toMatchObject([{ unknownMs: 0, policy: { aboveMs: 15 * MINUTE } }]);
+  expect(far.nodes).toMatchObject([{ unknownMs: 16 * MINUTE, policy: { aboveMs: 0 } }]);
+});
+
+test('what lies there twice counts once, and what is short of space is counted', async () => {
+  const look = { minute: 0, images: [used('a')], available: 250 };
+  const went = ['z', 1, 0, 10] as const;
+  const { log, publishAt } = await recorded({ looks: [look, look], went: [went, went] });
+  await publishAt(NOW + MINUTE, outgoing(nodeOutput('decisions', pressureUnrelieved())));
+  const { read, total } = await run({ log });
+
+  expect(read).toEqual({ records: 5, unreadable: 0, inventories: 1, incomplete: 0 });
+  expect(total).toMatchObject({ policy: { unrelieved: 1 }, against: { unrelieved: 1, removed: 1 } });
+});
+
+test('a node that nobody asked for is not run, and half a run tells nothing', async () => {
+  const { log } = await recorded({ looks: [{ minute: 0, images: ALL, available: 250 }] });
+  const comparison = { policy: LOWER, against: null, regretWindowMs: HOUR, deciders: await newestDeciders() };
+  const needs = { log, comparison, range: { fromMs: null, toMs: null }, onProgress: () => undefined };
+  const isWanted = (key: string) => key !== `${NODE.cluster}/${NODE.node}`;
+
+  const { nodes } = await simulate({ ...needs, isWanted }, new AbortController().signal);
+  expect(nodes).toEqual([]);
+  await expect(simulate({ ...needs, isWanted }, AbortSignal.abort())).rejects.toMatchObject({
+    code: 'AUDIT_INCOMPLETE',
+  });
+});

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { AuditReport } from '../../schemas/audit-report.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { timeText } from '../../services/shared/time-text.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
+import { image, inventory } from '../fixtures/inventory.ts';
+import { objectResult, pressureUnrelieved, removed } from '../fixtures/results.ts';
+import { HOUR, instant, MINUTE } from '../fixtures/time.ts';
+import { outgoing } from '../support/log-record.ts';
+import { inProcess } from './fleetgc.ts';
+
+/** An hour ago by the clock of the machine, since what is too old is deleted when a log is opened. */
+const T = Math.floor(Date.now() / MINUTE) * MINUTE - HOUR;
+const RANGE = ['--from', timeText(T), '--to', timeText(T + HOUR)];
+
+/** Logs of a pod went too, and freed a third of what the image did. */
+const logs = objectResult({
+  id: 'object-result-2',
+  object: { kind: 'pod-log-directory', id: 'default_web_pod-1' },
+  rule: 'I3',
+  result: removed(500_000),
+});
+
+/** An image with a name made to mislead goes and comes back, and the reclaim ends above its target. */
+async function recordedLog() {
+  const { log, path, publishAt } = await timedLog();
+  const images = [image('image-1', { repoTags: ['evil|`\u001b[2J<script>'], sizeBytes: 2_000_000 })];
+  await publishAt(T, outgoing(nodeOutput('inventory', inventory({ images }))));
+  await publishAt(
+    T + 1_000,
+    outgoing(nodeOutput('results', objectResult({ result: removed(1_500_000) }))),
+    outgoing(nodeOutput('results', logs)),
+    outgoing(
+      nodeOutput(
+        'results',
+        objectResult({
+          id: 'object-result-3',
+          object: { kind: 'image', id: 'image-3' },
+          rule: '<b>|*x*',
+          result: removed(0),
+        }),
+      ),
+    ),
+    outgoing(nodeOutput('results', pressureUnrelieved())),
+  );
+  const takenAt = instant({ sinceBootMs: 25 * HOUR });
+  await publishAt(T + 61_000, outgoing(nodeOutput('inventory', inventory({ id: 'i2', takenAt, images }))));
+  await log[Symbol.asyncDispose]();
+  return (...args: readonly string[]) =>
+    inProcess(['audit', 'report', ...args, '--log', 'embedded', '--log-path', path]);
+}
+
+test('markdown says what people ask, and what looks like markup stays text', async () => {
+  const run = await recordedLog();
+  const { exitCode, stdout, stderr } = await run(...RANGE);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toContain('3 objects removed, 2.0 MB freed as the nodes measured it.');
+  expect(stdout).toContain('| image | unused, and least recently used | D11 | 1 | 1.5 MB |');
+  expect(stdout).toContain('| image | rule \\<b\\>\\|\\*x\\* | \\<b\\>\\|\\*x\\* | 1 | 0 B |');
+  expect(stdout).toContain(`| \`prod/web-1\` | 1 | ${timeText(T + 1_000)} | imageGC | in-use 700 B (2) |`);
+  expect(stdout).toContain(
+    `| \`evil\\|'\\u{1b}[2J<script>\` | \`prod/web-1\` | 2.0 MB | unused, and least recently used | ${timeText(T + 1_000)} | 1m |`,
+  );
+});
+
+test('html is one file with plots, without scripts, and what looks like markup stays text', async () => {
+  const run = await recordedLog();
+  const { exitCode, stdout, stderr } = await run(...RANGE, '-o', 'html');
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toContain("default-src 'none'");
+  expect(stdout).toContain('<code>evil|`\\u{1b}[2J&lt;script&gt;</code>');
+  expect(stdout).not.toMatch(/<script|<link|<img|src=|href=/);
+  expect(stdout).not.toContain('\u001b');
+  const bars = [...stdout.matchAll(/<rect x="440" y="\d+" width="(\d+)"/g)].map(([, width]) => width);
+  expect(bars).toEqual(['370', '123', '0']);
+  const open = [...stdout.matchAll(/<(table|svg|tr|td|th|p|h2|code|body|html|head|style)\b/g)].length;
+  const closed = [...stdout.matchAll(/<\/(table|svg|tr|td|th|p|h2|code|body|html|head|style)>/g)].length;
+  expect(closed).toBe(open);
+});
+
+test('json is what its schema says', async () => {
+  const run = await recordedLog();
+  const { stdout } = await run(...RANGE, '-o', 'json');
+
+  expect(AuditReport.parse(JSON.parse(stdout))).toMatchObject({
+    removed: { objects: 3, freedBytes: '2000000' },
+    pulledAgain: [{ imageId: 'image-1' }],
+  });
+});
+
+test('a period ends where --to says', async () => {
+  const run = await recordedLog();
+  const at = async (...args: readonly string[]) =>
+    AuditReport.parse(JSON.parse((await run(...args, '-o', 'json')).stdout)).range;
+
+  expect(await at('--to', '2026-01-06', '--period', '2d')).toEqual({
+    fromMs: Date.UTC(2026, 0, 4),
+    toMs: Date.UTC(2026, 0, 6),
+  });
+  expect(await at('--to', '2026-01-06')).toMatchObject({ fromMs: Date.UTC(2025, 11, 30) });
+});
+
+test('a time without a record is no report of nothing', async () => {
+  const run = await recordedLog();
+  const { exitCode, stdout, stderr } = await run('--from', '2026-01-07', '--to', '2026-01-08');
+
+  expect(exitCode).toBe(3);
+  expect(stdout).toContain('No record of any node lies in that time.');
+  expect(stdout).not.toContain('removed');
+  expect(stderr).toContain('there is nothing to report');
+});
+
+test.each([
+  { args: ['--period', '0s'], says: '--period must be a length of time such as 7d, 24h or 90m' },
+  { args: ['--period', '7d', '--from', '2h'], says: 'give either --period or --from' },
+])('$args is refused', async ({ args, says }) => {
+  const run = await recordedLog();
+  const { exitCode, stderr } = await run(...args);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(says);
+});

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AuditSimulation } from '../../schemas/audit-simulation.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { timeText } from '../../services/shared/time-text.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
+import { image, inventory } from '../fixtures/inventory.ts';
+import { HOUR, instant, MINUTE, NOW } from '../fixtures/time.ts';
+import { outgoing } from '../support/log-record.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { inProcess } from './fleetgc.ts';
+
+/** An hour ago by the clock of the machine, since what is too old is deleted when a log is opened. */
+const T = Math.floor(Date.now() / MINUTE) * MINUTE - HOUR;
+const iso = (minute: number): string => timeText(T + minute * MINUTE);
+
+const POLICY =
+  'name: lower\nmode: dry-run\nimageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 65\n';
+
+/** A node at 75 % of a disk of 1000 bytes, of which 100 are an image that is used 5 minutes later: then another goes. */
+async function recordedLog(policy = POLICY) {
+  const { log, path, publishAt } = await timedLog();
+  const file = join(temporaryDirectory(), 'lower.yaml');
+  writeFileSync(file, policy);
+  for (const minute of [0, 5]) {
+    const event = inventory({
+      id: `i${minute}`,
+      takenAt: instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: 24 * HOUR + minute * MINUTE }),
+      images: [
+        image('a', { sizeBytes: 100, usedBy: minute === 0 ? [] : [{ kind: 'container', id: 'c1' }] }),
+        image('b', { sizeBytes: 100, lastUsedMs: NOW - HOUR }),
+      ],
+      filesystems: filesystems({ availableBytes: '250' }),
+    });
+    await publishAt(T + minute * MINUTE, outgoing(nodeOutput('inventory', event)));
+  }
+  await log[Symbol.asyncDispose]();
+  return (...args: readonly string[]) =>
+    inProcess(['audit', 'simulate', '--policy', file, ...args, '--log', 'embedded', '--log-path', path]);
+}
+
+test('a policy that says dry-run is tried as if it enforced, and compared with what happened', async () => {
+  const run = await recordedLog();
+  const { exitCode, stdout, stderr } = await run();
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^Simulated: lower \([0-9a-f]{12}\)\nAgainst: {3}what happened\n/);
+  expect(stdout).toContain('On 2 complete inventories of 1 node\n');
+  expect(stdout).toMatch(
+    /\nall +1 +simulated +2 +200 B +1 +0 +0s +75 %\nall +1 +happened +0 +0 B +0 +0 +5m +75 %\n/,
+  );
+  expect(stdout).toMatch(
+    new RegExp(`\\nsimulated +registry\\.example/a:1 +prod/web-1 +100 B +${iso(0)} +5m\\n`),
+  );
+  expect(stdout).toContain(`prod/web-1 is an estimate since ${iso(0)}.`);
+  expect(stdout).toContain('What a simulation cannot know:\n- Images only');
+});
+
+test.each([
+  { args: [], regrets: 1 },
+  { args: ['--regret-window', '4m59s'], regrets: 0 },
+  { args: ['--node', 'web-1'], regrets: 1 },
+  { args: ['--node', 'other,prod/web-1'], regrets: 1 },
+  { args: ['--to', iso(5)], regrets: 0 },
+])('json with $args is what its schema says', async ({ args, regrets }) => {
+  const run = await recordedLog();
+  const { stdout } = await run('-o', 'json', ...args);
+  expect(AuditSimulation.parse(JSON.parse(stdout)).regrets).toHaveLength(regrets);
+});
+
+test.each([
+  { args: ['--node', 'stage/web-1'], says: 'no complete inventory of stage/web-1 lies in that time' },
+  { args: ['--from', iso(6)], says: 'no complete inventory of any node lies in that time' },
+])('with $args there is nothing to simulate', async ({ args, says }) => {
+  const run = await recordedLog();
+  expect(await run(...args)).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringContaining(says) });
+});
+
+test('a policy with a mistake is told, and nothing is simulated', async () => {
+  const run = await recordedLog(`${POLICY}imageGCHihgThresholdPercent: 70\n`);
+  const { exitCode, stdout, stderr } = await run();
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('nothing was simulated');
+});
