@@ -80,5 +80,10 @@ export const Decision = z.object({
   }),
   /** Ids of the orders and commands that follow from this decision. */
   outputIds: z.array(z.string()),
+  /**
+   * SHA-256 of the canonical JSON (RFC 8785) of a list: this record without this field, and every event that follows from
+   * the decision, in order. Missing where an older decider wrote the record.
+   */
+  outputSha256: z.string().optional(),
 });
 export type Decision = z.infer<typeof Decision>;

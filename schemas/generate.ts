@@ -10,6 +10,7 @@ import { Observe } from './observe.ts';
 import { Plan, PlanLine, PlanRequest } from './plan.ts';
 import { PauseRecord, PolicyRecord } from './policy.ts';
 import { PolicyFile } from './policy-file.ts';
+import { PolicySetRecord } from './policy-set.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
 
 /** Where the generated schemas lie, one file each. */
@@ -27,6 +28,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.policy.v1': PolicyRecord,
+  'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
   'fleetgc.dead-letter.v1': DeadLetter,
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,

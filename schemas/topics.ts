@@ -6,6 +6,7 @@ import { DiskStats } from './disk-stats.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { PolicyRecord, PolicyTopicRecord } from './policy.ts';
+import { PolicySetRecord } from './policy-set.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -60,7 +61,7 @@ export const TOPICS = {
     partitions: 1,
     retentionMs: 'forever',
     compacted: false,
-    schemas: [PolicyRecord],
+    schemas: [PolicyRecord, PolicySetRecord],
   }),
   deadLetters: topic({
     name: 'gc.dead-letters',

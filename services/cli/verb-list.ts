@@ -70,6 +70,12 @@ export const VERB_GROUPS = [
     ],
   },
   {
+    heading: 'Ask the event log:',
+    verbs: [
+      task('audit verify', 'Decide everything again, and follow every command and removal: is the log true?'),
+    ],
+  },
+  {
     heading: 'Messages that could not be processed:',
     verbs: [
       task('dead-letters list', 'List them, oldest first'),
@@ -85,6 +91,7 @@ export type VerbName = (typeof VERB_GROUPS)[number]['verbs'][number]['name'];
 export const VERB_FAMILIES: Readonly<Record<string, string>> = {
   topics: 'Create and check the topics',
   policy: 'Check, apply and look at policies',
+  audit: 'Ask the event log what was decided and done, and why',
   'dead-letters': 'Look at messages that could not be processed, and put them back',
 };
 

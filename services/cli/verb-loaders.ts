@@ -25,6 +25,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'policy delete': async () => (await import('./verbs/policy-delete.ts')).policyDelete,
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,
+  'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
   'dead-letters redrive': async () => (await import('./verbs/dead-letters-redrive.ts')).deadLettersRedrive,

@@ -1,16 +1,17 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import { keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
+import { type Conclusion, keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
 import {
   commandHeader,
   type Deciding,
-  decisionRecord,
+  decisionOutputs,
+  type FollowUp,
   observeOrder,
   pressureUnrelieved,
 } from '../shared/decision-record.ts';
-import { type Handler, type Input, nodeOutput, type Output, type Outputs } from '../shared/handler.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
 /**
@@ -18,23 +19,19 @@ import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
  * logs, or the order to go on to a reclaim's next action, or the fact that a reclaim ended above its target.
  */
 export const containerGcHandler =
-  (policies: () => PolicySet): Handler<Inventory> =>
+  (policies: () => PolicySet): PureHandler<Inventory> =>
   (input) =>
     answer(input, policies());
 
 function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
   const gate = gateFor(policies, input.event);
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
-  if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
+  if (gate.kind === 'closed') return decisionOutputs(deciding, keeping(input.event, gate), null);
   const conclusion = decide(input.event, gate.record.policy);
-  const followUp = followUpOf(deciding, gate.record, conclusion);
-  const outputIds = followUp && followUp.topic !== 'decisions' ? [followUp.event.id] : [];
-  const recorded = [nodeOutput('decisions', decisionRecord(deciding, conclusion, outputIds))];
-  return followUp ? [recorded, [followUp]] : [recorded];
+  return decisionOutputs(deciding, conclusion, followUpOf(deciding, gate.record, conclusion));
 }
 
-function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
-  const { event } = deciding.input;
+function keeping(event: Inventory, { rule, ...gate }: ClosedGate): Conclusion {
   const kept = { rule, facts: {} };
   const verdicts: Verdicts =
     event.status === 'complete'
@@ -46,21 +43,19 @@ function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGa
           logSymlinks: keepAll(event.logSymlinks ?? [], kept),
         }
       : NO_VERDICTS;
-  return decisionRecord(deciding, { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim }, []);
+  return { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim };
 }
-
-type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decisions'>;
 
 /** At most one, so that a reclaim goes on or ends once. */
 function followUpOf(
   deciding: Deciding<Inventory>,
   record: PolicyRecord,
   conclusion: ContainerConclusion,
-): FollowUp | undefined {
+): FollowUp | null {
   const { outcome, goesOnAt, reclaim, unrelievedAt } = conclusion;
   if (outcome === 'commanded') return nodeOutput('commands', containerRemoval(deciding, record, conclusion));
   if (goesOnAt !== null) return nodeOutput('observe', observeOrder(deciding, goesOnAt));
-  if (reclaim === null || unrelievedAt === null) return undefined;
+  if (reclaim === null || unrelievedAt === null) return null;
   const ending = { reclaim, availableNow: unrelievedAt, holders: [] };
   return nodeOutput('decisions', pressureUnrelieved(deciding, ending));
 }

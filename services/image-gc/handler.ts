@@ -2,15 +2,16 @@ import type { ImageRemoval } from '../../schemas/command.ts';
 import type { NamedKeep } from '../../schemas/image-pattern.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import { keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
+import { type Conclusion, keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
 import {
   commandHeader,
   type Deciding,
-  decisionRecord,
+  decisionOutputs,
+  type FollowUp,
   pressureUnrelieved,
 } from '../shared/decision-record.ts';
-import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
 
 /**
@@ -18,35 +19,34 @@ import { DECIDER, decide, type ImageConclusion } from './decide.ts';
  * above its target.
  */
 export const imageGcHandler =
-  (policies: () => PolicySet): Handler<Inventory> =>
+  (policies: () => PolicySet): PureHandler<Inventory> =>
   (input) =>
     answer(input, policies());
 
 function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
   const gate = gateFor(policies, input.event);
   const deciding = { decider: DECIDER, input, policies, record: gate.record };
-  if (gate.kind === 'closed') return [[nodeOutput('decisions', closedRecord(deciding, gate))]];
+  if (gate.kind === 'closed') return decisionOutputs(deciding, keeping(input.event, gate), null);
   const conclusion = decide(input.event, gate.record.policy);
-  const command = conclusion.outcome === 'commanded' ? imageRemoval(deciding, gate.record, conclusion) : null;
-  const recorded = [
-    nodeOutput('decisions', decisionRecord(deciding, conclusion, command ? [command.id] : [])),
-  ];
-  if (command) return [recorded, [nodeOutput('commands', command)]];
-  const { reclaim, unrelievedAt, holders } = conclusion;
-  if (reclaim === null || unrelievedAt === null) return [recorded];
-  const unrelieved = pressureUnrelieved(deciding, {
-    reclaim,
-    availableNow: unrelievedAt,
-    holders: [...holders],
-  });
-  return [recorded, [nodeOutput('decisions', unrelieved)]];
+  return decisionOutputs(deciding, conclusion, followUpOf(deciding, gate.record, conclusion));
 }
 
-function closedRecord(deciding: Deciding<Inventory>, { rule, ...gate }: ClosedGate) {
-  const { event } = deciding.input;
+function keeping(event: Inventory, { rule, ...gate }: ClosedGate): Conclusion {
   const images = event.status === 'complete' ? keepAll(event.images, { rule, facts: {} }) : [];
   const verdicts = { ...NO_VERDICTS, images };
-  return decisionRecord(deciding, { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim }, []);
+  return { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim };
+}
+
+function followUpOf(
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  conclusion: ImageConclusion,
+): FollowUp | null {
+  const { outcome, reclaim, unrelievedAt, holders } = conclusion;
+  if (outcome === 'commanded') return nodeOutput('commands', imageRemoval(deciding, record, conclusion));
+  if (reclaim === null || unrelievedAt === null) return null;
+  const ending = { reclaim, availableNow: unrelievedAt, holders: [...holders] };
+  return nodeOutput('decisions', pressureUnrelieved(deciding, ending));
 }
 
 const imageRemoval = (

@@ -4,7 +4,7 @@ import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
 import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
 import type { CommandRefusal, PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
-import { deriveId } from '../shared/ids.ts';
+import { nextOrderId, unrelievedId } from '../shared/result-ids.ts';
 import { holdersAfter } from './holders.ts';
 import type { JournalEntry, LastActions, Unpublished } from './journal-state.ts';
 import { count } from './results.ts';
@@ -91,7 +91,7 @@ function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['
   const event: Observe = {
     type: 'fleetgc.node.observe',
     version: 1,
-    id: deriveId('observe', command.id, reclaim.step, String(reclaim.round)),
+    id: nextOrderId(command.id, reclaim),
     ...identityOf(command),
     takenAt: at,
     lifetimeMs: OBSERVE_LIFETIME_MS,
@@ -108,7 +108,7 @@ function unrelieved(
   const event: PressureUnrelieved = {
     type: 'fleetgc.node.pressure-unrelieved',
     version: 1,
-    id: deriveId('pressure-unrelieved', command.id),
+    id: unrelievedId(command.id),
     ...identityOf(command),
     takenAt: at,
     reclaim,

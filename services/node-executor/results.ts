@@ -11,7 +11,7 @@ import type {
   PassProblem,
 } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
-import { deriveId } from '../shared/ids.ts';
+import { commandResultId, objectResultId, passFailedId } from '../shared/result-ids.ts';
 import type { ItemProgress, JournalEntry } from './journal-state.ts';
 
 /** Why something is not removed: a reason of the closed list, and a sentence with the facts. */
@@ -51,14 +51,7 @@ export const objectResult = (
 ): ObjectResult => ({
   type: 'fleetgc.node.object-result',
   ...header(reporter, command),
-  id: deriveId(
-    'object-result',
-    reporter.identity.nodeInstance,
-    command.id,
-    String(index),
-    item.kind,
-    item.id,
-  ),
+  id: objectResultId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, index, item),
   object: { kind: item.kind, id: item.id },
   rule: item.rule,
   result,
@@ -114,7 +107,7 @@ export const passFailed = (
   return {
     type: 'fleetgc.node.pass-failed',
     ...header(reporter, command),
-    id: deriveId('pass-failed', reporter.identity.nodeInstance, command.id, problem),
+    id: passFailedId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, problem),
     problem,
     removed,
     failed,
@@ -139,7 +132,7 @@ const commandResult = (
 ): CommandResult => ({
   type: 'fleetgc.node.command-result',
   ...header(reporter, command),
-  id: deriveId('command-result', reporter.identity.nodeInstance, command.id),
+  id: commandResultId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }),
   kind: command.kind,
   result,
 });

@@ -3,15 +3,15 @@ import type { PolicySet } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { gateFor } from '../shared/decision/gate.ts';
-import { type Deciding, decisionId, decisionRecord, observeOrder } from '../shared/decision-record.ts';
-import { type Handler, type Input, nodeOutput, type Outputs } from '../shared/handler.ts';
+import { type Deciding, decisionId, decisionOutputs, observeOrder } from '../shared/decision-record.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
 import { deriveId } from '../shared/ids.ts';
 import { DECIDER, decide, type PressureConclusion } from './decide.ts';
 import type { Beginning } from './rules/signal.ts';
 
 /** Disk statistics in; a decision record and, when a threshold is met, one order to observe out. */
 export const pressureHandler =
-  (policies: () => PolicySet): Handler<DiskStats> =>
+  (policies: () => PolicySet): PureHandler<DiskStats> =>
   (input) =>
     answer(input, policies());
 
@@ -27,20 +27,15 @@ type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved'> & Pick<Pres
 function outputs(deciding: Deciding, answered: Answer): Outputs {
   const order = answered.begin && observeOrder(deciding, firstStep(deciding, answered.begin));
   const { outcome, reason, notBelieved } = answered;
-  const record = decisionRecord(
-    deciding,
-    {
-      outcome,
-      reason,
-      notBelieved,
-      verdicts: NO_VERDICTS,
-      estimatedBytes: 0,
-      reclaim: order?.reclaim ?? null,
-    },
-    order ? [order.id] : [],
-  );
-  const recorded = [nodeOutput('decisions', record)];
-  return order ? [recorded, [nodeOutput('observe', order)]] : [recorded];
+  const conclusion: Conclusion = {
+    outcome,
+    reason,
+    notBelieved,
+    verdicts: NO_VERDICTS,
+    estimatedBytes: 0,
+    reclaim: order?.reclaim ?? null,
+  };
+  return decisionOutputs(deciding, conclusion, order && nodeOutput('observe', order));
 }
 
 /** A reclaim begins with the first of its actions. */

@@ -26,7 +26,7 @@ const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
   results: ['unauthenticated', 'node'],
   decisions: ['unauthenticated', 'decider'],
   policies: ['unauthenticated', 'operator'],
-  policyVersions: ['unauthenticated', 'operator'],
+  policyVersions: ['unauthenticated', 'operator', 'decider'],
   deadLetters: ['unauthenticated', 'node', 'decider', 'operator'],
 };
 

@@ -8,7 +8,8 @@ import type { Reclaim } from '../../schemas/reclaim.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { Conclusion } from './decision/conclusion.ts';
-import type { Input } from './handler.ts';
+import { outputHash } from './decision/output-hash.ts';
+import { type Input, nodeOutput, type Output, type Outputs } from './handler.ts';
 import { deriveId } from './ids.ts';
 
 /** What every event that is decided on has. */
@@ -26,8 +27,18 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly record: PolicyRecord | null;
 }
 
+/** What the id of a decision follows from. */
+export interface DecisionName {
+  readonly decider: Pick<Decision['decider'], 'version'> & { readonly name: string };
+  readonly input: {
+    readonly event: { readonly id: string };
+    readonly position: { readonly sha256: string };
+  };
+  readonly policies: { readonly hash: string };
+}
+
 /** Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id. */
-export const decisionId = ({ decider, input, policies }: Deciding): string =>
+export const decisionId = ({ decider, input, policies }: DecisionName): string =>
   deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
 
 const policyReference = ({ policy, policyVersion, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
@@ -43,12 +54,29 @@ export const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeI
   nodeInstance,
 });
 
-/** The record of a decision; `outputIds` are the orders and commands that follow from it. */
-export function decisionRecord(
+/** What follows from a decision beside its record: a command, an order, or the fact that a reclaim ended above its target. */
+export type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decisions'>;
+
+/** The record of a decision, with the hash of all that it gives; what follows is sent after the record was acknowledged. */
+export function decisionOutputs(
+  deciding: Deciding,
+  conclusion: Conclusion,
+  followUp: FollowUp | null,
+): Outputs {
+  // Only orders and commands are named: a fact about the reclaim is nobody's to carry out.
+  const outputIds = followUp === null || followUp.topic === 'decisions' ? [] : [followUp.event.id];
+  const record = decisionRecord(deciding, conclusion, outputIds);
+  const following = followUp === null ? [] : [followUp];
+  const outputSha256 = outputHash([record, ...following.map(({ event }) => event)]);
+  const recorded = [nodeOutput('decisions', { ...record, outputSha256 })];
+  return followUp === null ? [recorded] : [recorded, following];
+}
+
+function decisionRecord(
   deciding: Deciding,
   conclusion: Conclusion,
   outputIds: readonly string[],
-): Decision {
+): Omit<Decision, 'outputSha256'> {
   const { decider, input, policies, record } = deciding;
   const { topic, partition, offset, sha256 } = input.position;
   return {
@@ -101,6 +129,9 @@ export const observeOrder = (deciding: Deciding, reclaim: Reclaim): Observe => (
   reclaim,
 });
 
+/** Of the fact that a reclaim ended above its target with a decision. */
+export const endingId = (decision: string): string => deriveId('unrelieved', decision);
+
 /** The fact that a reclaim ended above its target, with what is available and what holds the rest (M8). */
 export const pressureUnrelieved = (
   deciding: Deciding,
@@ -108,7 +139,7 @@ export const pressureUnrelieved = (
 ): PressureUnrelieved => ({
   type: 'fleetgc.node.pressure-unrelieved',
   version: 1,
-  id: deriveId('unrelieved', decisionId(deciding)),
+  id: endingId(decisionId(deciding)),
   ...identityOf(deciding.input.event),
   takenAt: deciding.input.event.takenAt,
   ...ending,

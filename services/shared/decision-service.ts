@@ -6,6 +6,7 @@ import { serviceSource } from './envelope.ts';
 import type { EventLog } from './event-log/port.ts';
 import type { Handlers } from './handle-record.ts';
 import type { Metrics } from './metrics.ts';
+import { createPolicySetFacts } from './policy-set-facts.ts';
 import { createPublisher } from './publisher.ts';
 import type { TraceIds } from './trace.ts';
 
@@ -33,14 +34,21 @@ export interface DecisionService {
 
 /**
  * Starts one replica. It begins with the oldest message that its group has not committed: what came before the first
- * replica is decided on too, and executors refuse what has expired.
+ * replica is decided on too, and executors refuse what has expired. What a set of policies consists of is on the log before the
+ * first decision under it.
  */
 export function startDecisionService(
   { name, group, handlers }: DecisionService,
   { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
-  const publisher = createPublisher({ log, source: serviceSource(name), now, ids });
+  const writing = { log, source: serviceSource(name), now, ids };
+  const publisher = createPublisher(writing);
+  const sets = createPolicySetFacts(policies, publisher);
+  const publish: EventLog['publish'] = async (records) => {
+    await sets.tell();
+    await log.publish(records);
+  };
   const { metrics } = process;
   return startConsumer({
     name,
@@ -48,8 +56,8 @@ export function startDecisionService(
     start: 'earliest',
     assignment: { kind: 'shared' },
     log,
-    handlers: handlers(policies),
-    publisher,
+    handlers: handlers(sets.policies),
+    publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
     logger,
     metrics,

@@ -36,6 +36,9 @@ export type Outputs = readonly (readonly Output[])[];
  */
 export type Handler<Event> = (input: Input<Event>) => Outputs | Promise<Outputs>;
 
+/** A handler that needs its input alone. */
+export type PureHandler<Event> = (input: Input<Event>) => Outputs;
+
 type NodeTopicId = { [Id in TopicId]: (typeof TOPICS)[Id]['key'] extends 'node' ? Id : never }[TopicId];
 
 /** An output about a node, keyed as its topic wants. */

@@ -12,6 +12,8 @@ export function keyOf(topic: TopicId, event: EventOf<TopicId>): string {
       return pauseKey(event.selector);
     case 'fleetgc.policy':
       return topic === 'policyVersions' ? event.hash : event.policy.name;
+    case 'fleetgc.policy-set':
+      return event.hash;
     default:
       return nodeKey(event);
   }

@@ -246,7 +246,7 @@ describe('who may speak', () => {
 
   test.each<[kind: 'node' | 'decider' | 'operator', topics: readonly TopicId[]]>([
     ['node', ['diskStats', 'inventory', 'observe', 'results', 'deadLetters']],
-    ['decider', ['observe', 'commands', 'decisions', 'deadLetters']],
+    ['decider', ['observe', 'commands', 'decisions', 'policyVersions', 'deadLetters']],
     ['operator', ['policies', 'policyVersions', 'deadLetters']],
   ])('a %s speaks on %j', (kind, topics) => {
     const principal = kind === 'node' ? node : ({ kind } as const);

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { PolicySet } from '../../../schemas/policy.ts';
+import { FleetGcError, toFleetGcError } from '../../shared/errors.ts';
+import type { InputPosition } from '../../shared/handler.ts';
+import { sha256Hex } from '../../shared/ids.ts';
+import frozen from './hashes.json' with { type: 'json' };
+
+/**
+ * Decides once more as a decider of this version does, on the bytes of a message and where they lay. Returns the canonical
+ * JSON (RFC 8785) of the list of all events that follow, the record first. Throws `EVENT_REJECTED` for bytes that this
+ * decider does not read.
+ */
+export type DecideAgain = (bytes: Uint8Array, position: InputPosition, policies: PolicySet) => string;
+
+/** A decider as it was when it was frozen, with everything that it stands on. */
+export interface FrozenDecider {
+  readonly name: string;
+  readonly version: string;
+  readonly decide: DecideAgain;
+}
+
+const Bundle = z.object({
+  decide: z.custom<DecideAgain>((value) => typeof value === 'function'),
+});
+
+const BUNDLES: ReadonlyMap<string, { readonly sha256: string }> = new Map(Object.entries(frozen));
+const loaded = new Map<string, Promise<FrozenDecider>>();
+
+/** `null` when no decider of this name and version was frozen. Throws `DECIDER_CHANGED` when its bundle is not as it was. */
+export async function findDecider(name: string, version: string): Promise<FrozenDecider | null> {
+  const file = bundleName(name, version);
+  const bundle = BUNDLES.get(file);
+  if (bundle === undefined) return null;
+  const loading = loaded.get(file) ?? loadBundle({ name, version, sha256: bundle.sha256 });
+  loaded.set(file, loading);
+  return await loading;
+}
+
+/** What a frozen decider is called in `hashes.json`; its file has the suffix `.mjs`. */
+export const bundleName = (name: string, version: string): string => `${name}-${version}`;
+
+/** Where the frozen deciders lie. */
+export const BUNDLE_DIRECTORY = new URL('./', import.meta.url);
+
+interface Wanted {
+  readonly name: string;
+  readonly version: string;
+  readonly sha256: string;
+}
+
+/** Throws `DECIDER_CHANGED` when the file cannot be read or has another SHA-256. */
+export async function loadBundle(
+  { name, version, sha256 }: Wanted,
+  directory = BUNDLE_DIRECTORY,
+): Promise<FrozenDecider> {
+  const file = new URL(`${bundleName(name, version)}.mjs`, directory);
+  const code = await readFile(file).catch((cause: unknown) => {
+    throw changed({ name, version }, `cannot be read: ${toFleetGcError(cause).message}`);
+  });
+  if (sha256Hex(code) !== sha256)
+    throw changed({ name, version }, 'is not the one that was frozen: its SHA-256 differs');
+  const { decide } = Bundle.parse(await import(file.href));
+  return { name, version, decide: refusing(decide) };
+}
+
+/** A bundle has a class of errors of its own, which nobody here knows. */
+const refusing =
+  (decide: DecideAgain): DecideAgain =>
+  (bytes, position, policies) => {
+    try {
+      return decide(bytes, position, policies);
+    } catch (error) {
+      throw new FleetGcError('EVENT_REJECTED', toFleetGcError(error).message, { cause: error });
+    }
+  };
+
+const changed = ({ name, version }: Pick<Wanted, 'name' | 'version'>, what: string): FleetGcError =>
+  new FleetGcError(
+    'DECIDER_CHANGED',
+    `the frozen decider ${name} ${version} (services/audit/deciders/) ${what}. Install this release of fleetgc again`,
+  );

@@ -1,0 +1,86 @@
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { PolicySetRecord } from '../../schemas/policy-set.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
+import { contentHash } from '../shared/ids.ts';
+import { parseRecord } from '../shared/parse-record.ts';
+import { policySet } from '../shared/policy-set.ts';
+
+/** A record of `gc.policy-versions` that is not what it says. */
+export interface PolicyProblem {
+  readonly record: LogRecord;
+  readonly message: string;
+}
+
+/** Every policy that was ever applied, and every set of them that was ever decided with. */
+export interface PolicyHistory {
+  /** The whole set of this hash; `null` when it cannot be put together. */
+  policySetOf(hash: string): PolicySet | null;
+  /** Why it cannot, in half a sentence. */
+  whyUnknown(hash: string): string;
+  readonly problems: readonly PolicyProblem[];
+}
+
+/** Reads `gc.policy-versions` whole, without a group. */
+export async function readPolicyHistory(
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<PolicyHistory> {
+  const collected: Collected = { policies: new Map(), sets: new Map(), problems: [] };
+  const request = { topic: TOPICS.policyVersions.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal))
+    if (event.kind === 'record') collect(event.record, collected);
+  return historyOf(collected);
+}
+
+interface Collected {
+  readonly policies: Map<string, PolicyRecord>;
+  readonly sets: Map<string, PolicySetRecord>;
+  readonly problems: PolicyProblem[];
+}
+
+function collect(record: LogRecord, { policies, sets, problems }: Collected): void {
+  const parsed = parseRecord('policyVersions', record);
+  if (!parsed.ok) {
+    problems.push({ record, message: parsed.rejection.message });
+    return;
+  }
+  const { event } = parsed;
+  if (event.type === 'fleetgc.policy-set') sets.set(event.hash, event);
+  else if (event.hash === contentHash(event.policy)) policies.set(event.hash, event);
+  else
+    problems.push({
+      record,
+      message: `policy ${event.policy.name} is not the one that its hash was made of`,
+    });
+}
+
+function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
+  const rebuilt = new Map<string, PolicySet | null>();
+  const rebuild = (hash: string): PolicySet | null => {
+    const named = sets.get(hash);
+    if (named === undefined) return null;
+    const records = named.policies.flatMap((policy) => policies.get(policy.hash) ?? []);
+    const set = policySet(records, named.pauses);
+    return set.hash === hash ? set : null;
+  };
+  return {
+    problems,
+    policySetOf: (hash) => {
+      const known = rebuilt.get(hash);
+      if (known !== undefined) return known;
+      const set = rebuild(hash);
+      rebuilt.set(hash, set);
+      return set;
+    },
+    whyUnknown: (hash) => {
+      const { name } = TOPICS.policyVersions;
+      const named = sets.get(hash);
+      if (named === undefined) return `${name} does not say what the set of policies ${hash} consisted of`;
+      const missing = named.policies.find((policy) => !policies.has(policy.hash));
+      return missing === undefined
+        ? `what ${name} says of the set of policies ${hash} does not have that hash`
+        : `${name} lacks policy ${missing.name} of hash ${missing.hash}`;
+    },
+  };
+}

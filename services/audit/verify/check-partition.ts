@@ -1,0 +1,221 @@
+import { nodeKey } from '../../../schemas/identity.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
+import { endingId } from '../../shared/decision-record.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { sha256Hex } from '../../shared/ids.ts';
+import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
+import type { RecordedEvent } from '../read-log.ts';
+import { createCommands } from './commands.ts';
+import { type Coverage, SETTLED_MS } from './coverage.ts';
+import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
+import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
+import { placeOf } from './findings.ts';
+import { createOffsets } from './offsets.ts';
+import { type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
+import { removableObjects } from './removable.ts';
+import { createSeen } from './seen.ts';
+import { createUndecided } from './undecided.ts';
+import { createVanished } from './vanished.ts';
+
+/** What is read of a partition to verify it. */
+export const VERIFIED_TOPICS = [
+  'diskStats',
+  'inventory',
+  'observe',
+  'decisions',
+  'commands',
+  'results',
+  'deadLetters',
+] as const satisfies readonly TopicId[];
+
+const JUDGE_EVERY_MS = 60_000;
+
+export interface PartitionCheck {
+  /** A command from before the range: its results may lie in it. */
+  readonly takeEarlier: (event: RecordedEvent) => void;
+  readonly take: (event: RecordedEvent) => Promise<void>;
+  /** Nothing more comes: what is alone now stays so. */
+  readonly end: () => void;
+}
+
+/** Verifies one partition, record by record, in memory that does not grow with its length. */
+export function createPartitionCheck(parts: DecidingAgain & { readonly coverage: Coverage }): PartitionCheck {
+  const { findings, coverage, inputs } = parts;
+  const { counts } = findings;
+  const commands = createCommands(findings, coverage);
+  const outputs = createDecidedOutputs({ findings, coverage, isOfExecutor: commands.follows });
+  const undecided = createUndecided(findings);
+  const vanished = createVanished(findings);
+  const offsets = createOffsets(findings);
+  const seen = createSeen();
+  let lastMs = 0;
+  let judgedMs = 0;
+
+  const reject = (topicId: TopicId, record: LogRecord, { cause, message }: Rejection): void => {
+    const found = { node: record.key, places: [placeOf(record)] };
+    const refused = `no consumer of ${TOPICS[topicId].name} takes it: ${message}`;
+    if (cause === 'unknown-version') findings.gap({ kind: 'unknown-version', message, ...found });
+    else findings.deviation({ kind: 'unreadable', message: refused, ...found });
+  };
+
+  /** Whether it is there for the first time. */
+  const isNew = (event: { readonly id: string }, record: LogRecord, content?: string): boolean => {
+    const sighting = seen(`${record.topic} ${event.id}`, record, content);
+    if (sighting.kind === 'same') counts.duplicates++;
+    if (sighting.kind === 'other')
+      findings.deviation({
+        kind: 'id-reused',
+        message: `two records have the id ${event.id} and different contents`,
+        node: record.key,
+        places: [placeOf(record), sighting.before],
+      });
+    return sighting.kind === 'first';
+  };
+
+  const takeEffect = (event: Effect['event'], record: LogRecord): boolean => {
+    const parsed = parseJson(record.value);
+    if (!parsed.ok || !isNew(event, record)) return false;
+    outputs.sent({ event, record, value: parsed.event });
+    return true;
+  };
+
+  const takeDecision = async (decision: RecordedDecision): Promise<void> => {
+    const { head, record } = decision;
+    counts.decisions++;
+    outputs.recorded(head.decider.name, record.timestampMs);
+    undecided.decided(head);
+    if (seen(`${record.topic} ${head.id}`, record).kind === 'same') counts.duplicates++;
+    else
+      for (const decided of decidedBy(decision, await decideAgain(decision, parts))) outputs.decided(decided);
+  };
+
+  const takeAnswer = (
+    event: Exclude<EventOf<'results'>, { type: 'fleetgc.node.pressure-unrelieved' }>,
+    record: LogRecord,
+  ): void => {
+    if (!isNew(event, record, steadyContent(event))) return;
+    commands.answered(event, record);
+    if (event.type !== 'fleetgc.node.object-result') return;
+    if (event.result.outcome === 'removed') counts.removals++;
+    vanished.answered(event, record);
+  };
+
+  /** The event on its topic, or nothing: that it is none was told. */
+  const eventOf = <Id extends TopicId>(topicId: Id, record: LogRecord): EventOf<Id> | null => {
+    const parsed = parseRecord(topicId, record);
+    if (parsed.ok) return parsed.event;
+    reject(topicId, record, parsed.rejection);
+    if (topicId === 'commands') namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
+    return null;
+  };
+
+  const takers: Record<(typeof VERIFIED_TOPICS)[number], (record: LogRecord) => void | Promise<void>> = {
+    diskStats: (record) => {
+      counts.diskStats++;
+      inputs.keep(record);
+      undecided.arrived(record);
+    },
+    inventory: (record) => {
+      counts.inventories++;
+      inputs.keep(record);
+      undecided.arrived(record);
+      const parsed = parseJson(record.value);
+      if (parsed.ok) vanished.listed(parsed.event, record);
+    },
+    observe: (record) => {
+      counts.orders++;
+      const order = eventOf('observe', record);
+      if (order !== null) takeEffect(order, record);
+    },
+    decisions: async (record) => {
+      const read = readOnDecisions(record);
+      if (read.kind === 'decision') await takeDecision(read.decision);
+      else if (read.kind === 'rejected') reject('decisions', record, read.rejection);
+      else takeEffect(read.event, record);
+    },
+    commands: (record) => {
+      counts.commands++;
+      const command = eventOf('commands', record);
+      if (command !== null && takeEffect(command, record)) commands.commanded(command, record);
+    },
+    results: (record) => {
+      counts.results++;
+      const result = eventOf('results', record);
+      if (result?.type === 'fleetgc.node.pressure-unrelieved') takeEffect(result, record);
+      else if (result !== null) takeAnswer(result, record);
+    },
+    deadLetters: (record) => {
+      const letter = eventOf('deadLetters', record);
+      if (letter?.type === 'fleetgc.dead-letter') undecided.givenUp(letter);
+    },
+  };
+
+  const judge = (beforeMs: number, atEnd: boolean): void => {
+    judgedMs = lastMs;
+    outputs.judge({ beforeMs, atEnd });
+    commands.judge({ beforeMs, atEnd }, lastMs);
+    undecided.judge({ beforeMs, atEnd });
+    vanished.judge({ beforeMs, atEnd });
+  };
+
+  return {
+    takeEarlier: ({ record }) => {
+      const parsed = parseRecord('commands', record);
+      if (parsed.ok) commands.commandedBefore(parsed.event);
+    },
+    take: async ({ topicId, record }) => {
+      counts.records++;
+      counts.bytes += record.value?.length ?? 0;
+      lastMs = Math.max(lastMs, record.timestampMs);
+      offsets.follow(record);
+      if (isVerified(topicId)) await takers[topicId](record);
+      if (lastMs - judgedMs >= JUDGE_EVERY_MS) judge(lastMs - SETTLED_MS, false);
+    },
+    end: () => judge(Number.POSITIVE_INFINITY, true),
+  };
+}
+
+const isVerified = (topicId: TopicId): topicId is (typeof VERIFIED_TOPICS)[number] =>
+  VERIFIED_TOPICS.some((verified) => verified === topicId);
+
+/** All that must lie on the log after a decision. */
+function decidedBy(
+  { record, value, head }: RecordedDecision,
+  { input, outputs }: Redecided,
+): readonly Decided[] {
+  const inventory = input && head.outcome === 'commanded' ? parseJson(input.value) : null;
+  const common = {
+    decision: placeOf(record),
+    node: nodeKey(head),
+    decider: head.decider.name,
+    removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
+  };
+  if (outputs !== null)
+    return outputs.map((content) => ({
+      ...common,
+      id: content.id,
+      content,
+      topicId: topicOf(content.type),
+    }));
+  const topicId = head.outcome === 'commanded' ? 'commands' : 'observe';
+  const listed = head.outputIds.map((id) => ({ ...common, id, content: null, topicId }) as const);
+  return [...listed, { ...common, id: endingId(head.id), content: null, topicId: null }];
+}
+
+function topicOf(type: string): TopicId {
+  if (type === 'fleetgc.node.command') return 'commands';
+  return type === 'fleetgc.node.observe' ? 'observe' : 'decisions';
+}
+
+/** What must not change between two records of one result; who refuses a command again says when. */
+function steadyContent(event: EventOf<'results'>): string | undefined {
+  const isRefusal = event.type === 'fleetgc.node.command-result' && event.result.outcome === 'refused';
+  return isRefusal ? JSON.stringify([event.commandId, event.result]) : undefined;
+}
+
+/** How executors name what is no command in their answer. */
+function namesOfUnreadable(record: LogRecord, { value }: Rejection): readonly string[] {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined;
+  const nameless = `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}`;
+  return typeof id === 'string' ? [id, nameless] : [nameless];
+}

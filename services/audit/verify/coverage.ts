@@ -1,0 +1,38 @@
+import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
+import type { TimeRange } from '../read-log.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+/** Results may come late, from a node that could not reach the log; commands so long before a range are read too. */
+export const LATE_RESULT_MS = 24 * HOUR_MS;
+/** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */
+export const SETTLED_MS = HOUR_MS / 6;
+
+export interface CoverageFacts {
+  readonly range: TimeRange;
+  /** When the oldest inventory that the log keeps was written; `null` when nothing was deleted before it. */
+  readonly keptSinceMs: number | null;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Since when every record of a topic was read: what is missing before that may have been deleted, or was not asked for. */
+export type Coverage = (topicId: TopicId) => number;
+
+export function coverageOf({ range, keptSinceMs, nowMs }: CoverageFacts): Coverage {
+  return (topicId) => {
+    const { retentionMs } = TOPICS[topicId];
+    const lead = topicId === 'commands' ? LATE_RESULT_MS : 0;
+    return Math.max(
+      keptSinceMs ?? Number.NEGATIVE_INFINITY,
+      (range.fromMs ?? Number.NEGATIVE_INFINITY) - lead,
+      // Nobody knows when exactly a broker deletes.
+      retentionMs === 'forever' ? Number.NEGATIVE_INFINITY : nowMs - retentionMs + HOUR_MS,
+    );
+  };
+}
+
+/** What is judged now: everything from before `beforeMs`, and at the end of the log the rest too. */
+export interface Judging {
+  readonly beforeMs: number;
+  readonly atEnd: boolean;
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { nodeKey } from '../../../schemas/identity.ts';
+import { decisionId } from '../../shared/decision-record.ts';
+import { toFleetGcError } from '../../shared/errors.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { sha256Hex } from '../../shared/ids.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
+import type { PolicyHistory } from '../policy-history.ts';
+import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
+import type { Inputs } from './inputs.ts';
+import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
+import { firstDifference, sameJson } from './same-json.ts';
+
+const OutputEvents = z.array(z.looseObject({ type: z.string(), id: z.string() }));
+export type OutputEvent = z.infer<typeof OutputEvents>[number];
+
+/** What came of deciding again: the events beside the record, or `null` where nobody can tell. */
+export interface Redecided {
+  readonly input: LogRecord | null;
+  readonly outputs: readonly OutputEvent[] | null;
+}
+
+export interface DecidingAgain {
+  readonly inputs: Inputs;
+  readonly policies: PolicyHistory;
+  readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
+  readonly findings: Findings;
+}
+
+/** Decides a recorded decision again, with its own decider and policies, and tells whether the record is the same. */
+export async function decideAgain(decision: RecordedDecision, parts: DecidingAgain): Promise<Redecided> {
+  const { head } = decision;
+  if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
+  const input = await parts.inputs.find(head.input);
+  if (input === null) return { input, outputs: gap(decision, parts, 'input-gone', inputGone(head)) };
+  const sha256 = sha256Hex(input.value ?? '');
+  if (sha256 !== head.input.sha256) return { input, outputs: inputChanged(decision, parts, input) };
+  const decider = await parts.findDecider(head.decider.name, head.decider.version);
+  if (decider === null)
+    return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
+  const policies = parts.policies.policySetOf(head.policySetHash);
+  if (policies === null) {
+    const why = parts.policies.whyUnknown(head.policySetHash);
+    return { input, outputs: gap(decision, parts, 'unknown-policy-set', why) };
+  }
+  const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
+  const decide = () => decider.decide(input.value ?? Buffer.alloc(0), position, policies);
+  return { input, outputs: compare(decision, parts, { input, decide }) };
+}
+
+const nameOf = ({ decider, input, policySetHash }: DecisionHead): string =>
+  decisionId({
+    decider,
+    input: { event: { id: input.id }, position: { sha256: input.sha256 } },
+    policies: { hash: policySetHash },
+  });
+
+function compare(
+  decision: RecordedDecision,
+  parts: DecidingAgain,
+  { input, decide }: { readonly input: LogRecord; readonly decide: () => string },
+): readonly OutputEvent[] | null {
+  try {
+    const [expected, ...outputs] = OutputEvents.parse(JSON.parse(decide()));
+    if (sameJson(decision.value, expected)) parts.findings.counts.verified++;
+    else deviate(decision, parts, difference(decision, expected), input);
+    return outputs;
+  } catch (error) {
+    deviate(
+      decision,
+      parts,
+      `the decider refuses what it decided on: ${toFleetGcError(error).message}`,
+      input,
+    );
+    return null;
+  }
+}
+
+const difference = ({ value, head }: RecordedDecision, expected: unknown): string =>
+  `${head.decider.name} ${head.decider.version} decides otherwise on the same bytes and policies: in the record ${firstDifference(value, expected)}`;
+
+const subject = ({ record, head }: RecordedDecision): Pick<Deviation, 'node' | 'places'> => ({
+  node: nodeKey(head),
+  places: [placeOf(record)],
+});
+
+function deviate(
+  decision: RecordedDecision,
+  { findings }: DecidingAgain,
+  message: string,
+  input: LogRecord,
+): void {
+  const { node, places } = subject(decision);
+  findings.deviation({ kind: 'decided-differently', message, node, places: [...places, placeOf(input)] });
+}
+
+function wrongId(decision: RecordedDecision, { findings }: DecidingAgain): null {
+  const message =
+    'the id of the record does not follow from its decider, its input and its policies, so one of them was changed';
+  findings.deviation({ kind: 'wrong-id', message, ...subject(decision) });
+  return null;
+}
+
+function inputChanged(decision: RecordedDecision, { findings }: DecidingAgain, input: LogRecord): null {
+  const message =
+    'the message at the position that the record names does not have the SHA-256 that it was decided with';
+  const { node, places } = subject(decision);
+  findings.deviation({ kind: 'input-changed', message, node, places: [...places, placeOf(input)] });
+  return null;
+}
+
+function gap(
+  decision: RecordedDecision,
+  { findings }: DecidingAgain,
+  kind: Gap['kind'],
+  message: string,
+): null {
+  findings.gap({ kind, message, ...subject(decision) });
+  return null;
+}
+
+const inputGone = ({ input }: DecisionHead): string =>
+  `what was decided on is not on the log any more at ${placeText(input)} (retention?)`;
+
+const unknownDecider = ({ decider }: DecisionHead): string =>
+  `this release has no decider ${decider.name} ${decider.version}; a newer one may have it`;

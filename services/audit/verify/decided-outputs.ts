@@ -1,0 +1,137 @@
+import type { Command } from '../../../schemas/command.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
+import type { Observe } from '../../../schemas/observe.ts';
+import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { TopicId } from '../../../schemas/topics.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
+import type { OutputEvent } from './decide-again.ts';
+import { type Findings, type Place, placeOf } from './findings.ts';
+import { objectName } from './removable.ts';
+import { firstDifference, sameJson } from './same-json.ts';
+
+/** A decider publishes records of many messages and then what follows from them; a minute later it has, or never will. */
+const SENT_WITHIN_MS = 60_000;
+const MOST_MATCHED = 50_000;
+
+/** Something that a decision lists or gives. */
+export interface Decided {
+  readonly id: string;
+  /** `null` where nobody could decide again. */
+  readonly content: OutputEvent | null;
+  /** Where it is to lie; `null` when nobody knows whether there is such a fact at all. */
+  readonly topicId: TopicId | null;
+  readonly decision: Place;
+  readonly node: string;
+  readonly decider: string;
+  /** What the decision says to remove; `null` where that is not known. */
+  readonly removable: ReadonlySet<string> | null;
+}
+
+/** A command, order or fact about a reclaim as it lies on the log. */
+export interface Effect {
+  readonly record: LogRecord;
+  readonly value: unknown;
+  readonly event: Command | Observe | PressureUnrelieved;
+}
+
+export interface DecidedOutputsParts {
+  readonly findings: Findings;
+  readonly coverage: Coverage;
+  /** Whether an executor goes on with its reclaim by this. */
+  readonly isOfExecutor: (event: Effect['event']) => boolean;
+}
+
+/** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
+export function createDecidedOutputs({ findings, coverage, isOfExecutor }: DecidedOutputsParts) {
+  const unsent = new Map<string, Decided>();
+  const undecided = new Map<string, Effect>();
+  const lastRecordMs = new Map<string, number>();
+  /** Messages that lie twice on the log are decided twice, with the same outputs. */
+  const matched = new Set<string>();
+
+  const match = (effect: Effect, decided: Decided): void => {
+    compare(effect, decided, findings);
+    matched.add(decided.id);
+    const [oldest] = matched;
+    if (matched.size > MOST_MATCHED && oldest !== undefined) matched.delete(oldest);
+  };
+
+  const judgeEffect = (id: string, { event, record }: Effect): void => {
+    undecided.delete(id);
+    const place = placeOf(record);
+    if (isOfExecutor(event)) return;
+    if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
+    else
+      findings.deviation({
+        kind: 'not-decided',
+        message: `no decision lists ${id}`,
+        node: nodeKey(event),
+        places: [place],
+      });
+  };
+
+  const hasGoneOn = ({ decider, decision }: Decided): boolean =>
+    (lastRecordMs.get(decider) ?? 0) - decision.timestampMs > SENT_WITHIN_MS;
+
+  const judgeDecided = (decided: Decided, atEnd: boolean): void => {
+    const { id, decider, decision, topicId, node } = decided;
+    const wentOn = hasGoneOn(decided);
+    if (!wentOn && !atEnd) return;
+    unsent.delete(id);
+    if (topicId === null) return;
+    if (!wentOn) findings.counts.open++;
+    else if (decision.timestampMs < coverage(topicId)) findings.counts.outOfRange++;
+    else
+      findings.deviation({
+        kind: 'output-missing',
+        message: `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`,
+        node,
+        places: [decision],
+      });
+  };
+
+  return {
+    /** A decider published a record. */
+    recorded: (decider: string, timestampMs: number): void => {
+      lastRecordMs.set(decider, Math.max(timestampMs, lastRecordMs.get(decider) ?? 0));
+    },
+    decided: (decided: Decided): void => {
+      const effect = undecided.get(decided.id);
+      undecided.delete(decided.id);
+      if (effect !== undefined) match(effect, decided);
+      else if (!matched.has(decided.id)) unsent.set(decided.id, decided);
+    },
+    sent: (effect: Effect): void => {
+      const decided = unsent.get(effect.event.id);
+      unsent.delete(effect.event.id);
+      if (decided === undefined) undecided.set(effect.event.id, effect);
+      else match(effect, decided);
+    },
+    judge: ({ beforeMs, atEnd }: Judging): void => {
+      for (const [id, effect] of undecided) if (effect.record.timestampMs < beforeMs) judgeEffect(id, effect);
+      for (const decided of unsent.values())
+        if (decided.decision.timestampMs < beforeMs) judgeDecided(decided, atEnd);
+    },
+  };
+}
+
+function compare({ event, value, record }: Effect, decided: Decided, findings: Findings): void {
+  const { content, removable, node, decision } = decided;
+  const found = { node, places: [placeOf(record), decision] };
+  if (content !== null && !sameJson(value, content)) {
+    const message = `it is not what was decided: ${firstDifference(value, content)}`;
+    findings.deviation({ kind: 'output-differs', message, ...found });
+  }
+  for (const name of keptObjects(event, removable))
+    findings.deviation({
+      kind: 'kept-object',
+      message: `it names ${name}, which its decision did not say to remove`,
+      ...found,
+    });
+}
+
+function keptObjects(event: Effect['event'], removable: Decided['removable']): readonly string[] {
+  if (removable === null || event.type !== 'fleetgc.node.command') return [];
+  return event.items.map(objectName).filter((name) => !removable.has(name));
+}

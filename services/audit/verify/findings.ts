@@ -1,0 +1,138 @@
+import type { ObjectKind } from '../../../schemas/command.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+
+/** Where a record lies, and since when by the log's clock. */
+export interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: string;
+  readonly timestampMs: number;
+}
+
+export const placeOf = ({ topic, partition, offset, timestampMs }: LogRecord): Place => ({
+  topic,
+  partition,
+  offset: String(offset),
+  timestampMs,
+});
+
+/** `topic/partition@offset`. */
+export const placeText = ({ topic, partition, offset }: Omit<Place, 'timestampMs'>): string =>
+  `${topic}/${partition}@${offset}`;
+
+/** What cannot be if everybody did what FleetGC promises. */
+export type DeviationKind =
+  /** The record is no event of its topic: no consumer takes it, and no service writes it. */
+  | 'unreadable'
+  /** Two records have one id and different contents. */
+  | 'id-reused'
+  /** The id of a record does not follow from its content. */
+  | 'wrong-id'
+  /** The bytes that were decided on are not those on the log. */
+  | 'input-changed'
+  /** Deciding again gives another record. */
+  | 'decided-differently'
+  /** A command or order is not the one that was decided. */
+  | 'output-differs'
+  /** A command or order that was decided is not there, and the decider went on. */
+  | 'output-missing'
+  /** A command or order that no decision lists. */
+  | 'not-decided'
+  /** A command names an object that its decision did not say to remove. */
+  | 'kept-object'
+  /** A message was passed over: no decision, no dead letter. */
+  | 'undecided'
+  /** A result of a command, or about an object, that nobody commanded. */
+  | 'not-commanded'
+  /** A result disagrees with its command or with other results. */
+  | 'result-differs'
+  /** The results of a command are not all there, and its executor went on. */
+  | 'result-missing'
+  /** A policy or set of policies is not what its hash says. */
+  | 'policy-changed';
+
+export interface Deviation {
+  readonly kind: DeviationKind;
+  /** A sentence for the operator. */
+  readonly message: string;
+  /** `cluster/node`; `null` where the record does not tell. */
+  readonly node: string | null;
+  /** The record itself first, then the one that it disagrees with. */
+  readonly places: readonly Place[];
+}
+
+/** Why something could not be verified, although nothing is wrong with it. */
+export type GapKind =
+  | 'input-gone'
+  | 'unknown-decider'
+  | 'unknown-policy-set'
+  | 'unknown-version'
+  | 'records-missing';
+
+export interface Gap {
+  readonly kind: GapKind;
+  readonly message: string;
+  readonly node: string | null;
+  readonly places: readonly Place[];
+}
+
+/** An object that a node listed and then did not, without any result that says FleetGC did it. */
+export interface NotOurs {
+  readonly kind: ObjectKind;
+  readonly id: string;
+  readonly node: string;
+  /** The last inventory that lists it, and the first that does not. */
+  readonly places: readonly [Place, Place];
+}
+
+/** What is only counted. */
+export interface Counts {
+  /** Records read, of any topic. */
+  records: number;
+  bytes: number;
+  inventories: number;
+  diskStats: number;
+  decisions: number;
+  /** Decisions that came out the same again. */
+  verified: number;
+  commands: number;
+  orders: number;
+  results: number;
+  removals: number;
+  /** Records that lie there more than once, with the same content. */
+  duplicates: number;
+  /** Commands without an answer that expired: their node was away. */
+  expired: number;
+  /** Commands and orders that may still come, commands that may still be answered, messages that may still be decided. */
+  open: number;
+  /** Effects at the beginning whose causes lie before what was read. */
+  outOfRange: number;
+  /** Messages that a decider gave up, with a dead letter. */
+  deadLettered: number;
+}
+
+export const noCounts = (): Counts => ({
+  records: 0,
+  bytes: 0,
+  inventories: 0,
+  diskStats: 0,
+  decisions: 0,
+  verified: 0,
+  commands: 0,
+  orders: 0,
+  results: 0,
+  removals: 0,
+  duplicates: 0,
+  expired: 0,
+  open: 0,
+  outOfRange: 0,
+  deadLettered: 0,
+});
+
+/** Takes what is found, in the order in which it is. */
+export interface Findings {
+  readonly counts: Counts;
+  readonly deviation: (deviation: Deviation) => void;
+  readonly gap: (gap: Gap) => void;
+  readonly notOurs: (object: NotOurs) => void;
+}

@@ -1,0 +1,116 @@
+import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
+import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
+
+/** What a decision names as its input, where it may lie. */
+export interface InputReference {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: string;
+}
+
+/** The messages that are decided on: decisions follow them at some distance. */
+export interface Inputs {
+  /** A message of the partition in hand, as it comes by. */
+  keep(record: LogRecord): void;
+  /** Kept, or read once more from the log; `null` when it is not there. */
+  find(input: InputReference): Promise<LogRecord | null>;
+  close(): Promise<void>;
+}
+
+const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
+/** Of a decider that lags further behind than this, each message is read again. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+/** Further ahead than this, a new reading is cheaper than reading on. */
+const MOST_PASSED_OVER = 1_000n;
+
+interface Reading {
+  readonly topic: TopicName;
+  readonly events: AsyncIterator<ReadEvent>;
+  /** The next record that it gives, at the earliest. */
+  next: bigint;
+}
+
+export function createInputs(
+  log: Pick<EventLog, 'read'>,
+  partition: number,
+  signal: AbortSignal,
+  keptBytes: number = KEPT_BYTES,
+): Inputs {
+  const kept = new Map<string, LogRecord>();
+  const oldest = new Map<TopicName, bigint | null>();
+  let bytes = 0;
+  let reading: Reading | null = null;
+
+  const close = async (): Promise<void> => {
+    await reading?.events.return?.();
+    reading = null;
+  };
+
+  const oldestOffset = async (topic: TopicName): Promise<bigint | null> => {
+    const known = oldest.get(topic);
+    if (known !== undefined) return known;
+    const first = await firstRecord(log, { topic, partition, from: 'earliest' }, signal);
+    const offset = first?.offset ?? null;
+    oldest.set(topic, offset);
+    return offset;
+  };
+
+  const readingAt = async (topic: TopicName, offset: bigint): Promise<Reading> => {
+    const goesOn =
+      reading?.topic === topic && reading.next <= offset && offset - reading.next < MOST_PASSED_OVER;
+    if (reading !== null && goesOn) return reading;
+    await close();
+    const events = log.read({ topic, partition, from: { offset }, to: 'end' }, signal);
+    reading = { topic, events: events[Symbol.asyncIterator](), next: offset };
+    return reading;
+  };
+
+  const lookUp = async (topic: TopicName, offset: bigint): Promise<LogRecord | null> => {
+    const first = await oldestOffset(topic);
+    if (first === null || offset < first) return null;
+    return await readOn(await readingAt(topic, offset), offset);
+  };
+
+  return {
+    keep: (record) => {
+      kept.set(nameOf(record.topic, String(record.offset)), record);
+      bytes += record.value?.length ?? 0;
+      for (const [name, { value }] of kept) {
+        if (bytes <= keptBytes) return;
+        kept.delete(name);
+        bytes -= value?.length ?? 0;
+      }
+    },
+    find: async (input) => {
+      const topic = INPUT_TOPICS.find((name) => name === input.topic);
+      if (topic === undefined || input.partition !== partition || !/^\d{1,18}$/.test(input.offset))
+        return null;
+      return kept.get(nameOf(topic, input.offset)) ?? (await lookUp(topic, BigInt(input.offset)));
+    },
+    close,
+  };
+}
+
+const nameOf = (topic: string, offset: string): string => `${topic}@${offset}`;
+
+async function readOn(reading: Reading, offset: bigint): Promise<LogRecord | null> {
+  while (reading.next <= offset) {
+    const { done, value } = await reading.events.next();
+    if (done) return null;
+    if (value.kind !== 'record') continue;
+    reading.next = value.record.offset + 1n;
+    if (value.record.offset === offset) return value.record;
+  }
+  return null;
+}
+
+/** The first record of a reading, `null` when there is none. */
+export async function firstRecord(
+  log: Pick<EventLog, 'read'>,
+  request: Omit<Parameters<EventLog['read']>[0], 'to'>,
+  signal: AbortSignal,
+): Promise<LogRecord | null> {
+  for await (const event of log.read({ ...request, to: 'end' }, signal))
+    if (event.kind === 'record') return event.record;
+  return null;
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { Decision } from '../../../schemas/decision.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
+import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { claimOf } from '../../shared/event-schemas.ts';
+import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
+
+/**
+ * What has to be known of a record to decide again. The rest of it is compared as a whole with what comes out, so nobody
+ * parses it.
+ */
+export const DecisionHead = Decision.pick({
+  id: true,
+  cluster: true,
+  node: true,
+  nodeInstance: true,
+  input: true,
+  policySetHash: true,
+  outcome: true,
+  outputIds: true,
+}).extend({ decider: z.object({ name: z.string(), version: z.string() }) });
+export type DecisionHead = z.infer<typeof DecisionHead>;
+
+/** A decision record: where it lies, what it says as JSON, and the part of it that is understood. */
+export interface RecordedDecision {
+  readonly record: LogRecord;
+  readonly value: unknown;
+  readonly head: DecisionHead;
+}
+
+/** What lies on the topic of decisions. */
+export type OnDecisions =
+  | { readonly kind: 'decision'; readonly decision: RecordedDecision }
+  | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved }
+  | { readonly kind: 'rejected'; readonly rejection: Rejection };
+
+/** What consumers refuse is parsed whole, to say why. */
+export function readOnDecisions(record: LogRecord): OnDecisions {
+  const json = parseJson(record.value);
+  const head = json.ok && isDecision(json.event) ? DecisionHead.safeParse(json.event).data : undefined;
+  if (json.ok && head !== undefined && agrees(head, record))
+    return { kind: 'decision', decision: { record, value: json.event, head } };
+  const parsed = parseRecord('decisions', record);
+  if (!parsed.ok) return { kind: 'rejected', rejection: parsed.rejection };
+  const { event } = parsed;
+  return event.type === 'fleetgc.node.decision'
+    ? { kind: 'decision', decision: { record, value: event, head: event } }
+    : { kind: 'unrelieved', event };
+}
+
+function isDecision(value: unknown): boolean {
+  const claim = claimOf(value);
+  return claim?.type === 'fleetgc.node.decision' && claim.version === 1;
+}
+
+const agrees = (head: DecisionHead, { key, headers }: LogRecord): boolean =>
+  key === nodeKey(head) && headers.ce_id === head.id;

@@ -1,0 +1,98 @@
+import type { DeadLetter } from '../../../schemas/dead-letter.ts';
+import { TOPICS } from '../../../schemas/topics.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { Judging } from './coverage.ts';
+import { type Findings, type Place, placeOf } from './findings.ts';
+import type { DecisionHead } from './recorded-decision.ts';
+
+/** Who decides on what, and as which consumer group. */
+const DECIDERS_OF = {
+  [TOPICS.inventory.name]: ['container-gc', 'image-gc'],
+  [TOPICS.diskStats.name]: ['pressure'],
+} as const;
+
+const groupOf = (decider: string): string => `fleetgc-${decider}`;
+
+/** Redelivered messages, and those from before the range, are decided and never come by. */
+const MOST_EARLY = 10_000;
+
+interface Awaited {
+  readonly place: Place;
+  readonly node: string | null;
+}
+
+/** The messages that one decider has not decided on yet, and how far it has come. */
+interface Progress {
+  readonly decider: string;
+  readonly topic: string;
+  readonly awaited: Map<bigint, Awaited>;
+  /** Decided before they came by, since brokers' clocks differ. */
+  readonly early: Set<bigint>;
+  first: bigint | null;
+  last: bigint;
+}
+
+/** Finds messages that a decider passed over: it takes them in their order, so it has decided or given up all before its last. */
+export function createUndecided(findings: Findings) {
+  const all: readonly Progress[] = Object.entries(DECIDERS_OF).flatMap(([topic, deciders]) =>
+    deciders.map((decider) => ({
+      decider,
+      topic,
+      awaited: new Map(),
+      early: new Set(),
+      first: null,
+      last: -1n,
+    })),
+  );
+  const progressOf = (topic: string, decider: string): Progress | undefined =>
+    all.find((one) => one.topic === topic && one.decider === decider);
+
+  const judgeOne = (progress: Progress, offset: bigint, { atEnd }: Judging): void => {
+    const { awaited, decider, first, last } = progress;
+    const waiting = awaited.get(offset);
+    const mayCome = first !== null && offset > last && !atEnd;
+    if (waiting === undefined || mayCome) return;
+    awaited.delete(offset);
+    // Whoever is not there, or was not yet, decides nothing.
+    if (first === null || offset < first) return;
+    if (offset > last) findings.counts.open++;
+    else
+      findings.deviation({
+        kind: 'undecided',
+        message: `${decider} has no decision about it, and decided on later ones; there is no dead letter of it either`,
+        node: waiting.node,
+        places: [waiting.place],
+      });
+  };
+
+  return {
+    arrived: (record: LogRecord): void => {
+      for (const { topic, awaited, early } of all)
+        if (topic === record.topic && !early.delete(record.offset))
+          awaited.set(record.offset, { place: placeOf(record), node: record.key });
+    },
+    decided: ({ decider, input }: DecisionHead): void => {
+      const progress = progressOf(input.topic, decider.name);
+      if (progress === undefined || !/^\d{1,18}$/.test(input.offset)) return;
+      const offset = BigInt(input.offset);
+      if (!progress.awaited.delete(offset)) progress.early.add(offset);
+      progress.first = progress.first === null || offset < progress.first ? offset : progress.first;
+      progress.last = offset > progress.last ? offset : progress.last;
+    },
+    givenUp: ({ topic, offset, group }: DeadLetter): void => {
+      const progress = all.find((one) => one.topic === topic && groupOf(one.decider) === group);
+      if (progress === undefined || !/^\d{1,18}$/.test(offset)) return;
+      if (progress.awaited.delete(BigInt(offset))) findings.counts.deadLettered++;
+    },
+    judge: (judging: Judging): void => {
+      for (const progress of all) judgeAll(progress, judging);
+    },
+  };
+
+  function judgeAll(progress: Progress, judging: Judging): void {
+    const { awaited, early } = progress;
+    for (const [offset, { place }] of awaited)
+      if (place.timestampMs < judging.beforeMs) judgeOne(progress, offset, judging);
+    if (early.size > MOST_EARLY) early.clear();
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
+import type { ObjectResult } from '../../../schemas/result.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { Judging } from './coverage.ts';
+import { type Findings, type NotOurs, type Place, placeOf } from './findings.ts';
+import { ListedObjects, objectName } from './removable.ts';
+
+/** What is compared of a complete inventory: the objects of the runtime. */
+const Listing = ListedObjects.pick({ images: true, containers: true, sandboxes: true }).extend({
+  ...NodeIdentity.shape,
+  status: z.literal('complete'),
+});
+type Listing = z.infer<typeof Listing>;
+
+const KINDS = [
+  ['images', 'image'],
+  ['containers', 'container'],
+  ['sandboxes', 'sandbox'],
+] as const;
+
+interface Listed {
+  readonly listing: Listing;
+  readonly place: Place;
+}
+
+interface Gone {
+  readonly nodeInstance: string;
+  readonly object: NotOurs;
+}
+
+/** A result says long after the removal that an object went, or before an inventory that still lists it. */
+const REMEMBERED_MS = 24 * 60 * 60 * 1000;
+/** Of these, FleetGC was at the object: one whose removal failed may go all the same, later. */
+const TOUCHED: readonly ObjectResult['result']['outcome'][] = ['removed', 'not-found', 'failed'];
+
+/** Finds what a node listed and then did not, without a result that says so. */
+export function createVanished(findings: Findings) {
+  const last = new Map<string, Listed>();
+  /** By node instance and object, when a result said that it went. */
+  const touched = new Map<string, number>();
+  const gone: Gone[] = [];
+  const keyOf = (nodeInstance: string, name: string): string => `${nodeInstance} ${name}`;
+
+  const compare = (before: Listed, now: Listed): void => {
+    for (const [list, kind] of KINDS) {
+      const there = new Set(now.listing[list]);
+      for (const id of before.listing[list]) {
+        if (there.has(id)) continue;
+        const { nodeInstance } = now.listing;
+        const places = [before.place, now.place] as const;
+        gone.push({ nodeInstance, object: { kind, id, node: nodeKey(now.listing), places } });
+      }
+    }
+  };
+
+  return {
+    listed: (inventory: unknown, record: LogRecord): void => {
+      const listing = Listing.safeParse(inventory).data;
+      if (listing === undefined) return;
+      const now = { listing, place: placeOf(record) };
+      const before = last.get(listing.nodeInstance);
+      if (before !== undefined) compare(before, now);
+      last.set(listing.nodeInstance, now);
+    },
+    answered: ({ nodeInstance, object, result }: ObjectResult, { timestampMs }: LogRecord): void => {
+      if (TOUCHED.includes(result.outcome)) touched.set(keyOf(nodeInstance, objectName(object)), timestampMs);
+    },
+    judge: ({ beforeMs }: Judging): void => {
+      for (const { nodeInstance, object } of takeBefore(gone, beforeMs))
+        if (!touched.has(keyOf(nodeInstance, objectName(object)))) findings.notOurs(object);
+      for (const [key, atMs] of touched) if (atMs < beforeMs - REMEMBERED_MS) touched.delete(key);
+    },
+  };
+}
+
+/** Takes away what went before a time; results of it have come by then. */
+function takeBefore(gone: Gone[], beforeMs: number): readonly Gone[] {
+  const waiting = gone.findIndex(({ object }) => object.places[1].timestampMs >= beforeMs);
+  return gone.splice(0, waiting < 0 ? gone.length : waiting);
+}

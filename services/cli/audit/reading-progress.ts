@@ -1,0 +1,28 @@
+/** How far a reading of many partitions is. */
+export interface ReadingProgress {
+  /** Partitions that are done; of the one in hand the part of its time that went by. */
+  readonly done: number;
+  readonly of: number;
+  readonly records: number;
+}
+
+const TELL_EVERY_MS = 5_000;
+
+/** Tells a long reading now and then: how far it is, how fast, and how long it will take. */
+export function readingProgress(
+  tell: (line: string) => void,
+  now: () => number,
+): (progress: ReadingProgress) => void {
+  const startedMs = now();
+  let toldMs = startedMs;
+  return ({ done, of, records }) => {
+    const nowMs = now();
+    if (nowMs - toldMs < TELL_EVERY_MS) return;
+    toldMs = nowMs;
+    const seconds = (nowMs - startedMs) / 1_000;
+    const left = done === 0 ? '' : `, about ${Math.ceil((seconds / done) * (of - done))} s left`;
+    tell(
+      `${records} records read, ${Math.round(records / seconds)} a second; ${Math.floor(done)} of ${of} partitions${left}`,
+    );
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { findDecider } from '../../audit/deciders/deciders.ts';
+import { verifyLog } from '../../audit/verify/verify-log.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { withMeta } from '../../shared/option-types.ts';
+import { formatResult } from '../../shared/output.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { readingProgress } from '../audit/reading-progress.ts';
+import {
+  unverifiedText,
+  type Verification,
+  verificationLines,
+  verificationNdjson,
+} from '../audit/verification-lines.ts';
+import { openTaskLog } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+export const auditVerify = defineVerb({
+  ...about('audit verify'),
+  options: z.object({
+    ...rangeOptions,
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ from, to, output, ...options }, context) => {
+    const { logger, signal } = context;
+    const nowMs = Date.now();
+    const range = timeRange({ from, to }, nowMs);
+    await using log = await openTaskLog({ options, context });
+    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const found = await verifyLog({ log, range, findDecider, nowMs, onProgress }, signal);
+    const verification = { range, ...found };
+    const text =
+      output === 'ndjson'
+        ? verificationNdjson(verification)
+        : `${formatResult(output, { value: verification, lines: verificationLines(verification) })}\n`;
+    await context.write(text);
+    requireVerified(verification);
+  },
+});
+
+/** Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`. */
+function requireVerified(verification: Verification): void {
+  const { deviations, unverified, counts } = verification;
+  if (deviations.total > 0)
+    throw new FleetGcError(
+      'AUDIT_DEVIATION',
+      `${deviations.total} deviations: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
+    );
+  if (unverified.total > 0)
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `nothing is wrong, but not all could be verified: ${unverifiedText(verification)}`,
+    );
+  if (counts.decisions === 0)
+    throw new FleetGcError('AUDIT_INCOMPLETE', `there is nothing to verify: ${nothingText(verification)}`);
+}
+
+const nothingText = ({ counts, range }: Verification): string => {
+  const where = range.fromMs === null && range.toMs === null ? 'on the log' : 'in that time';
+  return counts.records === 0
+    ? `no record of any node lies ${where}`
+    : `${counts.records} records lie ${where}, and no decision is among them`;
+};

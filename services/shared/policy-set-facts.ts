@@ -1,0 +1,56 @@
+import type { PolicySet } from '../../schemas/policy.ts';
+import type { PolicySetRecord } from '../../schemas/policy-set.ts';
+import type { Output } from './handler.ts';
+import { deriveId } from './ids.ts';
+import type { Publisher } from './publisher.ts';
+import { createQueue } from './turns.ts';
+
+/** Tells the log what each set of policies consisted of under which something was decided. */
+export interface PolicySetFacts {
+  /** All policies of this moment, for a decision; throws as the source does. */
+  readonly policies: () => PolicySet;
+  /** Resolves when every set that was given out is on the log: to be awaited before a decision leaves. */
+  tell(): Promise<void>;
+}
+
+/** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
+export function createPolicySetFacts(
+  policies: () => PolicySet,
+  publisher: Pick<Publisher, 'publish'>,
+): PolicySetFacts {
+  const told = new Set<string>();
+  const untold = new Map<string, PolicySet>();
+  const inTurn = createQueue();
+  const tellAll = async (): Promise<void> => {
+    const sets = [...untold.values()];
+    if (sets.length === 0) return;
+    await publisher.publish(sets.map(policySetOutput));
+    for (const { hash } of sets) {
+      told.add(hash);
+      untold.delete(hash);
+    }
+  };
+  return {
+    policies: () => {
+      const set = policies();
+      if (!told.has(set.hash)) untold.set(set.hash, set);
+      return set;
+    },
+    tell: () => inTurn(tellAll),
+  };
+}
+
+const policySetOutput = (set: PolicySet): Output<'policyVersions'> => ({
+  topic: 'policyVersions',
+  key: set.hash,
+  event: policySetRecord(set),
+});
+
+const policySetRecord = ({ hash, policies, pauses }: PolicySet): PolicySetRecord => ({
+  type: 'fleetgc.policy-set',
+  version: 1,
+  id: deriveId('policy-set', hash),
+  hash,
+  policies: policies.map(({ policy: { name }, hash }) => ({ name, hash })),
+  pauses: [...pauses],
+});

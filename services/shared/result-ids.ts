@@ -1,0 +1,29 @@
+import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { PassProblem } from '../../schemas/result.ts';
+import { deriveId } from './ids.ts';
+
+/** Whose answer to which command. */
+export interface Answering {
+  readonly nodeInstance: string;
+  readonly commandId: string;
+}
+
+/** Of what became of one object of a command: of its place in the command too, so a repeated report is the same report. */
+export const objectResultId = (
+  { nodeInstance, commandId }: Answering,
+  index: number,
+  { kind, id }: { readonly kind: string; readonly id: string },
+): string => deriveId('object-result', nodeInstance, commandId, String(index), kind, id);
+
+export const commandResultId = ({ nodeInstance, commandId }: Answering): string =>
+  deriveId('command-result', nodeInstance, commandId);
+
+export const passFailedId = ({ nodeInstance, commandId }: Answering, problem: PassProblem): string =>
+  deriveId('pass-failed', nodeInstance, commandId, problem);
+
+/** Of the order with which an executor goes on with a reclaim after a command. */
+export const nextOrderId = (commandId: string, { step, round }: Pick<Reclaim, 'step' | 'round'>): string =>
+  deriveId('observe', commandId, step, String(round));
+
+/** Of the fact that a reclaim ended above its target with a command. */
+export const unrelievedId = (commandId: string): string => deriveId('pressure-unrelieved', commandId);

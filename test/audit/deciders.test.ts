@@ -1,0 +1,141 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { Decision } from '../../schemas/decision.ts';
+import { bundleName, findDecider, loadBundle } from '../../services/audit/deciders/deciders.ts';
+import { outputHash } from '../../services/shared/decision/output-hash.ts';
+import { sha256Hex } from '../../services/shared/ids.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
+import { policySet } from '../fixtures/policy.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { bundleDecider } from './bundle.ts';
+import { type CorpusCase, questionOf, readCorpus } from './corpus.ts';
+import { findingsOf } from './findings.ts';
+import { readHashes, readOutputs } from './frozen-files.ts';
+import { SOURCE_DECIDERS } from './source-deciders.ts';
+
+const corpus = readCorpus();
+const recordedOutputs = readOutputs();
+
+async function found(name: string, version: string) {
+  const decider = await findDecider(name, version);
+  if (decider === null) throw new Error(`${name} ${version} is not frozen: npm run freeze`);
+  return decider;
+}
+
+const caseOf = (topic: CorpusCase['topic'], index = 0): CorpusCase => {
+  const recorded = corpus.filter((each) => each.topic === topic)[index];
+  if (!recorded) throw new Error(`the corpus has no ${topic}`);
+  return recorded;
+};
+
+describe.each(SOURCE_DECIDERS)('$name $version', ({ name, version, topic, decide }) => {
+  test('gives what its frozen bundle gives, for every case of the corpus', async () => {
+    const frozen = await found(name, version);
+    const cases = corpus.filter((recorded) => recorded.topic === topic);
+    for (const recorded of cases) {
+      const { bytes, position, policies } = questionOf(recorded);
+      expect(
+        decide(bytes, position, policies),
+        `${recorded.name}: the output of ${name} ${version} changed for an equal input. Give it a new version ` +
+          `(DECIDER in services/${name}/decide.ts), or, before its release, freeze it again: npm run freeze`,
+      ).toBe(frozen.decide(bytes, position, policies));
+    }
+    expect(
+      Object.keys(recordedOutputs[bundleName(name, version)] ?? {}),
+      'a case was added: npm run freeze',
+    ).toEqual(cases.map((recorded) => recorded.name));
+  });
+
+  test('its record has the hash of all that it gives', async () => {
+    const { bytes, position, policies } = questionOf(caseOf(topic));
+    const outputs = z.array(z.looseObject({})).parse(JSON.parse(decide(bytes, position, policies)));
+    expect(Decision.parse(outputs[0]).outputSha256).toBe(outputHash(outputs));
+  });
+});
+
+test.each(Object.keys(readHashes()))('%s gives what was recorded of it', async (bundle) => {
+  const split = bundle.lastIndexOf('-');
+  const { decide } = await found(bundle.slice(0, split), bundle.slice(split + 1));
+  const outputs = Object.entries(recordedOutputs[bundle] ?? {}).map(([name]) => {
+    const recorded = corpus.find((each) => each.name === name);
+    if (!recorded) throw new Error(`${name} is gone from the corpus`);
+    const { bytes, position, policies } = questionOf(recorded);
+    return [name, sha256Hex(decide(bytes, position, policies))];
+  });
+  expect(outputs.length).toBeGreaterThan(0);
+  expect(Object.fromEntries(outputs)).toEqual(recordedOutputs[bundle]);
+});
+
+test('the corpus meets most rules, and every outcome', () => {
+  const findings = new Set(corpus.flatMap((recorded) => [...findingsOf(recorded)]));
+  const rules = new Set(
+    [...findings].flatMap((finding) => / (?:keep|remove) \w+ (\w+)$/.exec(finding)?.[1] ?? []),
+  );
+  expect(rules.size).toBeGreaterThanOrEqual(40);
+  for (const outcome of Decision.shape.outcome.options)
+    expect(
+      [...findings].some((finding) => finding.endsWith(` ${outcome}`)),
+      outcome,
+    ).toBe(true);
+});
+
+test('a bundle is the same each time, needs Node.js alone, and tells nothing of the machine', async () => {
+  const [once, again] = await Promise.all([bundleDecider('pressure'), bundleDecider('pressure')]);
+  expect(again).toBe(once);
+  const imports = [...once.matchAll(/\b(?:from|import|require)\s*\(?\s*["'`]([^"'`]+)/g)].map(
+    ([, module]) => module,
+  );
+  expect(new Set(imports)).toEqual(new Set(['node:crypto']));
+  expect(once).not.toContain(process.cwd());
+  expect(once).not.toContain('node_modules');
+});
+
+test('a decider that was never frozen is not there', async () => {
+  expect(await findDecider('image-gc', '0')).toBeNull();
+  expect(await findDecider('../../image-gc', '1')).toBeNull();
+});
+
+describe('a bundle on the disk', () => {
+  const code = 'export const decide = () => "[]";';
+  const load = (content: string | null) => {
+    const directory = temporaryDirectory();
+    if (content !== null) writeFileSync(join(directory, 'image-gc-9.mjs'), content);
+    return loadBundle(
+      { name: 'image-gc', version: '9', sha256: sha256Hex(code) },
+      pathToFileURL(`${directory}/`),
+    );
+  };
+
+  test('runs when it is as it was frozen', async () => {
+    const { bytes, position, policies } = questionOf(caseOf('inventory'));
+    expect((await load(code)).decide(bytes, position, policies)).toBe('[]');
+  });
+
+  test.each([
+    ['with one more byte', `${code} `],
+    ['that is empty', ''],
+    ['that is not there', null],
+  ])('%s is refused before it runs', async (_name, content) => {
+    await expect(load(content)).rejects.toMatchObject({
+      code: 'DECIDER_CHANGED',
+      message: expect.stringContaining('image-gc 9'),
+    });
+  });
+});
+
+test.each([
+  ['no JSON', '{'],
+  ['another type', JSON.stringify({ ...diskStats(), type: 'fleetgc.node.inventory' })],
+  ['a version that it does not know', JSON.stringify({ ...diskStats(), version: 2 })],
+  ['a byte order mark, which its service refuses too', `\uFEFF${JSON.stringify(diskStats())}`],
+  ['a field of another type', JSON.stringify({ ...diskStats(), takenAt: 'now' })],
+])('%s is not decided on', async (_name, text) => {
+  const { decide } = await found('pressure', '1');
+  const { position } = questionOf(caseOf('diskStats'));
+  expect(() => decide(Buffer.from(text), position, policySet())).toThrow(
+    expect.objectContaining({ code: 'EVENT_REJECTED' }),
+  );
+});

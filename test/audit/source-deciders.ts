@@ -1,0 +1,44 @@
+import type { PolicySet } from '../../schemas/policy.ts';
+import type { EventOf } from '../../schemas/topics.ts';
+import type { DecideAgain } from '../../services/audit/deciders/deciders.ts';
+import { DECIDER as CONTAINER_GC } from '../../services/container-gc/decide.ts';
+import { containerGcHandler } from '../../services/container-gc/handler.ts';
+import { DECIDER as IMAGE_GC } from '../../services/image-gc/decide.ts';
+import { imageGcHandler } from '../../services/image-gc/handler.ts';
+import { DECIDER as PRESSURE } from '../../services/pressure/decide.ts';
+import { pressureHandler } from '../../services/pressure/handler.ts';
+import type { PureHandler } from '../../services/shared/handler.ts';
+import { canonicalJson } from '../../services/shared/ids.ts';
+import { parseJson, parseValue } from '../../services/shared/parse-record.ts';
+import type { CorpusCase } from './corpus.ts';
+
+/** A decider as its source stands. */
+export interface SourceDecider {
+  readonly name: string;
+  readonly version: string;
+  readonly topic: CorpusCase['topic'];
+  /** As its service decides: parsed by the topic's schemas, then handled. */
+  readonly decide: DecideAgain;
+}
+
+const sourceDecider = <Topic extends CorpusCase['topic']>(
+  decider: { readonly name: string; readonly version: string },
+  topic: Topic,
+  handler: (policies: () => PolicySet) => PureHandler<EventOf<Topic>>,
+): SourceDecider => ({
+  ...decider,
+  topic,
+  decide: (bytes, position, policies) => {
+    const json = parseJson(Buffer.from(bytes));
+    const parsed = json.ok ? parseValue(topic, json.event) : json;
+    if (!parsed.ok) throw new Error(parsed.rejection.message);
+    const stages = handler(() => policies)({ event: parsed.event, position });
+    return canonicalJson(stages.flat().map(({ event }) => event));
+  },
+});
+
+export const SOURCE_DECIDERS: readonly SourceDecider[] = [
+  sourceDecider(PRESSURE, 'diskStats', pressureHandler),
+  sourceDecider(CONTAINER_GC, 'inventory', containerGcHandler),
+  sourceDecider(IMAGE_GC, 'inventory', imageGcHandler),
+];
