@@ -21,7 +21,7 @@ export interface RecordedEvent {
 }
 
 /** Causes before effects, where the log gives several topics the same time: facts, orders, decisions, commands, results. */
-const CAUSES_FIRST = [
+export const CAUSES_FIRST = [
   'policies',
   'policyVersions',
   'diskStats',

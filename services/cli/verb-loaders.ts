@@ -26,6 +26,8 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,
   'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
+  'audit archive': async () => (await import('./verbs/audit-archive.ts')).auditArchive,
+  'audit archive-check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
   'dead-letters redrive': async () => (await import('./verbs/dead-letters-redrive.ts')).deadLettersRedrive,

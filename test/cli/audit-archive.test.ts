@@ -1,0 +1,62 @@
+import { appendFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { archived, logOf } from '../audit/support/archives.ts';
+import { inventory } from '../fixtures/inventory.ts';
+import { outgoing, recordOf } from '../support/log-record.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { inProcess, ownLog } from './fleetgc.ts';
+
+const listed = nodeOutput('inventory', inventory());
+
+test('archived, checked, and checked against the head that was told', async () => {
+  const { log, run } = await ownLog();
+  const directory = join(temporaryDirectory(), 'archive');
+  await log.publish([outgoing(listed)]);
+  const first = await run('audit', 'archive', '--to', directory);
+  const head = /^head of the archive: ([0-9a-f]{64})$/m.exec(first.stdout)?.[1] ?? '';
+
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(first.stdout).toMatch(/^1 records archived in 1 files$/m);
+  expect(await run('audit', 'archive', '--to', directory)).toMatchObject({
+    exitCode: 0,
+    stdout: `nothing new to archive\nhead of the archive: ${head}\n`,
+  });
+  expect(await inProcess(['audit', 'archive-check', directory, '--head', head])).toMatchObject({
+    exitCode: 0,
+  });
+});
+
+test('a changed archive ends the check with 1, and each deviation is named', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const [file = ''] = readdirSync(join(directory, 'gc.node.inventory'));
+  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+  const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive-check', directory]);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain(`DEVIATION: gc.node.inventory/${file} was changed`);
+  expect(stderr).toContain('1 deviations: the archive is not as it was written');
+});
+
+test('records that retention deleted first end the run with 1, after what is there was archived', async () => {
+  const { log, path, run } = await ownLog();
+  const directory = temporaryDirectory();
+  await log.publish([outgoing(listed)]);
+  await run('audit', 'archive', '--to', directory);
+  await log.publish([outgoing(listed), outgoing(listed), outgoing(listed)]);
+  const db = new DatabaseSync(path, { timeout: 5_000 });
+  db.exec('DELETE FROM records WHERE offset IN (1, 2)');
+  db.close();
+  const { exitCode, stdout, stderr } = await run('audit', 'archive', '--to', directory);
+
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining('2 records were deleted from the log before they could be archived'),
+  });
+  expect(stdout).toMatch(/^LOST: 2 records of gc\.node\.inventory\/\d+, offsets 1 to 2$/m);
+  expect(stdout).toMatch(/^1 records archived in 1 files$/m);
+  expect((await inProcess(['audit', 'archive-check', directory])).stdout).toMatch(/^gap: /m);
+});
