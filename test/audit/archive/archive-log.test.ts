@@ -210,6 +210,10 @@ test.each<{ name: string; damage: (directory: string) => void }>([
       writeFileSync(path, `${readFileSync(path, 'utf8').split('\n').slice(0, 2).join('\n')}\n`);
     },
   },
+  {
+    name: 'it has a file that cannot be the next one',
+    damage: (directory) => writeFileSync(join(directory, INVENTORY, '003-0000000000000000007.parquet'), ''),
+  },
   { name: 'its manifest is gone', damage: (directory) => rmSync(join(directory, 'manifest.jsonl')) },
   {
     name: 'its manifest was changed',
@@ -221,12 +225,13 @@ test.each<{ name: string; damage: (directory: string) => void }>([
 ])('an archive is not gone on with when $name', async ({ damage }) => {
   const directory = temporaryDirectory();
   const limits = { rows: 2, rawBytes: 1_000_000 };
-  const log = logOf([0, 1, 2, 3, 4, 5].map((offset) => at(offset)));
+  const log = logOf([at(0), at(1), at(2, { partition: 4 }), at(3, { partition: 5 })]);
   await archived(log, directory, { limits });
   damage(directory);
+  const files = filesIn(directory);
 
   await expect(archived(log, directory, { limits })).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
-  expect(filesIn(directory)).toHaveLength(3);
+  expect(filesIn(directory)).toEqual(files);
 });
 
 test('two archivers do not write to one archive', async () => {
