@@ -43,6 +43,13 @@ export default {
       },
     },
     {
+      name: 'frozen-deciders-stand-alone',
+      comment: 'What was frozen needs Node.js alone, so that it runs for ever.',
+      severity: 'error',
+      from: { path: '^services/audit/deciders/.*\\.mjs$' },
+      to: { dependencyTypesNot: ['core'] },
+    },
+    {
       name: 'a-plan-asks-the-deciders-rules',
       comment:
         'A plan has to be what the services would decide, so it is made by their own pure functions and has none of its own: it may reach their rules, not what runs them.',

@@ -5,6 +5,7 @@ import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { Decision } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
 import { EnvelopeHeaders } from './envelope.ts';
+import { Explanation, ExplanationLine } from './explanation.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { Plan, PlanLine, PlanRequest } from './plan.ts';
@@ -37,6 +38,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,
+  explanation: Explanation,
+  'explanation-line': ExplanationLine,
 };
 
 /** File names and contents of all JSON Schemas (2020-12), as one writes the values, before any default is filled in. */

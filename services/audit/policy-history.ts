@@ -4,7 +4,8 @@ import { TOPICS } from '../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
 import { contentHash } from '../shared/ids.ts';
 import { parseRecord } from '../shared/parse-record.ts';
-import { policySet } from '../shared/policy-set.ts';
+import { policySetHash } from '../shared/policy-set.ts';
+import { rebuiltPolicySet } from '../shared/policy-set-facts.ts';
 
 /** A record of `gc.policy-versions` that is not what it says. */
 export interface PolicyProblem {
@@ -46,23 +47,20 @@ function collect(record: LogRecord, { policies, sets, problems }: Collected): vo
     return;
   }
   const { event } = parsed;
-  if (event.type === 'fleetgc.policy-set') sets.set(event.hash, event);
-  else if (event.hash === contentHash(event.policy)) policies.set(event.hash, event);
-  else
-    problems.push({
-      record,
-      message: `policy ${event.policy.name} is not the one that its hash was made of`,
-    });
+  const isSet = event.type === 'fleetgc.policy-set';
+  const hash = isSet ? policySetHash(event.policies, event.pauses) : contentHash(event.policy);
+  const what = isSet ? 'the set of policies' : `policy ${event.policy.name}`;
+  if (hash !== event.hash)
+    problems.push({ record, message: `${what} is not the one that its hash was made of` });
+  else if (isSet) sets.set(hash, event);
+  else policies.set(hash, event);
 }
 
 function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
   const rebuilt = new Map<string, PolicySet | null>();
   const rebuild = (hash: string): PolicySet | null => {
     const named = sets.get(hash);
-    if (named === undefined) return null;
-    const records = named.policies.flatMap((policy) => policies.get(policy.hash) ?? []);
-    const set = policySet(records, named.pauses);
-    return set.hash === hash ? set : null;
+    return named === undefined ? null : rebuiltPolicySet(named, (policyHash) => policies.get(policyHash));
   };
   return {
     problems,
@@ -77,10 +75,8 @@ function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
       const { name } = TOPICS.policyVersions;
       const named = sets.get(hash);
       if (named === undefined) return `${name} does not say what the set of policies ${hash} consisted of`;
-      const missing = named.policies.find((policy) => !policies.has(policy.hash));
-      return missing === undefined
-        ? `what ${name} says of the set of policies ${hash} does not have that hash`
-        : `${name} lacks policy ${missing.name} of hash ${missing.hash}`;
+      const missing = named.policies.filter((policy) => !policies.has(policy.hash));
+      return `${name} lacks ${missing.map((policy) => `policy ${policy.name} of hash ${policy.hash}`).join(', ')}`;
     },
   };
 }

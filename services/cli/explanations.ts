@@ -128,6 +128,16 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Ends the pause that was made with the same options.',
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
+  'audit explain': {
+    text: 'Tells the life of one thing as the event log has it: seen, used, each change of what was decided with its rule, commanded, refused, removed, gone, back again. A name is looked for among images (name, tag, digest, id or its beginning), containers, pods and nodes; one of them alone is named as image/…, container/…, sandbox/…, pod/… or node/…. Nothing is written.\n\nExit codes: 0 explained, 1 nothing of that name is on the log, 2 the name means several things (they are listed), or wrong options.',
+    examples: [
+      'fleetgc audit explain registry.example/shop/web:1.4 --node web-1 --kafka-brokers kafka:9092',
+      'fleetgc audit explain pod/shop-7f --from 24h',
+      'fleetgc audit explain sha256:4f1c2a --at 2026-01-31T14:02:00Z',
+      'fleetgc audit explain node/prod/web-1 --from 2h -o ndjson',
+      'fleetgc audit explain web-1/app#0 --log embedded --log-path ./fleetgc.db',
+    ],
+  },
   'audit archive': {
     text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive-check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, 1 failed, or records were lost, 2 wrong options.',
     examples: [

@@ -26,6 +26,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,
   'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
+  'audit explain': async () => (await import('./verbs/audit-explain.ts')).auditExplain,
   'audit archive': async () => (await import('./verbs/audit-archive.ts')).auditArchive,
   'audit archive-check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,

@@ -6,6 +6,7 @@ const CODES = {
   USAGE: { retry: false, exitCode: 2 },
   CONFIG_INVALID: { retry: false, exitCode: 2 },
   POLICY_INVALID: { retry: false, exitCode: 2 },
+  AMBIGUOUS: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },
   NOT_PLANNED: { retry: false, exitCode: 1 },
   EVENT_REJECTED: { retry: false, exitCode: 1 },

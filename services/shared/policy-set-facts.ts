@@ -1,7 +1,8 @@
-import type { PolicySet } from '../../schemas/policy.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import type { PolicySetRecord } from '../../schemas/policy-set.ts';
 import type { Output } from './handler.ts';
 import { deriveId } from './ids.ts';
+import { policySet } from './policy-set.ts';
 import type { Publisher } from './publisher.ts';
 import { createQueue } from './turns.ts';
 
@@ -51,6 +52,23 @@ const policySetRecord = ({ hash, policies, pauses }: PolicySet): PolicySetRecord
   version: 1,
   id: deriveId('policy-set', hash),
   hash,
-  policies: policies.map(({ policy: { name }, hash }) => ({ name, hash })),
+  policies: policies.map(({ policy: { name }, policyVersion, hash }) => ({ name, policyVersion, hash })),
   pauses: [...pauses],
 });
+
+/**
+ * The set that a fact tells of, its policies found by the hashes of their contents. `null` when one of them is not found, or when
+ * what is put together has another hash than the fact says. A content that was applied twice has two versions: the fact knows
+ * which of them was in force.
+ */
+export function rebuiltPolicySet(
+  { hash, policies, pauses }: PolicySetRecord,
+  find: (contentHash: string) => PolicyRecord | undefined,
+): PolicySet | null {
+  const records = policies.flatMap(({ hash, policyVersion }) => {
+    const record = find(hash);
+    return record === undefined ? [] : [{ ...record, policyVersion }];
+  });
+  const set = policySet(records, pauses);
+  return set.hash === hash ? set : null;
+}

@@ -7,11 +7,27 @@ export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<Pau
   const sortedPauses = [...pauses].toSorted((a, b) =>
     compareText(pauseKey(a.selector), pauseKey(b.selector)),
   );
-  const hash = contentHash({
-    policies: sortedPolicies.map(({ policy, policyVersion, hash }) => [policy.name, policyVersion, hash]),
-    pauses: sortedPauses,
-  });
+  const named = sortedPolicies.map(({ policy: { name }, policyVersion, hash }) => ({
+    name,
+    policyVersion,
+    hash,
+  }));
+  const hash = policySetHash(named, sortedPauses);
   return { policies: sortedPolicies, pauses: sortedPauses, hash };
 }
+
+/** A policy as the hash of a set names it. */
+export interface NamedPolicy {
+  readonly name: string;
+  readonly policyVersion: number;
+  readonly hash: string;
+}
+
+/** The hash of a set of which only the names, versions and hashes of its policies are known, in the order of the set. */
+export const policySetHash = (policies: readonly NamedPolicy[], pauses: readonly PauseRecord[]): string =>
+  contentHash({
+    policies: policies.map(({ name, policyVersion, hash }) => [name, policyVersion, hash]),
+    pauses,
+  });
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,15 +1,23 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Decision } from '../../schemas/decision.ts';
-import { bundleName, findDecider, loadBundle } from '../../services/audit/deciders/deciders.ts';
+import {
+  bundleName,
+  type FrozenDecider,
+  findDecider,
+  loadBundle,
+} from '../../services/audit/deciders/deciders.ts';
 import { outputHash } from '../../services/shared/decision/output-hash.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { policySet } from '../fixtures/policy.ts';
+import { runs } from '../support/property-runs.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { ARBITRARY_CASES } from './arbitrary-cases.ts';
 import { bundleDecider } from './bundle.ts';
 import { type CorpusCase, questionOf, readCorpus } from './corpus.ts';
 import { findingsOf } from './findings.ts';
@@ -32,21 +40,33 @@ const caseOf = (topic: CorpusCase['topic'], index = 0): CorpusCase => {
 };
 
 describe.each(SOURCE_DECIDERS)('$name $version', ({ name, version, topic, decide }) => {
+  const advice =
+    `the output of ${name} ${version} changed for an equal input. Give it a new version ` +
+    `(DECIDER in services/${name}/decide.ts), or, before its release, freeze it again: npm run freeze`;
+
+  function expectSame(frozen: FrozenDecider, recorded: CorpusCase): void {
+    const { bytes, position, policies } = questionOf(recorded);
+    expect(decide(bytes, position, policies), `${recorded.name}: ${advice}`).toBe(
+      frozen.decide(bytes, position, policies),
+    );
+  }
+
   test('gives what its frozen bundle gives, for every case of the corpus', async () => {
     const frozen = await found(name, version);
     const cases = corpus.filter((recorded) => recorded.topic === topic);
-    for (const recorded of cases) {
-      const { bytes, position, policies } = questionOf(recorded);
-      expect(
-        decide(bytes, position, policies),
-        `${recorded.name}: the output of ${name} ${version} changed for an equal input. Give it a new version ` +
-          `(DECIDER in services/${name}/decide.ts), or, before its release, freeze it again: npm run freeze`,
-      ).toBe(frozen.decide(bytes, position, policies));
-    }
+    for (const recorded of cases) expectSame(frozen, recorded);
     expect(
       Object.keys(recordedOutputs[bundleName(name, version)] ?? {}),
       'a case was added: npm run freeze',
     ).toEqual(cases.map((recorded) => recorded.name));
+  });
+
+  test.each([...ARBITRARY_CASES[topic].entries()])('and for any other input (%i)', async (_index, inputs) => {
+    const frozen = await found(name, version);
+    fc.assert(
+      fc.property(inputs, (unnamed) => expectSame(frozen, { name: 'any', ...unnamed })),
+      runs(200),
+    );
   });
 
   test('its record has the hash of all that it gives', async () => {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { PolicySetRecord } from '../../schemas/policy-set.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { Output } from '../../services/shared/handler.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
-import { createPolicySetFacts } from '../../services/shared/policy-set-facts.ts';
+import { createPolicySetFacts, rebuiltPolicySet } from '../../services/shared/policy-set-facts.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 
@@ -27,21 +28,35 @@ function telling() {
 
 const hashesOf = (told: readonly Output[]): readonly string[] => told.map(({ key }) => key);
 
-test('a set is told with all that it takes to put it together again', async () => {
+async function toldOf(set: PolicySet): Promise<PolicySetRecord> {
   const { told, state, facts } = telling();
-  state.set = second;
+  state.set = set;
   facts.policies();
   await facts.tell();
-  const [output] = told;
-  expect(output).toMatchObject({ topic: 'policyVersions', key: second.hash });
-  const record = PolicySetRecord.parse(output?.event);
-  expect(record.policies).toEqual([{ name: 'web', hash: web.hash }]);
-  expect(
-    policySet(
-      [batch, web].filter(({ hash }) => hash === record.policies[0]?.hash),
-      record.pauses,
-    ),
-  ).toEqual(second);
+  expect(told).toMatchObject([{ topic: 'policyVersions', key: set.hash }]);
+  return PolicySetRecord.parse(told[0]?.event);
+}
+
+const finding =
+  (...records: readonly PolicyRecord[]) =>
+  (hash: string) =>
+    records.find((record) => record.hash === hash);
+
+test('a set is told with all that it takes to put it together again', async () => {
+  expect(rebuiltPolicySet(await toldOf(first), finding(web, batch))).toEqual(first);
+  expect(rebuiltPolicySet(await toldOf(second), finding(web, batch))).toEqual(second);
+});
+
+test('a content that was applied twice has the version that was in force', async () => {
+  const again = policySet([{ ...web, policyVersion: 3 }], []);
+  expect(rebuiltPolicySet(await toldOf(again), finding(web))).toEqual(again);
+});
+
+test('a set with a policy that is not found, or that is not what its hash says, is none', async () => {
+  const record = await toldOf(first);
+  expect(rebuiltPolicySet(record, finding(web))).toBeNull();
+  expect(rebuiltPolicySet({ ...record, pauses: [pauseRecord()] }, finding(web, batch))).toBeNull();
+  expect(rebuiltPolicySet({ ...record, hash: second.hash }, finding(web, batch))).toBeNull();
 });
 
 test('each set once, also when it comes back, and none under which nothing was decided', async () => {

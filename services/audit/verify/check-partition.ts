@@ -11,6 +11,7 @@ import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.
 import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
 import { placeOf } from './findings.ts';
 import { createOffsets } from './offsets.ts';
+import { createReclaims } from './reclaims.ts';
 import { type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
 import { removableObjects } from './removable.ts';
 import { createSeen } from './seen.ts';
@@ -43,7 +44,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   const { findings, coverage, inputs } = parts;
   const { counts } = findings;
   const commands = createCommands(findings, coverage);
-  const outputs = createDecidedOutputs({ findings, coverage, isOfExecutor: commands.follows });
+  const reclaims = createReclaims();
+  const outputs = createDecidedOutputs({ findings, coverage, isOfExecutor: reclaims.isOfExecutor });
   const undecided = createUndecided(findings);
   const vanished = createVanished(findings);
   const offsets = createOffsets(findings);
@@ -81,12 +83,14 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
 
   const takeDecision = async (decision: RecordedDecision): Promise<void> => {
     const { head, record } = decision;
-    counts.decisions++;
     outputs.recorded(head.decider.name, record.timestampMs);
     undecided.decided(head);
-    if (seen(`${record.topic} ${head.id}`, record).kind === 'same') counts.duplicates++;
-    else
-      for (const decided of decidedBy(decision, await decideAgain(decision, parts))) outputs.decided(decided);
+    if (seen(`${record.topic} ${head.id}`, record).kind === 'same') {
+      counts.duplicates++;
+      return;
+    }
+    counts.decisions++;
+    for (const decided of decidedBy(decision, await decideAgain(decision, parts))) outputs.decided(decided);
   };
 
   const takeAnswer = (
@@ -94,6 +98,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     record: LogRecord,
   ): void => {
     if (!isNew(event, record, steadyContent(event))) return;
+    counts.results++;
     commands.answered(event, record);
     if (event.type !== 'fleetgc.node.object-result') return;
     if (event.result.outcome === 'removed') counts.removals++;
@@ -123,9 +128,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       if (parsed.ok) vanished.listed(parsed.event, record);
     },
     observe: (record) => {
-      counts.orders++;
       const order = eventOf('observe', record);
-      if (order !== null) takeEffect(order, record);
+      if (order !== null && takeEffect(order, record)) counts.orders++;
     },
     decisions: async (record) => {
       const read = readOnDecisions(record);
@@ -134,12 +138,13 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       else takeEffect(read.event, record);
     },
     commands: (record) => {
-      counts.commands++;
       const command = eventOf('commands', record);
-      if (command !== null && takeEffect(command, record)) commands.commanded(command, record);
+      if (command === null || !takeEffect(command, record)) return;
+      counts.commands++;
+      commands.commanded(command, record);
+      reclaims.commanded(command);
     },
     results: (record) => {
-      counts.results++;
       const result = eventOf('results', record);
       if (result?.type === 'fleetgc.node.pressure-unrelieved') takeEffect(result, record);
       else if (result !== null) takeAnswer(result, record);
@@ -161,7 +166,9 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   return {
     takeEarlier: ({ record }) => {
       const parsed = parseRecord('commands', record);
-      if (parsed.ok) commands.commandedBefore(parsed.event);
+      if (!parsed.ok) return;
+      commands.commandedBefore(parsed.event);
+      reclaims.commanded(parsed.event);
     },
     take: async ({ topicId, record }) => {
       counts.records++;

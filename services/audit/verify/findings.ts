@@ -92,6 +92,7 @@ export interface Counts {
   bytes: number;
   inventories: number;
   diskStats: number;
+  /** These and the next ones each once, however often they lie there. */
   decisions: number;
   /** Decisions that came out the same again. */
   verified: number;

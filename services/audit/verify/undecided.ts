@@ -28,8 +28,8 @@ interface Progress {
   readonly awaited: Map<bigint, Awaited>;
   /** Decided before they came by, since brokers' clocks differ. */
   readonly early: Set<bigint>;
-  first: bigint | null;
-  last: bigint;
+  /** The last offset that it decided on; `null` when it decided nothing here. */
+  last: bigint | null;
 }
 
 /** Finds messages that a decider passed over: it takes them in their order, so it has decided or given up all before its last. */
@@ -40,22 +40,21 @@ export function createUndecided(findings: Findings) {
       topic,
       awaited: new Map(),
       early: new Set(),
-      first: null,
-      last: -1n,
+      last: null,
     })),
   );
   const progressOf = (topic: string, decider: string): Progress | undefined =>
     all.find((one) => one.topic === topic && one.decider === decider);
 
   const judgeOne = (progress: Progress, offset: bigint, { atEnd }: Judging): void => {
-    const { awaited, decider, first, last } = progress;
+    const { awaited, decider, last } = progress;
     const waiting = awaited.get(offset);
-    const mayCome = first !== null && offset > last && !atEnd;
-    if (waiting === undefined || mayCome) return;
+    const mayCome = last !== null && offset > last;
+    if (waiting === undefined || (mayCome && !atEnd)) return;
     awaited.delete(offset);
-    // Whoever is not there, or was not yet, decides nothing.
-    if (first === null || offset < first) return;
-    if (offset > last) findings.counts.open++;
+    // Whoever does not run here decides nothing.
+    if (last === null) return;
+    if (mayCome) findings.counts.open++;
     else
       findings.deviation({
         kind: 'undecided',
@@ -76,8 +75,7 @@ export function createUndecided(findings: Findings) {
       if (progress === undefined || !/^\d{1,18}$/.test(input.offset)) return;
       const offset = BigInt(input.offset);
       if (!progress.awaited.delete(offset)) progress.early.add(offset);
-      progress.first = progress.first === null || offset < progress.first ? offset : progress.first;
-      progress.last = offset > progress.last ? offset : progress.last;
+      if (progress.last === null || offset > progress.last) progress.last = offset;
     },
     givenUp: ({ topic, offset, group }: DeadLetter): void => {
       const progress = all.find((one) => one.topic === topic && groupOf(one.decider) === group);

@@ -137,6 +137,7 @@ async function showPipeline({ process, directory, view }: Stage, signal: AbortSi
 }
 
 const questions = (logPath: string): readonly string[] => [
+  `bin/fleetgc audit explain node/demo/node-2 --log embedded --log-path ${logPath}`,
   `bin/fleetgc policy show demo --log embedded --log-path ${logPath}`,
   `bin/fleetgc dead-letters list --log embedded --log-path ${logPath}`,
   `bin/fleetgc topics check --log embedded --log-path ${logPath}`,

@@ -31,15 +31,17 @@ export function parseReference(text: string): ImageReference | undefined {
 const says = ({ digests, abbreviation, names }: ImageReference): boolean =>
   digests.length > 0 || abbreviation !== undefined || names.length > 0;
 
+type NamedImage = Pick<RuntimeImage, 'id' | 'repoTags' | 'repoDigests'>;
+
 /** Every id, digest and name under which a listed image may be meant. */
-export function keysOfImage({ id, repoTags, repoDigests }: RuntimeImage): string[] {
+export function keysOfImage({ id, repoTags, repoDigests }: NamedImage): string[] {
   const digests = repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1));
   const names = repoTags.flatMap(namesOf).flatMap(endings);
   return [id, ...digestsOf(id), ...digests.flatMap(digestsOf), ...names];
 }
 
 /** Every repository that a listed image may be a version of. */
-export function repositoriesOfImage({ repoTags, repoDigests }: RuntimeImage): string[] {
+export function repositoriesOfImage({ repoTags, repoDigests }: NamedImage): string[] {
   const names = [...repoTags, ...repoDigests.map((name) => name.replace(/@.*$/, ''))];
   return names.flatMap(namesOf).map(repositoryOf).flatMap(endings);
 }

@@ -1,0 +1,68 @@
+import type { TimelineEntry } from '../../../schemas/timeline.ts';
+
+type Repeated = Extract<TimelineEntry, { readonly times: number }>;
+
+/** When something happened, by both clocks, and where the log says so. */
+export type Moment = Pick<TimelineEntry, 'loggedAtMs' | 'nodeTimeMs' | 'record'>;
+
+/** An entry that may still change, for as long as the log is read. */
+export interface Noted {
+  /** Replaces the entry, or takes it back. */
+  readonly update: (change: (entry: TimelineEntry) => TimelineEntry | null) => void;
+}
+
+export interface Timeline {
+  readonly note: (entry: TimelineEntry) => Noted;
+  /** In the order in which they were noted. */
+  readonly entries: () => readonly TimelineEntry[];
+}
+
+export function createTimeline(): Timeline {
+  const entries: (TimelineEntry | null)[] = [];
+  return {
+    note: (entry) => {
+      const index = entries.push(entry) - 1;
+      return {
+        update: (change) => {
+          const now = entries[index];
+          if (now) entries[index] = change(now);
+        },
+      };
+    },
+    entries: () => entries.filter((entry) => entry !== null),
+  };
+}
+
+/** Makes one entry of equal events that follow each other. */
+export interface Folding {
+  /** `key` says what has to be equal. The last one's own fields hold, but the first one's times. */
+  readonly note: (key: string, entry: Repeated) => Noted;
+  /** What comes next begins a new entry, also when it is equal. */
+  readonly interrupt: () => void;
+}
+
+export function createFolding(timeline: Timeline): Folding {
+  let current: { readonly key: string; readonly noted: Noted } | null = null;
+  return {
+    note: (key, entry) => {
+      if (current?.key === key) {
+        current.noted.update((earlier) => ('times' in earlier ? repeatedBy(earlier, entry) : earlier));
+        return current.noted;
+      }
+      current = { key, noted: timeline.note(entry) };
+      return current.noted;
+    },
+    interrupt: () => {
+      current = null;
+    },
+  };
+}
+
+const repeatedBy = (earlier: Repeated, { loggedAtMs, nodeTimeMs, record, ...later }: Repeated): Repeated => ({
+  ...later,
+  loggedAtMs: earlier.loggedAtMs,
+  nodeTimeMs: earlier.nodeTimeMs,
+  record: earlier.record,
+  times: earlier.times + 1,
+  last: { loggedAtMs, nodeTimeMs },
+});

@@ -1,0 +1,75 @@
+import type { Decision, Verdict } from '../../../schemas/decision.ts';
+import type { ExplainedKind, ExplainedObject } from '../../../schemas/timeline.ts';
+import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
+import type { ObjectLife, Sighting } from './life-state.ts';
+import { LIST_OF } from './seen-objects.ts';
+import type { Moment } from './timeline.ts';
+
+interface Made {
+  readonly decision: Decision;
+  readonly at: Moment;
+}
+
+/** What a decision says of an object that its inventory listed, folded with equal ones before it. */
+export function noteVerdict(
+  { folding, object }: Pick<ObjectLife, 'folding' | 'object'>,
+  sighting: Sighting,
+  { decision, at }: Made,
+): void {
+  const list = LIST_OF[object.kind];
+  if (list === undefined || !isJudgeOf(decision, object.kind)) return;
+  const verdict = decision.verdicts[list].find(({ position }) => position === sighting.position);
+  const common = { ...at, object, ...repeatable(at), ...decidedBy(decision) };
+  if (verdict === undefined) {
+    folding.note(`undecided ${decision.outcome}`, { what: 'undecided', ...common });
+    return;
+  }
+  const { action, rule, facts } = verdict;
+  const because = reasonOf(verdict, decision, sighting.users);
+  const going = action === 'remove' ? decision.outcome : '';
+  folding.note(JSON.stringify([action, rule, because, going, comparable(facts)]), {
+    what: 'verdict',
+    ...common,
+    action,
+    rule,
+    because,
+    facts,
+  });
+}
+
+/** Ages and counts differ every time; what is said in words or yes and no does not. The user is in the reason. */
+const comparable = ({ user: _, ...facts }: Verdict['facts']): readonly unknown[] =>
+  Object.entries(facts).filter(([, value]) => typeof value !== 'number');
+
+const isJudgeOf = ({ decider }: Decision, kind: ExplainedKind): boolean =>
+  decider.name === (kind === 'image' ? 'image-gc' : 'container-gc');
+
+/** Of an entry that may be repeated: this once. */
+export const repeatable = ({ loggedAtMs, nodeTimeMs }: Moment) => ({
+  times: 1,
+  last: { loggedAtMs, nodeTimeMs },
+});
+
+/** What an entry says of the decision that it tells. */
+export const decidedBy = ({ decider, id, outcome, reason, policy }: Decision) => ({
+  decider: decider.name,
+  decisionId: id,
+  outcome,
+  reason,
+  policy: policy && { name: policy.name, version: policy.version, hash: policy.hash },
+});
+
+/** The rule in words; of an image in use, by whom. */
+function reasonOf(
+  { action, rule, facts }: Verdict,
+  { outcome }: Decision,
+  users: readonly ExplainedObject[],
+): string {
+  if (action === 'remove') return removedBecause(rule);
+  const because = keptBecause(rule, outcome);
+  const wording = NAMING_THE_USER[rule];
+  const user = wording && users.find(({ kind, id }) => `${kind} ${id}` === facts.user);
+  return user ? `${wording} ${user.kind} ${user.name}` : because;
+}
+
+const NAMING_THE_USER: Readonly<Record<string, string>> = { C8: 'used by', M5: 'wanted by' };

@@ -1,0 +1,73 @@
+import type { Instant } from '../../../schemas/time.ts';
+import { type FleetEvent, TOPICS } from '../../../schemas/topics.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { NodeWatch } from './node-watch.ts';
+
+interface Waiter {
+  readonly watch: NodeWatch;
+  readonly event: FleetEvent;
+  readonly record: LogRecord;
+}
+
+/** Tells the events of one partition so that no decision comes before its inventory. */
+export interface Waiting {
+  readonly tell: (watch: NodeWatch, event: FleetEvent, record: LogRecord) => void;
+  /** The inventory at this offset is the next to be told, or is not told at all. */
+  readonly passed: (offset: bigint) => void;
+  /** Nothing more comes, so nothing needs to wait. */
+  readonly release: () => void;
+}
+
+/** Clocks of brokers differ less. A cause that has not come by then is not on the log. */
+const MOST_MS = 10_000;
+
+/** Clocks of brokers differ a little, so that an effect can be read before its cause; what follows it waits with it. */
+export function createWaiting(): Waiting {
+  let lastOffset = -1n;
+  let waiters: Waiter[] = [];
+  const tell = ({ watch, event, record }: Waiter): void => watch.tell(event, momentOf(event, record));
+  const release = (): void => {
+    const released = waiters;
+    waiters = [];
+    released.forEach(tell);
+  };
+  const releaseReady = (): void => {
+    if (waiters.every(({ event }) => awaited(event) <= lastOffset)) release();
+  };
+  return {
+    tell: (watch, event, record) => {
+      const waiter = { watch, event, record };
+      const [first] = waiters;
+      if (first && record.timestampMs - first.record.timestampMs > MOST_MS) release();
+      if (event.type === 'fleetgc.node.inventory') tell(waiter);
+      else waiters.push(waiter);
+      releaseReady();
+    },
+    passed: (offset) => {
+      releaseReady();
+      lastOffset = offset;
+    },
+    release,
+  };
+}
+
+/** The offset of the inventory that has to be known before; of other events none. */
+const awaited = (event: FleetEvent): bigint =>
+  event.type === 'fleetgc.node.decision' &&
+  event.input.topic === TOPICS.inventory.name &&
+  /^\d+$/.test(event.input.offset)
+    ? BigInt(event.input.offset)
+    : -1n;
+
+function momentOf(event: FleetEvent, { topic, partition, offset, timestampMs }: LogRecord) {
+  return {
+    loggedAtMs: timestampMs,
+    nodeTimeMs: instantOf(event)?.wallTimeMs ?? timestampMs,
+    record: { topic, partition, offset: String(offset) },
+  };
+}
+
+const instantOf = (event: FleetEvent): Instant | undefined => {
+  if ('takenAt' in event) return event.takenAt;
+  return 'at' in event ? event.at : undefined;
+};

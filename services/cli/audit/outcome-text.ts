@@ -1,0 +1,67 @@
+import type { EntryOf } from '../../../schemas/timeline.ts';
+import { timeText } from '../../shared/time-text.ts';
+import { sizeText } from '../telling/size-text.ts';
+import { factsText, signedSize } from './facts-text.ts';
+
+/** A word that can be looked for, and a sentence. */
+export interface EntryText {
+  readonly word: string;
+  readonly text: string;
+}
+
+export function verdictText(entry: EntryOf<'verdict'>): EntryText {
+  const { action, outcome } = entry;
+  if (action === 'keep') return { word: 'kept', text: `${ruleText(entry)}${repeatedText(entry)}` };
+  const policy =
+    entry.policy === null ? '' : ` under policy ${entry.policy.name}, version ${entry.policy.version}`;
+  const text = `${ruleText(entry)}${policy}${repeatedText(entry)}`;
+  return outcome === 'dry-run' ? { word: 'dry run', text: `would go: ${text}` } : { word: 'to go', text };
+}
+
+/** The rule in words, its number, and what it looked at; who uses an image is told in the words. */
+export function ruleText({ because, rule, facts: { user: _, ...facts } }: EntryOf<'verdict'>): string {
+  return `${because} (${[rule, factsText(facts)].filter((part) => part !== '').join(': ')})`;
+}
+
+/** Of equal events in a row: how many, and until when. */
+export const repeatedText = ({ times, last }: Pick<EntryOf<'verdict'>, 'times' | 'last'>): string =>
+  times === 1 ? '' : `, ${times} times until ${timeText(last.loggedAtMs)}`;
+
+export function commandText({ rule, expectedBytes, lifetimeMs, answered }: EntryOf<'command'>): string {
+  const size = expectedBytes === null ? '' : `, which is to free ${sizeText(BigInt(expectedBytes))}`;
+  const answer = answered ? '' : '; the log has no answer to it';
+  return `remove it (${rule}) within ${lifetimeMs / 1_000} s${size}${answer}`;
+}
+
+const WORDS: Readonly<Record<EntryOf<'result'>['outcome'], string>> = {
+  removed: 'removed',
+  'not-found': 'not found',
+  refused: 'refused',
+  failed: 'failed',
+  'not-needed': 'stayed',
+  'not-done': 'stayed',
+};
+
+export function resultText(entry: EntryOf<'result'>): EntryText {
+  const { outcome, wholeCommand, message } = entry;
+  const word = WORDS[outcome];
+  if (outcome === 'removed') return { word, text: freedText(entry) };
+  if (outcome === 'not-found') return { word, text: 'it was gone already when the node came to it' };
+  return { word, text: `${wholeCommand ? 'the whole command: ' : ''}${message ?? outcome}` };
+}
+
+/** What the disk says, beside what was reckoned with. */
+export function freedText({ measured, expectedBytes }: EntryOf<'result'>): string {
+  const expected = expectedBytes === null ? '' : `, ${sizeText(BigInt(expectedBytes))} expected`;
+  if (measured === null) return `nobody could measure what it freed${expected}`;
+  const freed = BigInt(measured.afterBytes) - BigInt(measured.beforeBytes);
+  return `${signedSize(freed)} freed on ${measured.filesystem} as measured${expected}`;
+}
+
+export function goneText({ object, commandOpen, otherInstance }: EntryOf<'gone'>): string {
+  if (object.kind === 'pod') return 'nothing of it is listed any more';
+  if (otherInstance) return 'not listed any more since the node was installed anew';
+  return commandOpen
+    ? 'not listed any more; a command to remove it has no answer on the log'
+    : 'not listed any more, and not removed by FleetGC';
+}

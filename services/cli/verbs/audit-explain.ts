@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Explanation } from '../../../schemas/explanation.ts';
+import { type ExplainRequest, explain } from '../../audit/explain/explain.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { Text, withMeta } from '../../shared/option-types.ts';
+import { formatResult } from '../../shared/output.ts';
+import { defineVerb } from '../../shared/verb.ts';
+import { explanationLines, explanationNdjson } from '../audit/explanation-lines.ts';
+import { type PointInTime, pointMs, pointOption, rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { readingProgress } from '../audit/reading-progress.ts';
+import { openTaskLog } from '../task-log.ts';
+import { about } from '../verb-list.ts';
+
+export const auditExplain = defineVerb({
+  ...about('audit explain'),
+  options: z.object({
+    name: withMeta(Text, {
+      positional: true,
+      placeholder: 'NAME',
+      description: 'An image, container, sandbox, pod or node: name, id or the beginning of an id.',
+    }),
+    node: withMeta(Text.optional(), {
+      commandLineOnly: true,
+      placeholder: '[CLUSTER/]NODE',
+      description: 'Only on this node; with its cluster only its part of the log is read.',
+    }),
+    at: pointOption(
+      'As it stood at this time, or so long ago: nothing later is read, and the name means what was there then.',
+    ),
+    ...rangeOptions,
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for an entry a line.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ name, node = null, at, from, to, output, ...options }, context) => {
+    const request = { name, node, ...asOf({ at, from, to }, Date.now()) };
+    await using log = await openTaskLog({ options, context });
+    const { signal, logger } = context;
+    const explanation = await explain(request, {
+      log,
+      signal,
+      onProgress: readingProgress((line) => logger.info(line), Date.now),
+    });
+    if (signal.aborted)
+      throw new FleetGcError('AUDIT_INCOMPLETE', 'stopped: nothing is said of what was not read');
+    if (explanation.reading.unreadable > 0)
+      logger.warn(`${explanation.reading.unreadable} records could not be read, and are left out`);
+    const text =
+      output === 'ndjson'
+        ? explanationNdjson(explanation)
+        : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
+    if (output !== 'table' || explanation.status !== 'not-found') await context.write(text);
+    requireOne(explanation);
+  },
+});
+
+interface Times {
+  readonly at: PointInTime | undefined;
+  readonly from: PointInTime | undefined;
+  readonly to: PointInTime | undefined;
+}
+
+/** What was logged at that very time belongs to it. */
+function asOf({ at, from, to }: Times, nowMs: number): Pick<ExplainRequest, 'range' | 'thereOnly'> {
+  if (at === undefined) return { range: timeRange({ from, to }, nowMs), thereOnly: false };
+  if (to !== undefined) throw new FleetGcError('USAGE', 'give either --at or --to');
+  const until: PointInTime = { kind: 'at', ms: pointMs(at, nowMs) + 1 };
+  return { range: timeRange({ from, to: until }, nowMs), thereOnly: true };
+}
+
+/** Throws `AMBIGUOUS` or `NOT_FOUND`. */
+function requireOne(explanation: Explanation): void {
+  if (explanation.status === 'ambiguous') throw new FleetGcError('AMBIGUOUS', ambiguousText(explanation));
+  if (explanation.status === 'not-found') throw new FleetGcError('NOT_FOUND', notFoundText(explanation));
+}
+
+function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'ambiguous' }>): string {
+  const things = new Set(candidates.map(({ kind, id }) => `${kind}/${id}`));
+  const ways = [
+    ...(things.size > 1 ? ['ask for it by the first column'] : []),
+    ...(things.size < candidates.length ? ['name its node with --node'] : []),
+  ];
+  return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
+}
+
+function notFoundText({ asked, reading, nearNames }: Extract<Explanation, { status: 'not-found' }>): string {
+  if (reading.records === 0)
+    return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
+  const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
+  return `nothing on the log is called ${asked}, in ${reading.records} records that were read${near}`;
+}

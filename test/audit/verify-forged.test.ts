@@ -1,0 +1,447 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import type { TopicId } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import { findDecider } from '../../services/audit/deciders/deciders.ts';
+import type { Found } from '../../services/audit/verify/collect.ts';
+import { type DeviationKind, type GapKind, placeOf } from '../../services/audit/verify/findings.ts';
+import { verifyLog } from '../../services/audit/verify/verify-log.ts';
+import { MINUTE, SECOND } from '../fixtures/time.ts';
+import { allEnded } from '../pipeline/support/accounts.ts';
+import { oldImages, pressure } from '../pipeline/support/images.ts';
+import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
+import { outgoing } from '../support/log-record.ts';
+import {
+  inserted,
+  type Picking,
+  pickedRecord,
+  type Recording,
+  recordingOf,
+  replayed,
+  rewritten,
+  without,
+} from './support/recorded-log.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
+
+let recording: Recording;
+
+/** A node whose images go in two reclaims, and a container that dies in between. */
+beforeAll(async () => {
+  await using pipeline = await startPipeline();
+  const { node, time, log } = pipeline;
+  await log.publish(
+    pipeline
+      .policies()
+      .policies.map((event) => outgoing({ topic: 'policyVersions', key: event.hash, event })),
+  );
+  await pipeline.startNode();
+  const pod = { namespace: 'default', containers: { app: 'app/live:1' } };
+  const uid = await node.kubelet.startPod({ ...pod, name: 'live' });
+  await oldImages(pipeline, ['app/a:1', 'app/b:1', 'app/c:1', 'app/d:1']);
+  pressure(pipeline, 95n);
+  await time.passUntil('images to go', 3 * MINUTE, () => node.runtime.images.size < 5);
+  node.kubelet.crashPod(uid);
+  pressure(pipeline, 50n);
+  await time.pass(30 * SECOND);
+  await oldImages(pipeline, ['app/e:1', 'app/f:1']);
+  await node.runtime.pullImage('app/live:1');
+  pressure(pipeline, 95n);
+  await time.passUntil('images to go again', 3 * MINUTE, () => node.runtime.images.size < 3);
+  pressure(pipeline, 50n);
+  await time.pass(6 * MINUTE);
+  await time.passUntil('every command to end', MINUTE, () => allEnded(pipeline));
+  recording = await recordingOf(log, 30 * SECOND);
+});
+
+const verify = (given: Recording, range = { fromMs: null, toMs: null }): Promise<Found> =>
+  verifyLog(
+    { log: replayed(given), range, findDecider, nowMs: Date.now(), onProgress: () => undefined },
+    new AbortController().signal,
+  );
+
+/** What was found, as `kind topic@offset`. */
+const named = ({ deviations, unverified }: Found): string[] =>
+  [...deviations.first, ...unverified.first].map(
+    ({ kind, places: [at] }) => `${kind} ${at?.topic}@${at?.offset}`,
+  );
+
+const contains =
+  (...texts: readonly string[]): Picking =>
+  (value) =>
+    texts.every((text) => value.includes(text));
+const any: Picking = () => true;
+const imageCommand = contains('"kind":"image-removal"');
+const removal = contains('"outcome":"removed"', '"kind":"image"');
+const endOfCommand = contains('fleetgc.node.command-result', '"outcome":"done"', '"kind":"image-removal"');
+const decided = (outcome: string, decider: string) =>
+  contains(`"outcome":"${outcome}"`, `"name":"${decider}"`);
+
+test('untouched, all of it is verified', async () => {
+  const found = await verify(recording);
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts).toMatchObject({
+    verified: found.counts.decisions,
+    open: 0,
+    outOfRange: 0,
+    expired: 0,
+  });
+  expect(found.counts.removals).toBeGreaterThan(2);
+});
+
+/** Another digit in place of the first one after a text. */
+const anotherDigit = (after: string) => (text: string) => {
+  const at = text.search(new RegExp(`(?<=${after}[^0-9]*)[0-9]`));
+  return `${text.slice(0, at)}${text[at] === '1' ? '2' : '1'}${text.slice(at + 1)}`;
+};
+/** Another letter in the first place after a text. */
+const anotherLetter = (after: string) => (text: string) => {
+  const at = text.indexOf(after) + after.length;
+  return `${text.slice(0, at)}${text[at] === 'b' ? 'c' : 'b'}${text.slice(at + 1)}`;
+};
+
+test.each<{
+  name: string;
+  topic: TopicId;
+  pick: Picking;
+  rewrite: (text: string) => string;
+  kind: DeviationKind | GapKind;
+  /** Whose record is named, when it is that of another topic. */
+  named?: TopicId;
+}>([
+  {
+    name: 'the size of an image in an inventory',
+    topic: 'inventory',
+    pick: any,
+    rewrite: anotherDigit('sizeBytes'),
+    kind: 'input-changed',
+    named: 'decisions',
+  },
+  {
+    name: 'a space more in an inventory',
+    topic: 'inventory',
+    pick: any,
+    rewrite: (text) => `${text} `,
+    kind: 'input-changed',
+    named: 'decisions',
+  },
+  {
+    name: 'free bytes in disk statistics',
+    topic: 'diskStats',
+    pick: any,
+    rewrite: anotherDigit('availableBytes'),
+    kind: 'input-changed',
+    named: 'decisions',
+  },
+  {
+    name: 'a rule in a record',
+    topic: 'decisions',
+    pick: decided('commanded', 'image-gc'),
+    rewrite: anotherDigit('"rule":'),
+    kind: 'decided-differently',
+  },
+  {
+    name: 'the reason in a record',
+    topic: 'decisions',
+    pick: decided('nothing-to-do', 'container-gc'),
+    rewrite: anotherLetter('"reason":"'),
+    kind: 'decided-differently',
+  },
+  {
+    name: 'the hash of the output in a record',
+    topic: 'decisions',
+    pick: any,
+    rewrite: anotherDigit('outputSha256'),
+    kind: 'decided-differently',
+  },
+  {
+    name: 'the decider in a record',
+    topic: 'decisions',
+    pick: any,
+    rewrite: anotherDigit('"version":"'),
+    kind: 'wrong-id',
+  },
+  {
+    name: 'the policies in a record',
+    topic: 'decisions',
+    pick: any,
+    rewrite: anotherDigit('policySetHash'),
+    kind: 'wrong-id',
+  },
+  {
+    name: 'the id of a record',
+    topic: 'decisions',
+    pick: any,
+    rewrite: anotherDigit('"id":"decision-'),
+    kind: 'wrong-id',
+  },
+  {
+    name: 'the position of the input in a record',
+    topic: 'decisions',
+    pick: any,
+    rewrite: anotherDigit('"offset":"'),
+    kind: 'input-changed',
+  },
+  {
+    name: 'an object in a command',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherLetter('"kind":"image","id":"sha256:'),
+    kind: 'output-differs',
+  },
+  {
+    name: 'the lifetime of a command',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherDigit('lifetimeMs'),
+    kind: 'output-differs',
+  },
+  {
+    name: 'the id of a command',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherDigit('"id":"command-'),
+    kind: 'not-decided',
+  },
+  {
+    name: 'the type of a command',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherLetter('fleetgc.node.'),
+    kind: 'unreadable',
+  },
+  {
+    name: 'the target of an order',
+    topic: 'observe',
+    pick: any,
+    rewrite: anotherDigit('atLeast'),
+    kind: 'output-differs',
+  },
+  {
+    name: 'the round of an order by an executor',
+    topic: 'observe',
+    pick: contains('"round":2'),
+    rewrite: (text) => text.replace('"round":2', '"round":3'),
+    kind: 'not-decided',
+  },
+  {
+    name: 'the object of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherLetter('"object":{"kind":"image","id":"sha256:'),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'the id of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"id":"object-result-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the command of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"commandId":"command-'),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'the decision of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"decisionId":"decision-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the rule of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"rule":'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the count in the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: anotherDigit('"removed":'),
+    kind: 'result-missing',
+  },
+  {
+    name: 'the id of the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: anotherDigit('"id":"command-result-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'a threshold in the version of a policy',
+    topic: 'policyVersions',
+    pick: contains('"fleetgc.policy"'),
+    rewrite: anotherDigit('imageGCHighThresholdPercent'),
+    kind: 'policy-changed',
+  },
+  {
+    name: 'a policy in a set of policies',
+    topic: 'policyVersions',
+    pick: contains('fleetgc.policy-set'),
+    rewrite: anotherDigit('"name":"default","policyVersion":1,"hash":"'),
+    kind: 'policy-changed',
+  },
+  {
+    name: 'the version of an event',
+    topic: 'decisions',
+    pick: any,
+    rewrite: (text) => text.replace('"version":1', '"version":9'),
+    kind: 'unknown-version',
+  },
+])('one byte: $name', async ({ topic, pick, rewrite, kind, named: other }) => {
+  const { offset } = pickedRecord(recording, topic, pick);
+  const found = await verify(rewritten(recording, topic, pick, rewrite));
+
+  expect(named(found)).toContainEqual(
+    other === undefined
+      ? `${kind} ${TOPICS[topic].name}@${offset}`
+      : expect.stringMatching(`^${kind} ${TOPICS[other].name}@`),
+  );
+});
+
+test.each<{ name: string; topic: TopicId; pick: Picking; kind: DeviationKind | GapKind; named: TopicId }>([
+  { name: 'an inventory', topic: 'inventory', pick: any, kind: 'input-gone', named: 'decisions' },
+  { name: 'disk statistics', topic: 'diskStats', pick: any, kind: 'input-gone', named: 'decisions' },
+  {
+    name: 'a record that kept everything',
+    topic: 'decisions',
+    pick: decided('nothing-to-do', 'container-gc'),
+    kind: 'undecided',
+    named: 'inventory',
+  },
+  {
+    name: 'a record that commanded',
+    topic: 'decisions',
+    pick: decided('commanded', 'image-gc'),
+    kind: 'not-decided',
+    named: 'commands',
+  },
+  {
+    name: 'a record that ordered',
+    topic: 'decisions',
+    pick: decided('ordered', 'pressure'),
+    kind: 'not-decided',
+    named: 'observe',
+  },
+  { name: 'a command', topic: 'commands', pick: imageCommand, kind: 'output-missing', named: 'decisions' },
+  { name: 'an order', topic: 'observe', pick: any, kind: 'output-missing', named: 'decisions' },
+  {
+    name: 'the result of an object',
+    topic: 'results',
+    pick: removal,
+    kind: 'result-missing',
+    named: 'results',
+  },
+  {
+    name: 'the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    kind: 'result-missing',
+    named: 'commands',
+  },
+  {
+    name: 'a policy',
+    topic: 'policyVersions',
+    pick: contains('"fleetgc.policy"'),
+    kind: 'unknown-policy-set',
+    named: 'decisions',
+  },
+])('one record gone: $name', async ({ topic, pick, kind, named: other }) => {
+  const found = await verify(without(recording, topic, pick));
+
+  expect(named(found)).toContainEqual(expect.stringMatching(`^${kind} ${TOPICS[other].name}@`));
+});
+
+test('sets of policies that nobody recorded: their decisions are not verified, and nothing is wrong', async () => {
+  const policyVersions = recording.policyVersions.filter(
+    ({ value }) => !value?.includes('fleetgc.policy-set'),
+  );
+  const { deviations, unverified, counts } = await verify({ ...recording, policyVersions });
+
+  expect(deviations.total).toBe(0);
+  expect(counts.verified).toBe(0);
+  expect(unverified.byKind['unknown-policy-set']).toBe(counts.decisions);
+});
+
+test.each<{
+  name: string;
+  topic: TopicId;
+  pick: Picking;
+  rewrite: (text: string) => string;
+  kind: DeviationKind;
+}>([
+  {
+    name: 'a removal of an object that no command names',
+    topic: 'results',
+    pick: removal,
+    rewrite: (text) =>
+      anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'a removal by a command that nobody gave',
+    topic: 'results',
+    pick: removal,
+    rewrite: (text) => anotherDigit('"commandId":"command-')(anotherDigit('"id":"object-result-')(text)),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'a command that no decision lists',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherDigit('"id":"command-'),
+    kind: 'not-decided',
+  },
+  {
+    name: 'an order that nobody gave',
+    topic: 'observe',
+    pick: any,
+    rewrite: anotherDigit('"id":"observe-'),
+    kind: 'not-decided',
+  },
+  {
+    name: 'a command with the id of another one',
+    topic: 'commands',
+    pick: imageCommand,
+    rewrite: anotherDigit('lifetimeMs'),
+    kind: 'id-reused',
+  },
+])('one record more: $name', async ({ topic, pick, rewrite, kind }) => {
+  const forged = inserted(recording, topic, pick, rewrite);
+  const { offset } = pickedRecord(recording, topic, pick);
+  const found = await verify(forged);
+
+  expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset + 1n}`]);
+});
+
+test('a command that names what its decision kept says so, with both positions', async () => {
+  const command = pickedRecord(recording, 'commands', imageCommand);
+  const rewrite = anotherLetter('"kind":"image","id":"sha256:');
+  const { deviations } = await verify(rewritten(recording, 'commands', imageCommand, rewrite));
+  const kept = deviations.first.find(({ kind }) => kind === 'kept-object');
+
+  expect(kept?.message).toMatch(/^it names image sha256:\S+, which its decision did not say to remove$/);
+  expect(kept?.places).toEqual([placeOf(command), expect.objectContaining({ topic: TOPICS.decisions.name })]);
+});
+
+test('every record twice: counted, and nothing wrong', async () => {
+  const ids: readonly TopicId[] = ['observe', 'decisions', 'commands', 'results'];
+  let twice = recording;
+  for (const id of ids) twice = { ...twice, [id]: doubled(recording[id]) };
+  const found = await verify(twice);
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts.duplicates).toBe(ids.flatMap((id) => recording[id]).length);
+});
+
+const doubled = (records: Recording[TopicId]): Recording[TopicId] =>
+  records.flatMap((record) => [
+    { ...record, offset: record.offset * 2n },
+    { ...record, offset: record.offset * 2n + 1n },
+  ]);
