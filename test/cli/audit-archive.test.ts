@@ -60,3 +60,35 @@ test('records that retention deleted first end the run with 1, after what is the
   expect(stdout).toMatch(/^1 records archived in 1 files$/m);
   expect((await inProcess(['audit', 'archive-check', directory])).stdout).toMatch(/^gap: /m);
 });
+
+test.each(['verify', 'explain'])('audit %s on an archive needs the directory of it', async (verb) => {
+  const asked = verb === 'explain' ? ['web-1'] : [];
+  const without = await inProcess(['audit', verb, ...asked, '--log', 'archive']);
+  const missing = await inProcess([
+    'audit',
+    verb,
+    ...asked,
+    '--log',
+    'archive',
+    '--archive',
+    temporaryDirectory(),
+  ]);
+
+  expect(without).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--log archive needs --archive'),
+  });
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('there is no archive in') });
+});
+
+test('audit explain reads an archive of a log that is gone', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = ['audit', 'explain', 'node/web-1', '--log', 'archive', '--archive', directory];
+
+  expect(await inProcess(asked)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('node prod/web-1'),
+    stderr: '',
+  });
+});

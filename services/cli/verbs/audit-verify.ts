@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { findDecider } from '../../audit/deciders/deciders.ts';
 import { verifyLog } from '../../audit/verify/verify-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { logOptions } from '../../shared/option-groups.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
@@ -14,7 +14,6 @@ import {
   verificationLines,
   verificationNdjson,
 } from '../audit/verification-lines.ts';
-import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
 export const auditVerify = defineVerb({
@@ -24,13 +23,13 @@ export const auditVerify = defineVerb({
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
     }),
-    ...logOptions('kafka'),
+    ...auditLogOptions,
   }),
   run: async ({ from, to, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
     const range = timeRange({ from, to }, nowMs);
-    await using log = await openTaskLog({ options, context });
+    await using log = await openAuditLog(options, context);
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ log, range, findDecider, nowMs, onProgress }, signal);
     const verification = { range, ...found };
