@@ -8,11 +8,17 @@ export interface Duck extends Disposable {
 
 const MEMORY = '512MiB';
 
-/** Never loads an extension from the network, nor writes what does not fit into memory to the disk. */
+/**
+ * Gives memory back at once and caches no files, so that a long reading stays small; never loads an extension from the
+ * network, nor writes what does not fit into memory to the disk.
+ */
 export async function openDuckDb(): Promise<Duck> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: MEMORY,
     threads: '1',
+    allocator_flush_threshold: '1MiB',
+    allocator_bulk_deallocation_flush_threshold: '1MiB',
+    enable_external_file_cache: 'false',
     temp_directory: '',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

@@ -18,11 +18,11 @@ export interface OpenRange {
 /** What a file may hold at most; one larger record has a file of its own. */
 export interface FileLimits {
   readonly rows: number;
-  /** Before compression. A reader holds one file of each topic in memory. */
+  /** Before compression. A reader holds one file of each topic in memory; larger files would compress better. */
   readonly rawBytes: number;
 }
 
-export const FILE_LIMITS: FileLimits = { rows: 100_000, rawBytes: 32 * 1024 * 1024 };
+export const FILE_LIMITS: FileLimits = { rows: 100_000, rawBytes: 16 * 1024 * 1024 };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
