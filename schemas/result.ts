@@ -72,7 +72,7 @@ const header = {
   journal: z.enum(['disk', 'memory']),
 };
 
-/** What was done to an object that stayed all the same: it stopped, or has no log files any more. */
+/** What was done to an object that stayed all the same, or went by somebody else's hand: it stopped, or lost its log files. */
 export const AlreadyDone = z.enum(['stopped', 'logs-removed']);
 export type AlreadyDone = z.infer<typeof AlreadyDone>;
 
@@ -86,7 +86,7 @@ export const ObjectOutcome = z.discriminatedUnion('outcome', [
     measured: Measured.nullable(),
     durationMs: z.int().nonnegative(),
   }),
-  z.object({ outcome: z.literal('not-found') }),
+  z.object({ outcome: z.literal('not-found'), alreadyDone }),
   z.object({ outcome: z.literal('refused'), reason: ObjectRefusal, message: z.string(), alreadyDone }),
   z.object({
     outcome: z.literal('failed'),

@@ -128,6 +128,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Ends the pause that was made with the same options.',
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
+  'audit verify': {
+    text: 'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the offset of a record is no option, since each partition has its own.',
+    examples: [
+      'fleetgc audit verify --from 24h',
+      'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+    ],
+  },
   'audit explain': {
     text: 'Tells the life of one thing as the event log has it: seen, used, each change of what was decided with its rule, commanded, refused, removed, gone, back again. A name is looked for among images (name, tag, digest, id or its beginning), containers, pods and nodes; one of them alone is named as image/…, container/…, sandbox/…, pod/… or node/…. Nothing is written.\n\nExit codes: 0 explained, 1 nothing of that name is on the log, 2 the name means several things (they are listed), or wrong options.',
     examples: [

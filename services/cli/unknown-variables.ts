@@ -41,8 +41,11 @@ const variablesOf = (verbs: readonly Verb[]): ReadonlySet<string> =>
     ),
   ]);
 
+/** What all of them begin with makes no two alike. */
 function sentence(name: string, known: ReadonlySet<string>): string {
-  const nearest = nearestName(name, known);
-  const meant = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  const nearest = nearestName(withoutPrefix(name), [...known].map(withoutPrefix));
+  const meant = nearest === undefined ? '' : `; did you mean ${PREFIX}${nearest}?`;
   return `the environment variable ${name} is no setting and is ignored${meant}`;
 }
+
+const withoutPrefix = (name: string): string => name.slice(PREFIX.length);

@@ -72,7 +72,7 @@ export const VERB_GROUPS = [
   {
     heading: 'Ask the event log:',
     verbs: [
-      task('audit verify', 'Decide everything again, and follow every command and removal: is the log true?'),
+      task('audit verify', 'Prove the log: decide everything again, and follow every command and removal'),
       task('audit explain', 'What became of an image, container, pod or node, when, and by which rule'),
       task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
       task('audit archive-check', 'Was anything in an archive changed, added or removed?'),

@@ -96,7 +96,7 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     contentsOf: contentReading({
       ...deps,
       tell: ({ reason, effect, isFailure }) =>
-        logger[isFailure ? 'warn' : 'info']({ reason }, `layers are not known: ${effect}`),
+        logger[isFailure ? 'warn' : 'info']({ reason }, `containerd told nothing of its images: ${effect}`),
     }),
     outbox: outboxes.inventory,
     metrics,

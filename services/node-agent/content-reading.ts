@@ -37,8 +37,11 @@ export interface ImageContents {
   readonly originOf: (imageId: string) => ImageOrigin | undefined;
 }
 
+/** A listed image, and since when it is; of one that went and came again, since it came again (C4). */
+export type DetectedImage = ListedNames & { readonly firstDetectedMs: number };
+
 /** Never rejects. */
-export type ContentReading = (images: readonly ListedNames[]) => Promise<ImageContents>;
+export type ContentReading = (images: readonly DetectedImage[]) => Promise<ImageContents>;
 
 /** Of images that nobody asks about. */
 export const NOBODY_TELLS: ImageContents = { layers: null, originOf: () => undefined };
@@ -46,8 +49,20 @@ export const NOBODY_TELLS: ImageContents = { layers: null, originOf: () => undef
 /** Nobody waits longer for what makes a plan more exact. What was learned meanwhile is kept for the next time. */
 const WITHIN_MS = 3_000;
 
-/** By image id, whether it was pulled. */
+/** By image, whether it was pulled. */
 type Pulled = ReadonlyMap<string, boolean>;
+
+/** What was learned of an image does not hold for one that comes later under the same id. */
+const keyOf = ({ id, firstDetectedMs }: Pick<DetectedImage, 'id' | 'firstDetectedMs'>): string =>
+  `${firstDetectedMs} ${id}`;
+
+function byImage(images: readonly DetectedImage[], pulled: Pulled): Pulled {
+  const known = images.flatMap((image) => {
+    const isPulled = pulled.get(image.id);
+    return isPulled === undefined ? [] : [[keyOf(image), isPulled] as const];
+  });
+  return new Map(known);
+}
 
 /** Asks a containerd, each time anew; while it does not answer, images came from where they came from when it last did. */
 export function contentReading({ containerd, clock, tell }: ContentReadingParts): ContentReading {
@@ -61,28 +76,30 @@ export function contentReading({ containerd, clock, tell }: ContentReadingParts)
     try {
       const content = await readImageContent({ containerd, timeLeftMs });
       // Before anything else can fail: where images came from may keep them.
-      pulled = pulledImages(images, content);
+      pulled = byImage(images, pulledImages(images, content));
       const layers = await readImageLayers(images, content, { containerd, sizes, timeLeftMs });
       told = null;
-      return { layers, originOf: originIn(pulled) };
+      return { layers, originOf: originIn(images, pulled) };
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (told !== error.code) tell(silenceOf(error));
       told = error.code;
       // A runtime that has told it before has the API, whatever it says now.
-      const originOf = pulled === null && isWithoutApi(error) ? NOBODY_TELLS.originOf : originIn(pulled);
+      const originOf =
+        pulled === null && isWithoutApi(error) ? NOBODY_TELLS.originOf : originIn(images, pulled);
       return { layers: null, originOf };
     }
   };
 }
 
-const originIn =
-  (pulled: Pulled | null) =>
-  (imageId: string): ImageOrigin => {
-    const isPulled = pulled?.get(imageId);
+function originIn(images: readonly DetectedImage[], pulled: Pulled | null): (imageId: string) => ImageOrigin {
+  const keys = new Map(images.map((image) => [image.id, keyOf(image)]));
+  return (imageId) => {
+    const isPulled = pulled?.get(keys.get(imageId) ?? '');
     if (isPulled === undefined) return 'unknown';
     return isPulled ? 'pulled' : 'not-pulled';
   };
+}
 
 const isWithoutApi = ({ code }: FleetGcError): boolean => code === 'RUNTIME_UNSUPPORTED';
 

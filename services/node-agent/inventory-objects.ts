@@ -10,7 +10,7 @@ import type {
 import type { Instant } from '../../schemas/time.ts';
 import type { LayerTable } from '../shared/cri/containerd/image-layers.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../shared/cri/listing-types.ts';
-import type { ImageContents, ImageOrigin } from './content-reading.ts';
+import type { DetectedImage, ImageContents, ImageOrigin } from './content-reading.ts';
 import { imageKey } from './detection.ts';
 import { wallTimeOf } from './image-history.ts';
 import type { CompleteLook } from './look.ts';
@@ -24,16 +24,20 @@ interface BesideLook extends ImageContents {
 }
 
 /** An image without a record counts as just detected (M1). */
+const recordOf = (image: ListedImage, { records, takenAt }: CompleteLook) =>
+  records.get(imageKey(image)) ?? { firstDetectedMs: takenAt.sinceBootMs, lastUsedMs: null };
+
+/** The images of a look, each with its first detection in milliseconds since boot. */
+export const detectedImages = (look: CompleteLook): readonly DetectedImage[] =>
+  look.listing.images.map((image) => ({ ...image, firstDetectedMs: recordOf(image, look).firstDetectedMs }));
+
 export function inventoryImage(
   image: ListedImage,
   look: CompleteLook,
   { backoffOf, layers, originOf }: BesideLook,
 ): InventoryImage {
-  const { takenAt, records, usage } = look;
-  const { firstDetectedMs, lastUsedMs } = records.get(imageKey(image)) ?? {
-    firstDetectedMs: takenAt.sinceBootMs,
-    lastUsedMs: null,
-  };
+  const { takenAt, usage } = look;
+  const { firstDetectedMs, lastUsedMs } = recordOf(image, look);
   return {
     id: image.id,
     repoTags: [...image.repoTags],

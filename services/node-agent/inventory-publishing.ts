@@ -6,6 +6,7 @@ import type { AgentMetrics } from './agent-metrics.ts';
 import { type ContentReading, NOBODY_TELLS } from './content-reading.ts';
 import type { AgentEvents } from './events.ts';
 import type { BackoffEntries } from './inventory-objects.ts';
+import { detectedImages } from './inventory-objects.ts';
 import type { Look } from './look.ts';
 import type { Outbox } from './outbox.ts';
 import type { Work } from './pacing.ts';
@@ -32,7 +33,7 @@ export function inventoryPublishing(
   let historyUnreadable = parts.historyUnreadable;
   return async (look, work) => {
     const runtime = await versionOf();
-    const contents = look.status === 'complete' ? await contentsOf(look.listing.images) : NOBODY_TELLS;
+    const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
     const event = events.inventory(
       { look, work, runtime },
       { backoff: backoff(), historyUnreadable, ...contents },

@@ -6,7 +6,7 @@ import type { Refusal } from './results.ts';
 export type Attempt =
   | { readonly outcome: 'removed' }
   /** Somebody else was first, which is success (M31). */
-  | { readonly outcome: 'not-found' }
+  | ({ readonly outcome: 'not-found' } & HalfDone)
   /** The last check before the removal said no. */
   | ({ readonly outcome: 'refused' } & Refusal & HalfDone)
   | ({ readonly outcome: 'failed'; readonly reason: RemovalFailure; readonly message: string } & HalfDone);
@@ -26,11 +26,12 @@ export const failed = (reason: RemovalFailure, error: unknown): Attempt => ({
 
 export const refused = (refusal: Refusal): Attempt => ({ outcome: 'refused', ...refusal });
 
-/** Tells of an object that stays what was done to it before. */
-export const after = (step: AlreadyDone, attempt: Attempt): Attempt =>
-  attempt.outcome === 'refused' || attempt.outcome === 'failed'
-    ? { ...attempt, alreadyDone: [step, ...(attempt.alreadyDone ?? [])] }
-    : attempt;
+/** Tells of an object that we did not remove what we did to it before; of a stop only where it stays. */
+export function after(step: AlreadyDone, attempt: Attempt): Attempt {
+  if (attempt.outcome === 'removed') return attempt;
+  if (attempt.outcome === 'not-found' && step === 'stopped') return attempt;
+  return { ...attempt, alreadyDone: [step, ...(attempt.alreadyDone ?? [])] };
+}
 
 export const isNotFound = (error: unknown): boolean => codeOf(error) === 'RUNTIME_NOT_FOUND';
 

@@ -6,7 +6,7 @@ import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { Attempt } from './attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
 import { type JournalEntry, progressed } from './journal-state.ts';
-import { isReached, type Reading, SETTLE_MS, settled } from './measure.ts';
+import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
 import { type Recorder, recordItem } from './recorder.ts';
 import { type CommandItem, isLog } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
@@ -18,11 +18,15 @@ export interface CarryOutParts {
   readonly sleep: Sleep;
 }
 
-/** One object of a command, and what the filesystem had free before it. */
+/** One object of a command. */
 export interface ItemWork {
   readonly entry: JournalEntry;
   readonly index: number;
   readonly item: CommandItem;
+}
+
+/** The same, and what the filesystem has free before it. */
+interface MeasuredWork extends ItemWork {
   readonly before: Reading | null;
 }
 
@@ -30,24 +34,16 @@ export interface ItemWork {
 export const measuredFilesystem = ({ reclaim, kind, items }: Command): FilesystemName =>
   reclaim?.target.filesystem ?? (items.every(isLog) ? 'nodefs' : MEASURED_FILESYSTEM[kind]);
 
-/** Brings one object to its one final result, and returns what the filesystem has free after it. */
-export async function carryOutItem(
-  work: ItemWork,
-  parts: CarryOutParts,
-  signal: AbortSignal,
-): Promise<Reading | null> {
+/** Brings one object to its one final result. Others free space too, so it is measured before each. */
+export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
   const progress = work.entry.items[work.index];
-  if (progress?.state === 'done') return work.before;
-  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools))) {
-    recordRemovedBeforeRestart(work, progress.since, parts);
-    return work.before;
-  }
-  const skipped = reasonToSkip(work, signal);
-  if (skipped) {
-    recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null });
-    return work.before;
-  }
-  return tryItem(work, parts, signal);
+  if (progress?.state === 'done') return;
+  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools)))
+    return recordRemovedBeforeRestart(work, progress.since, parts);
+  const before = await readFilesystem(parts.filesystems, measuredFilesystem(work.entry.command));
+  const skipped = reasonToSkip({ ...work, before }, signal);
+  if (skipped) return recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null });
+  await tryItem({ ...work, before }, parts, signal);
 }
 
 /** By this process or the one before it: either way it is gone, and nothing is measured of it any more. */
@@ -61,7 +57,7 @@ function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }
   recordItem(recorder, work.entry, { ...work, outcome, actedAt });
 }
 
-function reasonToSkip({ entry, before }: ItemWork, signal: AbortSignal): ObjectOutcome | undefined {
+function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {
   if (signal.aborted) return STOPPED;
   const { reclaim } = entry.command;
   if (reclaim === null) return undefined;
@@ -76,33 +72,46 @@ const UNMEASURED: ObjectOutcome = {
   message: 'the filesystem cannot be measured, so nobody can see when the target is reached',
 };
 
-async function tryItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<Reading | null> {
-  const { entry, index, item, before } = work;
+async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
+  const { entry, index, item } = work;
   const { recorder, tools } = parts;
   let since = recorder.clock.now();
+  let isInHand = false;
   const takeInHand = (now: Instant): void => {
     since = now;
+    isInHand = true;
     const position = { commandId: entry.command.id, index };
     recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
   };
   const attempt = await removeItem(entry, item, { ...tools, takeInHand }, signal);
   const endedAt = recorder.clock.now();
-  const actedAt = mayHaveActed(attempt) ? endedAt : null;
-  const after = actedAt ? await measureAfter(work, attempt, parts, signal) : before;
+  const actedAt = mayHaveActed(attempt, isInHand && !isLog(item)) ? endedAt : null;
+  const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(attempt, work, { recorder, since, endedAt, after });
   recordItem(recorder, entry, { index, item, outcome, actedAt });
-  return after;
 }
 
-/** A removal that failed can have happened all the same, or halfway; one that was refused can have begun. */
-const mayHaveActed = (attempt: Attempt | undefined): boolean =>
-  attempt?.outcome === 'removed' ||
-  attempt?.outcome === 'failed' ||
-  (attempt?.outcome === 'refused' && attempt.alreadyDone !== undefined);
+/**
+ * A removal that failed can have happened all the same, or halfway; one that was refused can have begun; and who removed
+ * what the runtime was asked for and has not any more, nobody knows.
+ */
+function mayHaveActed(attempt: Attempt | undefined, isAsked: boolean): boolean {
+  switch (attempt?.outcome) {
+    case 'removed':
+    case 'failed':
+      return true;
+    case 'not-found':
+      return isAsked;
+    case 'refused':
+      return attempt.alreadyDone !== undefined;
+    case undefined:
+      return false;
+  }
+}
 
 /** Sizes of containers are not known, so only the end of their command waits for the space they free. */
 function measureAfter(
-  { entry, item, before }: ItemWork,
+  { entry, item, before }: MeasuredWork,
   attempt: Attempt | undefined,
   { filesystems, sleep, recorder }: CarryOutParts,
   signal: AbortSignal,
@@ -112,7 +121,7 @@ function measureAfter(
     target: entry.command.reclaim?.target ?? null,
     before,
     estimatedBytes: item.kind === 'image' ? BigInt(item.estimatedBytes) : 0n,
-    waitMs: item.kind === 'image' && attempt?.outcome === 'removed' ? SETTLE_MS : 0,
+    waitMs: item.kind === 'image' && attempt?.outcome !== 'failed' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
 }
@@ -132,7 +141,7 @@ const STANDING_REFUSALS: readonly ObjectRefusal[] = ['kept-by-node', 'not-ours',
 
 function outcomeOf(
   attempt: Attempt | undefined,
-  { entry, item, before }: ItemWork,
+  { entry, item, before }: MeasuredWork,
   { recorder: { backoff, metrics }, since, endedAt, after }: Trial,
 ): ObjectOutcome {
   if (attempt?.outcome === 'removed' || attempt?.outcome === 'not-found') backoff.forget(item);

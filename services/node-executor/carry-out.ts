@@ -30,13 +30,11 @@ export async function carryOut(
     const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
     if (refusal) return await refuse(entry, refusal, parts);
   }
-  let reading = await readFilesystem(filesystems, measuredFilesystem(command));
-  const first = firstReading(entry, reading);
+  const first = firstReading(entry, await readFilesystem(filesystems, measuredFilesystem(command)));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
-  for (const [index, item] of command.items.entries()) {
-    reading = await carryOutItem({ entry, index, item, before: reading }, parts, signal);
-  }
-  await finish(entry, { first, last: reading }, parts, signal);
+  for (const [index, item] of command.items.entries())
+    await carryOutItem({ entry, index, item }, parts, signal);
+  await finish(entry, first, parts, signal);
 }
 
 async function refuse(
@@ -54,14 +52,9 @@ async function refuse(
   recordRefused(parts.recorder, entry, refusal, next);
 }
 
-interface Readings {
-  readonly first: Reading | null;
-  readonly last: Reading | null;
-}
-
 async function finish(
   entry: JournalEntry,
-  readings: Readings,
+  first: Reading | null,
   parts: CarryOutParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -69,12 +62,12 @@ async function finish(
   const { command } = entry;
   const items = recorder.journal.state().entries.find((one) => one.command.id === command.id)?.items ?? [];
   const removed = count(items, 'removed');
-  const after = removed > 0 ? await settledAtEnd(entry, readings, parts, signal) : readings.last;
+  const after = await readingAtEnd(entry, { first, hasRemoved: removed > 0 }, parts, signal);
   const reached = measurement(command, after);
   const isHolding = holding(await tools.restrictions()) !== undefined;
   const at = await afterLastAction(parts);
   const next = afterCommand(command, { ...reached, items, isHolding, at });
-  const measured = measuredBetween(command, readings.first, after);
+  const measured = measuredBetween(command, first, after);
   recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
 }
 
@@ -99,20 +92,18 @@ function measurement({ reclaim }: Command, reading: Reading | null): Omit<Measur
 }
 
 /** After images it was waited each time; containers are waited for here, all together. */
-function settledAtEnd(
+function readingAtEnd(
   { command }: JournalEntry,
-  { first, last }: Readings,
+  { first, hasRemoved }: { readonly first: Reading | null; readonly hasRemoved: boolean },
   { recorder, filesystems, sleep }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<Reading | null> {
-  if (command.kind === 'image-removal') return Promise.resolve(last);
-  const target = command.reclaim?.target ?? null;
   const expectation = {
     filesystem: measuredFilesystem(command),
-    target,
+    target: command.reclaim?.target ?? null,
     before: first,
     estimatedBytes: 0n,
-    waitMs: SETTLE_MS,
+    waitMs: hasRemoved && command.kind === 'container-removal' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
 }

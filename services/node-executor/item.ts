@@ -57,8 +57,17 @@ export async function removeItem(
 /** What a failed removal of a container or sandbox was, should the object be gone a moment later. */
 function successWhenGone(attempt: Attempt, { kind }: CommandItem): Attempt | null {
   if (attempt.outcome !== 'failed' || (kind !== 'container' && kind !== 'sandbox')) return null;
-  if (attempt.reason === 'deadline-exceeded') return REMOVED;
-  return attempt.reason === 'runtime-error' ? NOT_FOUND : null;
+  const { reason, alreadyDone } = attempt;
+  switch (reason) {
+    case 'deadline-exceeded':
+      return REMOVED;
+    case 'runtime-error':
+    case 'stop-failed':
+      return { outcome: 'not-found', ...(alreadyDone && { alreadyDone }) };
+    case 'still-listed':
+    case 'log-removal-failed':
+      return null;
+  }
 }
 
 /** So often a failed removal is looked at, so long apart. */

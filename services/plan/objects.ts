@@ -50,8 +50,8 @@ export function plannedObjects(
 
 const DOUBTED = 'not enough is known to remove any image';
 
-const textOf = ({ action, rule }: Verdict): string =>
-  action === 'remove' ? removedBecause(rule) : keptBecause(rule, 'nothing-to-do');
+const textOf = (verdict: Verdict): string =>
+  verdict.action === 'remove' ? removedBecause(verdict.rule) : keptBecause(verdict, 'nothing-to-do');
 
 const kept = (verdicts: readonly Verdict[]): Verdict[] => verdicts.filter(({ action }) => action === 'keep');
 

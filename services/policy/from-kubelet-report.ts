@@ -30,8 +30,12 @@ export const reportOf = (configuration: KubeletFile, policy: PolicyFile): FromKu
     ...onTheNode(configuration),
     ...ofOtherPurpose(configuration.fields),
   ],
-  warnings: configuration.fields.filter((field) => !KNOWN.includes(field)).map(unknownField),
+  warnings: unknownFields(configuration.fields),
 });
+
+/** One sentence for each field that no kubelet knows. */
+export const unknownFields = (fields: readonly string[]): readonly string[] =>
+  fields.filter((field) => !KNOWN.includes(field)).map(unknownField);
 
 /** Everything in the policy that its author did not have to choose. */
 function takenOver(policy: PolicyFile): readonly string[] {

@@ -16,7 +16,12 @@ export interface KubeletFile {
 
 export type KubeletFileReading =
   | { readonly valid: true; readonly configuration: KubeletFile }
-  | { readonly valid: false; readonly problems: readonly Problem[] };
+  | {
+      readonly valid: false;
+      readonly problems: readonly Problem[];
+      /** As of a `KubeletFile`; none of a file that does not say that it is one. */
+      readonly fields: readonly string[];
+    };
 
 /** Reads a configuration file of a kubelet, YAML or JSON, and reports all problems at once (B12). */
 export function readKubeletFile({ file, text }: PolicyText): KubeletFileReading {
@@ -28,19 +33,24 @@ export function readKubeletFile({ file, text }: PolicyText): KubeletFileReading 
   if (!document.wellFormed) return refused([...document.problems, ...second]);
   const { data, error } = KubeletConfiguration.safeParse(document.value);
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : []), ...second];
-  if (!data || problems.length > 0) return refused(problems);
+  if (!data || problems.length > 0) return refused(problems, fieldsOf(document));
   return { valid: true, configuration: kubeletFile(document, data.podLogsDir) };
 }
 
-const refused = (problems: readonly Problem[]): KubeletFileReading => ({
+const refused = (problems: readonly Problem[], fields: readonly string[] = []): KubeletFileReading => ({
   valid: false,
   problems: problems.toSorted(byPlace),
+  fields,
 });
 
-const AnyMap = z.looseObject({});
+const { kind: Kind } = KubeletConfiguration.shape;
+const OfItsKind = z.looseObject({}).refine(({ kind }) => Kind.safeParse(kind).success);
 
-const kubeletFile = ({ value }: YamlDocument, podLogsDir: string | undefined): KubeletFile => ({
-  settings: SharedSettings.parse(value),
-  fields: Object.keys(AnyMap.parse(value)),
+const fieldsOf = ({ value }: YamlDocument): readonly string[] =>
+  Object.keys(OfItsKind.safeParse(value).data ?? {});
+
+const kubeletFile = (document: YamlDocument, podLogsDir: string | undefined): KubeletFile => ({
+  settings: SharedSettings.parse(document.value),
+  fields: fieldsOf(document),
   podLogsDir,
 });

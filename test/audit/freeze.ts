@@ -1,14 +1,15 @@
 /** `npm run freeze`: makes the frozen deciders of their sources. With `--release` they are released, and never change again. */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { BUNDLE_DIRECTORY, bundleName } from '../../services/audit/deciders/deciders.ts';
+import { BUNDLE_DIRECTORY, bundleName, findDecider } from '../../services/audit/deciders/deciders.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { bundleDecider } from './bundle.ts';
-import { type CorpusCase, questionOf, readCorpus } from './corpus.ts';
-import { readHashes, readOutputs, writeHashes, writeOutputs } from './frozen-files.ts';
+import { questionOf, readCorpus } from './corpus.ts';
+import { type Outputs, readHashes, writeHashes, writeOutputs } from './frozen-files.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 
-function outputHashes({ topic, decide }: SourceDecider, corpus: readonly CorpusCase[]) {
+/** By the name of each case of its topic: the SHA-256 of what a decider gives. */
+function outputHashes({ topic, decide }: Pick<SourceDecider, 'topic' | 'decide'>): Record<string, string> {
   const own = corpus.filter((recorded) => recorded.topic === topic);
   return Object.fromEntries(
     own.map((recorded) => {
@@ -18,25 +19,35 @@ function outputHashes({ topic, decide }: SourceDecider, corpus: readonly CorpusC
   );
 }
 
-async function freeze(released: boolean): Promise<void> {
-  const corpus = readCorpus();
-  const hashes = readHashes();
-  const outputs = readOutputs();
-  for (const decider of SOURCE_DECIDERS) {
-    const name = bundleName(decider.name, decider.version);
-    if (hashes[name]?.released === true) {
-      process.stdout.write(`${name}  released: stays as it is\n`);
-      continue;
-    }
-    const code = await bundleDecider(decider.name);
-    writeFileSync(new URL(`${name}.mjs`, BUNDLE_DIRECTORY), code);
-    hashes[name] = { sha256: sha256Hex(code), released };
-    outputs[name] = outputHashes(decider, corpus);
-    process.stdout.write(`${name}  ${code.length} bytes${released ? ', released' : ''}\n`);
-  }
-  writeHashes(hashes);
-  writeOutputs(outputs);
+/** Released bundles answer for themselves: the corpus may be another than at their release. */
+async function releasedOutputs(bundle: string): Promise<Record<string, string>> {
+  const source = SOURCE_DECIDERS.find(({ name }) => bundle.startsWith(`${name}-`));
+  const frozen = source && (await findDecider(source.name, bundle.slice(source.name.length + 1)));
+  if (!source || !frozen) throw new Error(`${bundle} is in hashes.json, and no decider`);
+  return outputHashes({ topic: source.topic, decide: frozen.decide });
+}
+
+async function freezeSource(decider: SourceDecider, bundle: string): Promise<string> {
+  const code = await bundleDecider(decider.name);
+  writeFileSync(new URL(`${bundle}.mjs`, BUNDLE_DIRECTORY), code);
+  process.stdout.write(`${bundle}  ${code.length} bytes${values.release ? ', released' : ''}\n`);
+  return sha256Hex(code);
 }
 
 const { values } = parseArgs({ options: { release: { type: 'boolean', default: false } } });
-await freeze(values.release);
+const corpus = readCorpus();
+const hashes = readHashes();
+const outputs: Outputs = {};
+for (const [bundle, { released }] of Object.entries(hashes)) {
+  if (!released) continue;
+  outputs[bundle] = await releasedOutputs(bundle);
+  process.stdout.write(`${bundle}  released: stays as it is\n`);
+}
+for (const decider of SOURCE_DECIDERS) {
+  const bundle = bundleName(decider.name, decider.version);
+  if (hashes[bundle]?.released === true) continue;
+  hashes[bundle] = { sha256: await freezeSource(decider, bundle), released: values.release };
+  outputs[bundle] = outputHashes(decider);
+}
+writeHashes(hashes);
+writeOutputs(outputs);

@@ -1,10 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
-import { findDecider } from '../../services/audit/deciders/deciders.ts';
-import type { Found } from '../../services/audit/verify/collect.ts';
 import { type DeviationKind, type GapKind, placeOf } from '../../services/audit/verify/findings.ts';
-import { verifyLog } from '../../services/audit/verify/verify-log.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { allEnded } from '../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../pipeline/support/images.ts';
@@ -20,6 +17,7 @@ import {
   rewritten,
   without,
 } from './support/recorded-log.ts';
+import { named, verify } from './support/verify-recording.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
 
@@ -53,18 +51,6 @@ beforeAll(async () => {
   recording = await recordingOf(log, 30 * SECOND);
 });
 
-const verify = (given: Recording, range = { fromMs: null, toMs: null }): Promise<Found> =>
-  verifyLog(
-    { log: replayed(given), range, findDecider, nowMs: Date.now(), onProgress: () => undefined },
-    new AbortController().signal,
-  );
-
-/** What was found, as `kind topic@offset`. */
-const named = ({ deviations, unverified }: Found): string[] =>
-  [...deviations.first, ...unverified.first].map(
-    ({ kind, places: [at] }) => `${kind} ${at?.topic}@${at?.offset}`,
-  );
-
 const contains =
   (...texts: readonly string[]): Picking =>
   (value) =>
@@ -77,7 +63,7 @@ const decided = (outcome: string, decider: string) =>
   contains(`"outcome":"${outcome}"`, `"name":"${decider}"`);
 
 test('untouched, all of it is verified', async () => {
-  const found = await verify(recording);
+  const found = await verify(replayed(recording));
 
   expect(named(found)).toEqual([]);
   expect(found.counts).toMatchObject({
@@ -296,7 +282,7 @@ test.each<{
   },
 ])('one byte: $name', async ({ topic, pick, rewrite, kind, named: other }) => {
   const { offset } = pickedRecord(recording, topic, pick);
-  const found = await verify(rewritten(recording, topic, pick, rewrite));
+  const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)));
 
   expect(named(found)).toContainEqual(
     other === undefined
@@ -353,7 +339,7 @@ test.each<{ name: string; topic: TopicId; pick: Picking; kind: DeviationKind | G
     named: 'decisions',
   },
 ])('one record gone: $name', async ({ topic, pick, kind, named: other }) => {
-  const found = await verify(without(recording, topic, pick));
+  const found = await verify(replayed(without(recording, topic, pick)));
 
   expect(named(found)).toContainEqual(expect.stringMatching(`^${kind} ${TOPICS[other].name}@`));
 });
@@ -362,7 +348,7 @@ test('sets of policies that nobody recorded: their decisions are not verified, a
   const policyVersions = recording.policyVersions.filter(
     ({ value }) => !value?.includes('fleetgc.policy-set'),
   );
-  const { deviations, unverified, counts } = await verify({ ...recording, policyVersions });
+  const { deviations, unverified, counts } = await verify(replayed({ ...recording, policyVersions }));
 
   expect(deviations.total).toBe(0);
   expect(counts.verified).toBe(0);
@@ -415,7 +401,7 @@ test.each<{
 ])('one record more: $name', async ({ topic, pick, rewrite, kind }) => {
   const forged = inserted(recording, topic, pick, rewrite);
   const { offset } = pickedRecord(recording, topic, pick);
-  const found = await verify(forged);
+  const found = await verify(replayed(forged));
 
   expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset + 1n}`]);
 });
@@ -423,7 +409,7 @@ test.each<{
 test('a command that names what its decision kept says so, with both positions', async () => {
   const command = pickedRecord(recording, 'commands', imageCommand);
   const rewrite = anotherLetter('"kind":"image","id":"sha256:');
-  const { deviations } = await verify(rewritten(recording, 'commands', imageCommand, rewrite));
+  const { deviations } = await verify(replayed(rewritten(recording, 'commands', imageCommand, rewrite)));
   const kept = deviations.first.find(({ kind }) => kind === 'kept-object');
 
   expect(kept?.message).toMatch(/^it names image sha256:\S+, which its decision did not say to remove$/);
@@ -434,7 +420,7 @@ test('every record twice: counted, and nothing wrong', async () => {
   const ids: readonly TopicId[] = ['observe', 'decisions', 'commands', 'results'];
   let twice = recording;
   for (const id of ids) twice = { ...twice, [id]: doubled(recording[id]) };
-  const found = await verify(twice);
+  const found = await verify(replayed(twice));
 
   expect(named(found)).toEqual([]);
   expect(found.counts.duplicates).toBe(ids.flatMap((id) => recording[id]).length);

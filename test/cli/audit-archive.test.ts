@@ -92,3 +92,21 @@ test('audit explain reads an archive of a log that is gone', async () => {
     stderr: '',
   });
 });
+
+test('audit verify reads it too, and names the file that is not as it was written', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory, '--threads', '2'];
+  const nothingDecided = await inProcess(asked);
+  const [file = ''] = readdirSync(join(directory, 'gc.node.inventory'));
+  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+
+  expect(nothingDecided).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining('1 records lie on the log, and no decision is among them'),
+  });
+  expect(await inProcess(asked)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
+  });
+});

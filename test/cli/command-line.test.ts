@@ -156,6 +156,12 @@ test('a variable that is no setting of any verb is named, with the one that was 
   );
 });
 
+test.each(['FLEETGC_FOO', 'FLEETGC_'])('%s is like no setting, so none is suggested', async (name) => {
+  const { stderr } = await inProcess(['policy', 'list'], { [name]: '1' });
+
+  expect(stderr).toContain(`warning: the environment variable ${name} is no setting and is ignored\n`);
+});
+
 test('a variable that is no setting stops nothing, and those of other verbs and of Kubernetes are no mistake', async () => {
   const policy = join(temporaryDirectory(), 'policy.yaml');
   writeFileSync(policy, 'name: a\nmode: dry-run\n');

@@ -70,6 +70,31 @@ test('[B12] wrong values: all at once, no policy, exit code 2', async () => {
   });
 });
 
+test('[B12] unknown fields are told beside wrong values', async () => {
+  const path = file(`${CONFIGURATION}imageMinimumGcAge: 3m\nimageMaximumGCAge: -1s\n`);
+
+  expect((await inProcess(['policy', 'from-kubelet', path])).stderr).toBe(
+    [
+      'warning: imageMinimumGcAge is no field of KubeletConfiguration that FleetGC knows, and was ignored; did you mean imageMinimumGCAge?',
+      `${path}:7:20: imageMaximumGCAge: must not be negative`,
+      'fleetgc policy from-kubelet: 1 problem; no policy was made',
+      '',
+    ].join('\n'),
+  );
+});
+
+test.each([
+  { what: 'another kind', text: 'apiVersion: v1\nkind: Pod\nspec: {}\n' },
+  { what: 'no kind', text: 'spec: {}\n' },
+  { what: 'a list', text: '- a\n' },
+  { what: 'a broken file', text: 'a: [\n' },
+])('fields of a file that is no KubeletConfiguration are not gone through: $what', async ({ text }) => {
+  const { exitCode, stderr } = await inProcess(['policy', 'from-kubelet', file(text)]);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).not.toContain('warning');
+});
+
 test.each([
   { option: '--maximum-dead-containers', value: '1.5', says: 'must be a whole number' },
   { option: '--maximum-dead-containers', value: '2147483648', says: 'does not fit 32 bits' },

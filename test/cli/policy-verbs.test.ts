@@ -198,8 +198,12 @@ test('delete removes policies, all that are named or none', async () => {
     stdout: '',
     stderr: 'fleetgc policy delete: there is no policy named nope\n',
   });
-  const { exitCode, stdout } = await own.run('policy', 'delete', 'web');
-  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'web: deleted\n' });
+  expect(await own.run('policy', 'delete', 'web')).toEqual({
+    exitCode: 0,
+    stdout: 'web: deleted\n',
+    stderr:
+      'On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, it begins with version 1.\n',
+  });
   expect((await own.run('policy', 'list')).stdout).not.toContain('web');
   expect((await own.run('policy', 'list')).stdout).toContain('all');
 });

@@ -107,7 +107,7 @@ describe('[K2] one protection more never makes an image go that could not go bef
   test.each(Object.entries(PROTECTIONS))('%s', (_, protect) => {
     fc.assert(
       fc.property(arbitraryCase, fc.nat(15), (one, seed) => {
-        // Which versions are the newest depends on first detections: one that moves up pushes another out (M11).
+        // A newer image takes the place of the oldest that keep.lastVersions kept, which may then go (M11). Here it is off.
         const settings = { ...one.settings, keep: { ...one.settings.keep, lastVersions: 0 } };
         const chosen = seed % Math.max(1, one.given.images.length);
         const images = one.given.images.map((image, index) => (index === chosen ? protect(image) : image));

@@ -55,6 +55,8 @@ describe('an image goes under the profile kubelet alone', () => {
       name: '[M11] without a registry in its name',
       given: { repoDigests: [`localhost/a@sha256:${'a'.repeat(64)}`] },
     },
+    { name: '[M12] that this node did not pull', given: { origin: 'not-pulled' } },
+    { name: '[M12] of which nobody knows whether it was pulled', given: { origin: 'unknown' } },
   ])('$name', ({ given }) => {
     expect(both([image('a', given)])).toEqual(KUBELET_ONLY);
   });

@@ -59,7 +59,8 @@ test('[A1, C5, C8, C10, E2, M2, M9, M11, M12] knowing less never makes another i
   const forgetting = fc.record({ way: fc.constantFrom(...Object.keys(WAYS)), seed: fc.nat(0xfffff) });
   fc.assert(
     fc.property(arbitraryCase, forgetting, (one, { way, seed }) => {
-      // Which versions are the newest depends on what is believed: one that falls out of them lets another in (M11).
+      // Which versions are the newest depends on what is believed: a newer image takes the place of the oldest that
+      // keep.lastVersions kept, which may then go (M11). Here it is off.
       const settings = { ...one.settings, keep: { ...one.settings.keep, lastVersions: 0 } };
       const isMeant = (position: number): boolean => ((seed >> position) & 1) === 1;
       const given = WAYS[way]?.(one.given, isMeant) ?? one.given;

@@ -4,6 +4,7 @@ import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-histor
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../services/node-agent/agent.ts';
 import { logReader } from '../../services/node-agent/log-entries.ts';
+import { connectContainerd } from '../../services/shared/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { Output } from '../../services/shared/handler.ts';
@@ -136,6 +137,18 @@ describe('an agent on a simulated node', () => {
         .toSorted(),
     ).toEqual(['container', 'pod']);
     expect(running.agent.problem()).toBeNull();
+  });
+
+  test('[M7, M12] says once what follows where containerd tells nothing of its images', async () => {
+    const { time, node, start } = await setUp();
+    const containerd = connectContainerd(node.endpoint);
+    onTestFinished(() => containerd[Symbol.dispose]());
+    const running = start({ containerd });
+    await time.passUntil('the first inventory', MINUTE, nth(running, 1));
+
+    expect(running.log.filter((line) => line.includes('containerd told nothing of its images: '))).toEqual([
+      expect.stringContaining('the runtime has no containerd API beside CRI'),
+    ]);
   });
 
   test('has kept the records of an inventory before anybody can decide on it', async () => {

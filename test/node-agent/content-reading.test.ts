@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import {
   type ContentReading,
   contentReading,
+  type DetectedImage,
   type ImageOrigin,
   type Silence,
 } from '../../services/node-agent/content-reading.ts';
@@ -17,12 +18,19 @@ type Origins = Readonly<Record<string, ImageOrigin | undefined>>;
 interface Reading {
   readonly node: SimulatedNode;
   /** Of the images that the node lists. */
-  readonly read: () => ReturnType<ContentReading>;
+  readonly read: (againSinceMs?: number) => ReturnType<ContentReading>;
   readonly layers: () => Promise<LayerTable | null>;
   /** By the first name of each image that is there by now. */
   readonly origins: () => Promise<Origins>;
   readonly told: readonly Silence[];
 }
+
+/** The images of the node; nginx is listed since then. */
+const detected = (node: SimulatedNode, nginxSinceMs = 0): readonly DetectedImage[] =>
+  [...node.runtime.images.values()].map((image) => ({
+    ...image,
+    firstDetectedMs: image.repoTags.includes(NGINX) ? nginxSinceMs : 0,
+  }));
 
 async function reading(options: Partial<SimulatedNodeOptions> = {}): Promise<Reading> {
   const node = await simulatedNode({ hasContainerdApi: true, ...options });
@@ -32,7 +40,7 @@ async function reading(options: Partial<SimulatedNodeOptions> = {}): Promise<Rea
   const contentsOf = contentReading({ containerd, clock: node.clock, tell: (silence) => told.push(silence) });
   await node.runtime.pullImage('nginx:1');
   const listed = () => [...node.runtime.images.values()];
-  const read = () => contentsOf(listed());
+  const read = (againSinceMs = 0) => contentsOf(detected(node, againSinceMs));
   return {
     node,
     read,
@@ -124,6 +132,16 @@ test.each<{ method: (typeof METHODS)[number]; atFirst: Origins; later: Origins }
   expect([await origins(), await origins()]).toEqual([later, later]);
 });
 
+test('[M12, C4] what was read of an image does not hold for one that comes later under its id', async () => {
+  const { node, read } = await reading();
+  const nginx = [...node.runtime.images.values()].find(({ repoTags }) => repoTags.includes(NGINX));
+  const originSince = async (ms: number) => (await read(ms)).originOf(nginx?.id ?? '');
+  expect(await originSince(0)).toBe('pulled');
+  node.faults.onCall('listContent', failing);
+  expect(await originSince(0)).toBe('pulled');
+  expect(await originSince(60_000)).toBe('unknown');
+});
+
 test('[M12] what containerd has no content of is unknown, whatever was read before', async () => {
   const { node, read } = await reading();
   const [, nginx] = [...node.runtime.images.values()];
@@ -148,7 +166,7 @@ test('[M12] a runtime that has told origins has not lost them when it says that 
     clock: node.clock,
     tell: () => {},
   });
-  const listed = [...node.runtime.images.values()];
+  const listed = detected(node);
   await contentsOf(listed);
   isWithout = true;
   const { originOf } = await contentsOf(listed);
@@ -190,7 +208,7 @@ test('[M7, M12] where nobody is to be asked nothing is known, and nothing is sai
     clock: node.clock,
     tell: (silence) => told.push(silence),
   });
-  const listed = [...node.runtime.images.values()];
+  const listed = detected(node);
   const { layers, originOf } = await contentsOf(listed);
   expect(layers).toBeNull();
   expect(listed.map(({ id }) => originOf(id))).toEqual([undefined, undefined]);

@@ -217,7 +217,24 @@ describe('a container', () => {
       if (call === 'removeContainer dead') node.runtime.containers.clear();
     };
     await node.start().carryOut(containerRemoval(['dead']));
-    expect(node.outcomes()).toEqual({ dead: { outcome: 'not-found' } });
+    expect(node.outcomes()).toEqual({ dead: { outcome: 'not-found', alreadyDone: ['logs-removed'] } });
+  });
+
+  test('[M31, K5] that may have gone by our call counts as an action: older commands are overtaken', async () => {
+    const node = executorNode();
+    addContainer(node, 'dead');
+    addContainer(node, 'next');
+    node.runtime.after = (call) => {
+      if (call === 'removeContainer dead') throw new FleetGcError('RUNTIME_FAILED', 'no answer any more');
+    };
+    const executor = node.start();
+    await executor.carryOut(containerRemoval(['dead'], { id: 'first' }));
+    expect(node.outcomes('first')).toEqual({
+      dead: { outcome: 'not-found', alreadyDone: ['logs-removed'] },
+    });
+    expect(await executor.carryOut(containerRemoval(['next'], { id: 'second' }))).toMatchObject({
+      reason: 'superseded',
+    });
   });
 
   test.each([
@@ -268,9 +285,24 @@ describe('a sandbox', () => {
     node.runtime.before = failing('stopSandbox');
     await node.start().carryOut(containerRemoval(['sandbox-1']));
     expect(node.runtime.calls).toEqual(['stopSandbox sandbox-1']);
+    // It is looked for over a second, whether somebody else removes it.
     expect(node.outcomes()).toMatchObject({
-      'sandbox-1': { outcome: 'failed', reason: 'stop-failed', backoffUntilMs: NOW + 60_000 },
+      'sandbox-1': { outcome: 'failed', reason: 'stop-failed', backoffUntilMs: NOW + 61_000 },
     });
+  });
+
+  test('[M31] that somebody else removes while it is to be stopped is a success', async () => {
+    const node = executorNode();
+    addSandbox(node, 'sandbox-1');
+    let isStopped = false;
+    node.runtime.before = (call) => {
+      if (call === 'listSandboxes' && isStopped) node.runtime.sandboxes.clear();
+      if (call !== 'stopSandbox sandbox-1') return;
+      isStopped = true;
+      throw new FleetGcError('RUNTIME_FAILED', 'sandbox is being removed');
+    };
+    await node.start().carryOut(containerRemoval(['sandbox-1']));
+    expect(node.outcomes()).toEqual({ 'sandbox-1': { outcome: 'not-found' } });
   });
 
   test('[H1, H3] that got a container while it was stopped stays', async () => {

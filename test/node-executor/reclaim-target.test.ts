@@ -14,6 +14,40 @@ describe('the target of a reclaim', () => {
     expect(result).toMatchObject({ removed: 2, notNeeded: 1, targetReached: true });
   });
 
+  test.each([
+    { when: 'before it is looked at', isMoment: (call: string) => call === 'listImages' },
+    { when: 'as it is removed', isMoment: (call: string) => call.startsWith('removeImage') },
+  ])(
+    '[M7, M31] that somebody else reaches by removing an object $when ends the work, and the space is not ours',
+    async ({ isMoment }) => {
+      const node = executorNode();
+      const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);
+      node.runtime.before = (call) => {
+        if (isMoment(call)) node.runtime.images.delete(a);
+      };
+      const command = imageRemoval([a, b], { reclaim: toTarget('850') });
+      expect(await node.start().carryOut(command)).toMatchObject({ removed: 0, targetReached: true });
+      expect(node.runtime.gone).toEqual([]);
+      expect(node.outcomes()).toMatchObject({
+        [a]: { outcome: 'not-found' },
+        [b]: { outcome: 'not-needed' },
+      });
+    },
+  );
+
+  test('[M8, M31] that somebody else reaches in the last round is no failure', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a'], 100n);
+    node.runtime.before = (call) => {
+      if (call.startsWith('removeImage')) node.runtime.images.delete(a);
+    };
+    const last = { ...toTarget('950'), round: 5 };
+    const result = await node.start().carryOut(imageRemoval([a], { reclaim: last }));
+    expect(result).toMatchObject({ targetReached: true, measured: { afterBytes: '1000' } });
+    expect(node.published.map(({ type }) => type)).not.toContain('fleetgc.node.pressure-unrelieved');
+    expect(node.published.map(({ type }) => type)).not.toContain('fleetgc.node.pass-failed');
+  });
+
   test('[M7] estimates do not count: what frees less than it says does not end the work', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);

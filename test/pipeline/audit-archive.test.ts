@@ -2,7 +2,9 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openArchiveLog } from '../../services/audit/archive/read-archive.ts';
 import { findDecider } from '../../services/audit/deciders/deciders.ts';
 import { explain } from '../../services/audit/explain/explain.ts';
+import { readPolicyHistory } from '../../services/audit/policy-history.ts';
 import { verifyLog } from '../../services/audit/verify/verify-log.ts';
+import { createVerifier } from '../../services/audit/verify/verify-partition.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
 import { asking } from '../audit/explain/support/recorded-log.ts';
 import { archived, checked } from '../audit/support/archives.ts';
@@ -22,7 +24,9 @@ async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) 
   const { signal } = new AbortController();
   const explanations = [];
   for (const name of names) explanations.push(await explain(asking(name), { log, signal, onProgress }));
-  const verified = await verifyLog({ log, range, findDecider, nowMs: Date.now(), onProgress }, signal);
+  const policies = await readPolicyHistory(log, signal);
+  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now() });
+  const verified = await verifyLog({ policies, verifiers: [verifier], onProgress }, signal);
   return { explanations, verified };
 }
 

@@ -1,7 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { findDecider } from '../../services/audit/deciders/deciders.ts';
-import type { Found } from '../../services/audit/verify/collect.ts';
-import { verifyLog } from '../../services/audit/verify/verify-log.ts';
+import { verify } from '../audit/support/verify-recording.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { outgoing } from '../support/log-record.ts';
 import { allEnded } from './support/accounts.ts';
@@ -14,12 +12,6 @@ vi.setConfig({ testTimeout: TEST_BOUND_MS });
 const keepVersions = ({ log, policies }: Pipeline): Promise<void> =>
   log.publish(
     policies().policies.map((event) => outgoing({ topic: 'policyVersions', key: event.hash, event })),
-  );
-
-const verify = ({ log }: Pipeline): Promise<Found> =>
-  verifyLog(
-    { log, range: { fromMs: null, toMs: null }, findDecider, nowMs: Date.now(), onProgress: () => undefined },
-    new AbortController().signal,
   );
 
 test('what a node and its deciders did under pressure, twice delivered, is all verified; what went by itself is told apart', async () => {
@@ -51,7 +43,7 @@ test('what a node and its deciders did under pressure, twice delivered, is all v
   await time.pass(6 * MINUTE);
   await time.passUntil('every command to end', MINUTE, () => allEnded(pipeline));
 
-  const found = await verify(pipeline);
+  const found = await verify(pipeline.log);
   expect(found.deviations.first).toEqual([]);
   expect(found.unverified.first).toEqual([]);
   expect(found.counts.verified).toBe(found.counts.decisions);

@@ -3,21 +3,19 @@ import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { FleetGcError } from '../../shared/errors.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
-import type { EventLog, LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
+import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
+import type { RecordedLog } from '../read-log.ts';
 import { requireManifest, requireUnchanged } from './archive-files.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
-/** An archive, read like the event log that it was made of. */
-export type ArchiveLog = Pick<EventLog, 'read'> & AsyncDisposable;
-
 /**
- * Opens an archive for reading. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
+ * Opens an archive for reading, as the event log that it was made of. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
  * not as it was written.
  */
-export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
+export async function openArchiveLog(directory: string): Promise<RecordedLog> {
   const files = filesOf(await requireManifest(directory));
   const duck = await openDuckDb();
   const checked = new Set<string>();

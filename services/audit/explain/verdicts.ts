@@ -66,7 +66,7 @@ function reasonOf(
   users: readonly ExplainedObject[],
 ): string {
   if (action === 'remove') return removedBecause(rule);
-  const because = keptBecause(rule, outcome);
+  const because = keptBecause({ rule, facts }, outcome);
   const wording = NAMING_THE_USER[rule];
   const user = wording && users.find(({ kind, id }) => `${kind} ${id}` === facts.user);
   return user ? `${wording} ${user.kind} ${user.name}` : because;

@@ -1,30 +1,20 @@
-import {
-  type Counts,
-  type Deviation,
-  type Findings,
-  type Gap,
-  type GapKind,
-  type NotOurs,
-  noCounts,
-} from './findings.ts';
+import { type Counts, type Deviation, type Findings, type Gap, type NotOurs, noCounts } from './findings.ts';
 
 /** So many of a kind are told; all are counted. */
 const MOST_TOLD = 1_000;
 
-/** What was found, in as much as anybody reads; whoever wants more verifies a shorter time. */
+/** Findings of one sort, in as much as anybody reads; whoever wants more verifies a shorter time. */
+export interface FoundList<Item> {
+  readonly total: number;
+  readonly byKind: Readonly<Record<string, number>>;
+  readonly first: readonly Item[];
+}
+
 export interface Found {
   readonly counts: Readonly<Counts>;
-  readonly deviations: { readonly total: number; readonly first: readonly Deviation[] };
-  readonly unverified: {
-    readonly total: number;
-    readonly byKind: Readonly<Partial<Record<GapKind, number>>>;
-    readonly first: readonly Gap[];
-  };
-  readonly notOurs: {
-    readonly total: number;
-    readonly byKind: Readonly<Partial<Record<NotOurs['kind'], number>>>;
-    readonly first: readonly NotOurs[];
-  };
+  readonly deviations: FoundList<Deviation>;
+  readonly unverified: FoundList<Gap>;
+  readonly notOurs: FoundList<NotOurs>;
 }
 
 export interface Collector extends Findings {
@@ -44,10 +34,22 @@ export function createCollector(): Collector {
     notOurs: notOurs.add,
     found: () => ({
       counts,
-      deviations: { total: deviations.total(), first: deviations.first },
-      unverified: { total: gaps.total(), byKind: Object.fromEntries(gaps.byKind), first: gaps.first },
-      notOurs: { total: notOurs.total(), byKind: Object.fromEntries(notOurs.byKind), first: notOurs.first },
+      deviations: deviations.found(),
+      unverified: gaps.found(),
+      notOurs: notOurs.found(),
     }),
+  };
+}
+
+/** What several partitions have shown, together. */
+export function mergeFound(all: readonly Found[]): Found {
+  const counts = noCounts();
+  for (const found of all) addCounts(counts, found.counts);
+  return {
+    counts,
+    deviations: mergeLists(all.map(({ deviations }) => deviations)),
+    unverified: mergeLists(all.map(({ unverified }) => unverified)),
+    notOurs: mergeLists(all.map(({ notOurs }) => notOurs)),
   };
 }
 
@@ -55,13 +57,32 @@ function createList<Item extends { readonly kind: string }>() {
   const first: Item[] = [];
   const byKind = new Map<string, number>();
   return {
-    first,
-    byKind,
     add: (item: Item): void => {
       const before = byKind.get(item.kind) ?? 0;
       byKind.set(item.kind, before + 1);
       if (before < MOST_TOLD) first.push(item);
     },
-    total: (): number => [...byKind.values()].reduce((sum, count) => sum + count, 0),
+    found: (): FoundList<Item> => ({ total: sumOf(byKind), byKind: Object.fromEntries(byKind), first }),
   };
+}
+
+function mergeLists<Item extends { readonly kind: string }>(
+  lists: readonly FoundList<Item>[],
+): FoundList<Item> {
+  const { add, found } = createList<Item>();
+  for (const { first } of lists) first.forEach(add);
+  const byKind = new Map<string, number>();
+  for (const list of lists)
+    for (const [kind, count] of Object.entries(list.byKind))
+      byKind.set(kind, (byKind.get(kind) ?? 0) + count);
+  return { total: sumOf(byKind), byKind: Object.fromEntries(byKind), first: found().first };
+}
+
+const sumOf = (byKind: ReadonlyMap<string, number>): number =>
+  [...byKind.values()].reduce((sum, count) => sum + count, 0);
+
+const isCount = (key: string, counts: Counts): key is keyof Counts => key in counts;
+
+function addCounts(counts: Counts, more: Readonly<Counts>): void {
+  for (const key of Object.keys(counts)) if (isCount(key, counts)) counts[key] += more[key];
 }

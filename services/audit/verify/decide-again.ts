@@ -3,7 +3,6 @@ import { nodeKey } from '../../../schemas/identity.ts';
 import { decisionId } from '../../shared/decision-record.ts';
 import { toFleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
-import { sha256Hex } from '../../shared/ids.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
@@ -33,7 +32,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
   const input = await parts.inputs.find(head.input);
   if (input === null) return { input, outputs: gap(decision, parts, 'input-gone', inputGone(head)) };
-  const sha256 = sha256Hex(input.value ?? '');
+  const sha256 = parts.inputs.sha256Of(input);
   if (sha256 !== head.input.sha256) return { input, outputs: inputChanged(decision, parts, input) };
   const decider = await parts.findDecider(head.decider.name, head.decider.version);
   if (decider === null)

@@ -1,5 +1,6 @@
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
+import { sha256Hex } from '../../shared/ids.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {
@@ -14,12 +15,14 @@ export interface Inputs {
   keep(record: LogRecord): void;
   /** Kept, or read once more from the log; `null` when it is not there. */
   find(input: InputReference): Promise<LogRecord | null>;
+  /** Of the bytes of a message; several deciders ask for the same. */
+  sha256Of(input: LogRecord): string;
   close(): Promise<void>;
 }
 
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
 /** Of a decider that lags further behind than this, each message is read again. */
-const KEPT_BYTES = 64 * 1024 * 1024;
+const KEPT_BYTES = 16 * 1024 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
 
@@ -37,6 +40,7 @@ export function createInputs(
   keptBytes: number = KEPT_BYTES,
 ): Inputs {
   const kept = new Map<string, LogRecord>();
+  const hashes = new WeakMap<LogRecord, string>();
   const oldest = new Map<TopicName, bigint | null>();
   let bytes = 0;
   let reading: Reading | null = null;
@@ -86,6 +90,11 @@ export function createInputs(
       if (topic === undefined || input.partition !== partition || !/^\d{1,18}$/.test(input.offset))
         return null;
       return kept.get(nameOf(topic, input.offset)) ?? (await lookUp(topic, BigInt(input.offset)));
+    },
+    sha256Of: (input) => {
+      const sha256 = hashes.get(input) ?? sha256Hex(input.value ?? '');
+      hashes.set(input, sha256);
+      return sha256;
     },
     close,
   };

@@ -25,7 +25,8 @@ interface Listed {
 }
 
 interface Gone {
-  readonly nodeInstance: string;
+  /** The object, on the installation that listed it. */
+  readonly name: string;
   readonly object: NotOurs;
 }
 
@@ -37,19 +38,18 @@ const TOUCHED: readonly ObjectResult['result']['outcome'][] = ['removed', 'not-f
 /** Finds what a node listed and then did not, without a result that says so. */
 export function createVanished(findings: Findings) {
   const last = new Map<string, Listed>();
-  /** By node instance and object, when a result said that it went. */
+  /** By installation and object, when a result said that it went. */
   const touched = new Map<string, number>();
   const gone: Gone[] = [];
-  const keyOf = (nodeInstance: string, name: string): string => `${nodeInstance} ${name}`;
 
   const compare = (before: Listed, now: Listed): void => {
     for (const [list, kind] of KINDS) {
       const there = new Set(now.listing[list]);
       for (const id of before.listing[list]) {
         if (there.has(id)) continue;
-        const { nodeInstance } = now.listing;
         const places = [before.place, now.place] as const;
-        gone.push({ nodeInstance, object: { kind, id, node: nodeKey(now.listing), places } });
+        const object = { kind, id, node: nodeKey(now.listing), places };
+        gone.push({ name: `${installationOf(now.listing)} ${objectName(object)}`, object });
       }
     }
   };
@@ -59,20 +59,24 @@ export function createVanished(findings: Findings) {
       const listing = Listing.safeParse(inventory).data;
       if (listing === undefined) return;
       const now = { listing, place: placeOf(record) };
-      const before = last.get(listing.nodeInstance);
+      const before = last.get(installationOf(listing));
       if (before !== undefined) compare(before, now);
-      last.set(listing.nodeInstance, now);
+      last.set(installationOf(listing), now);
     },
-    answered: ({ nodeInstance, object, result }: ObjectResult, { timestampMs }: LogRecord): void => {
-      if (TOUCHED.includes(result.outcome)) touched.set(keyOf(nodeInstance, objectName(object)), timestampMs);
+    answered: (answer: ObjectResult, { timestampMs }: LogRecord): void => {
+      if (TOUCHED.includes(answer.result.outcome))
+        touched.set(`${installationOf(answer)} ${objectName(answer.object)}`, timestampMs);
     },
     judge: ({ beforeMs }: Judging): void => {
-      for (const { nodeInstance, object } of takeBefore(gone, beforeMs))
-        if (!touched.has(keyOf(nodeInstance, objectName(object)))) findings.notOurs(object);
+      for (const { name, object } of takeBefore(gone, beforeMs))
+        if (!touched.has(name)) findings.notOurs(object);
       for (const [key, atMs] of touched) if (atMs < beforeMs - REMEMBERED_MS) touched.delete(key);
     },
   };
 }
+
+/** A node that was installed again has nothing in common with the one before. */
+const installationOf = (identity: NodeIdentity): string => `${nodeKey(identity)} ${identity.nodeInstance}`;
 
 /** Takes away what went before a time; results of it have come by then. */
 function takeBefore(gone: Gone[], beforeMs: number): readonly Gone[] {

@@ -18,9 +18,13 @@ export function verdictText(entry: EntryOf<'verdict'>): EntryText {
   return outcome === 'dry-run' ? { word: 'dry run', text: `would go: ${text}` } : { word: 'to go', text };
 }
 
-/** The rule in words, its number, and what it looked at; who uses an image is told in the words. */
+/** The rule in words, its number, and what it looked at, where the words do not say it already. */
 export function ruleText({ because, rule, facts: { user: _, ...facts } }: EntryOf<'verdict'>): string {
-  return `${because} (${[rule, factsText(facts)].filter((part) => part !== '').join(': ')})`;
+  const untold = Object.entries(facts).filter(
+    ([, value]) => typeof value !== 'string' || !because.includes(value),
+  );
+  const told = factsText(Object.fromEntries(untold));
+  return `${because} (${[rule, told].filter((part) => part !== '').join(': ')})`;
 }
 
 /** Of equal events in a row: how many, and until when. */

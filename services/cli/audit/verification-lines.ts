@@ -33,8 +33,6 @@ export function verificationLines({
       notOurs,
       notOursLines,
     ),
-    `${counts.verified} of ${counts.decisions} decisions verified, on ${counts.inventories} inventories and ${counts.diskStats} disk statistics`,
-    `${counts.commands} commands, ${counts.orders} orders, ${counts.results} results; ${counts.removals} objects removed`,
     ...countLines(counts),
   ];
 }
@@ -73,15 +71,30 @@ const notOursLines = ({ kind, id, node, places: [before, after] }: NotOurs): rea
 ];
 
 const COUNTED = [
-  ['duplicates', 'records lie on the log more than once, unchanged'],
-  ['expired', 'commands expired without an answer: their nodes were away'],
-  ['open', 'decisions, commands or answers may still come: the log ends right after what they follow from'],
-  ['outOfRange', 'records follow from others that lie before what was read'],
-  ['deadLettered', 'messages were given up with a dead letter ("fleetgc dead-letters list")'],
+  ['decisions', 'decisions'],
+  ['verified', 'of them came out the same again'],
+  ['inventories', 'inventories'],
+  ['diskStats', 'disk statistics'],
+  ['commands', 'commands'],
+  ['orders', 'orders to observe'],
+  ['results', 'results'],
+  ['removals', 'of them: an object was removed'],
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 
-const countLines = (counts: Found['counts']): readonly string[] =>
-  COUNTED.filter(([key]) => counts[key] > 0).map(([key, text]) => `${counts[key]} ${text}`);
+/** Told where there are any. */
+const ASIDE = [
+  ['duplicates', 'on the log more than once, unchanged'],
+  ['expired', 'commands that expired without an answer: their nodes were away'],
+  ['open', 'effects that may still come: the log ends right after their cause'],
+  ['outOfRange', 'effects of causes that lie before what was read'],
+  ['deadLettered', 'messages given up with a dead letter ("fleetgc dead-letters list")'],
+] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
+
+function countLines(counts: Found['counts']): readonly string[] {
+  const told = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
+  const width = Math.max(...told.map(([key]) => String(counts[key]).length));
+  return told.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
+}
 
 /** A line for each finding, and one for all that was counted. */
 export const verificationNdjson = ({
@@ -99,7 +112,7 @@ export const verificationNdjson = ({
       finding: 'summary',
       range,
       counts,
-      deviations: deviations.total,
+      deviations: deviations.byKind,
       unverified: unverified.byKind,
       notOurs: notOurs.byKind,
     },
@@ -118,7 +131,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
 /** How many could not be verified, by the reason. */
 export const unverifiedText = ({ unverified: { byKind } }: Verification): string =>
   Object.entries(WHY)
-    .map(([kind, why]) => ({ why, count: Object.entries(byKind).find(([name]) => name === kind)?.[1] ?? 0 }))
+    .map(([kind, why]) => ({ why, count: byKind[kind] ?? 0 }))
     .filter(({ count }) => count > 0)
     .map(({ count, why }) => `${count}: ${why}`)
     .join('; ');

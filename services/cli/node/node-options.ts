@@ -46,7 +46,7 @@ export const nodeOptions = {
 export const agentOptions = {
   imageLayers: withMeta(Switch.prefault('true'), {
     description:
-      "Whether containerd's own API, on the socket of CRI, is asked which layers images share, and which images this node pulled.",
+      "Do not ask containerd's own API which layers images share and which were pulled: plans count listed sizes, and imported images with a registry in their name may go.",
   }),
 };
 

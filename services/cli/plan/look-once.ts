@@ -5,6 +5,7 @@ import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/con
 import { agentEvents } from '../../node-agent/events.ts';
 import { backoffReader, removedImagesReader } from '../../node-agent/executor-files.ts';
 import { openHistory } from '../../node-agent/history.ts';
+import { detectedImages } from '../../node-agent/inventory-objects.ts';
 import type { LogReader } from '../../node-agent/log-entries.ts';
 import { createLook } from '../../node-agent/look.ts';
 import type { KubeletSource } from '../../node-agent/pod-states.ts';
@@ -45,7 +46,7 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const look = await createLook({ ...node, pods, history })();
   const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
-  const contents = look.status === 'complete' ? await contentsOf(look.listing.images) : NOBODY_TELLS;
+  const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },

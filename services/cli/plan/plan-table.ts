@@ -1,5 +1,6 @@
 import type { ObjectKind } from '../../../schemas/command.ts';
 import type { Plan, PlannedObject } from '../../../schemas/plan.ts';
+import { countedAs } from '../../shared/decision/keep-list-text.ts';
 import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { sizeText } from '../telling/size-text.ts';
@@ -17,9 +18,13 @@ function headLines({ inventory, policy, trigger, reason }: Plan): readonly strin
     policy === null ? 'no policy' : `policy ${policy.name} (${policy.mode}, profile ${policy.profile})`;
   return [
     `${cluster}/${node} at ${new Date(takenAt.wallTimeMs).toISOString()}, trigger ${trigger}, ${held}`,
-    ...(reason === '' ? [] : [`Why: ${reason}.`]),
+    ...(reason === '' ? [] : [`Why: ${withSizes(reason)}.`]),
   ];
 }
+
+/** The plan has its figures exactly. */
+const withSizes = (reason: string): string =>
+  reason.replaceAll(/\b([0-9]+) bytes\b/g, (_, bytes: string) => sizeText(BigInt(bytes)));
 
 const removeLines = ({ remove }: Plan): readonly string[] =>
   remove.length === 0
@@ -85,7 +90,7 @@ function targetLines({ target }: Plan): readonly string[] {
 }
 
 const reasonLines = (keep: readonly PlannedObject[]): readonly string[] =>
-  [...Map.groupBy(keep, ({ because, rule }) => `${because} (${rule})`)]
+  [...Map.groupBy(keep, (object) => `${countedAs(object.because, object)} (${object.rule})`)]
     .toSorted(([, a], [, b]) => b.length - a.length)
     .map(([reason, { length }]) => `  ${length} ${reason}`);
 

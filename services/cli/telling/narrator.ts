@@ -3,6 +3,7 @@ import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
+import { countedAs } from '../../shared/decision/keep-list-text.ts';
 import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
 
 /** What of the log a person who watches is told. */
@@ -116,7 +117,7 @@ function kept(
   if (verdicts.length === 0) return [];
   const reasons = verdicts
     .filter(({ action }) => action === 'keep')
-    .map(({ rule }) => keptBecause(rule, outcome));
+    .map((verdict) => countedAs(keptBecause(verdict, outcome), verdict));
   const byReason = new Map(
     [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
   );

@@ -1,11 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { findDecider } from '../../audit/deciders/deciders.ts';
+import { readPolicyHistory } from '../../audit/policy-history.ts';
 import { verifyLog } from '../../audit/verify/verify-log.ts';
+import { createVerifier } from '../../audit/verify/verify-partition.ts';
+import { startVerifyThreads } from '../../audit/verify/verify-threads.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { withMeta } from '../../shared/option-types.ts';
+import { WholeNumber, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
+import { auditLogOptions, openAuditLog, threadLogSettings } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
@@ -16,22 +20,39 @@ import {
 } from '../audit/verification-lines.ts';
 import { about } from '../verb-list.ts';
 
+/** Unless more are asked for: each holds about a hundred megabytes. */
+const MOST_THREADS = 2;
+const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error: 'must be from 1 to 32' });
+
 export const auditVerify = defineVerb({
   ...about('audit verify'),
   options: z.object({
     ...rangeOptions,
+    threads: withMeta(
+      Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
+      {
+        commandLineOnly: true,
+        description:
+          'So many partitions are verified at a time, each on a processor of its own; of an archive one.',
+      },
+    ),
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
     }),
     ...auditLogOptions,
   }),
-  run: async ({ from, to, output, ...options }, context) => {
+  run: async ({ from, to, threads, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
     const range = timeRange({ from, to }, nowMs);
     await using log = await openAuditLog(options, context);
+    const policies = await readPolicyHistory(log, signal);
+    const settings = threads > 1 ? threadLogSettings(options) : null;
+    await using started = settings === null ? null : startVerifyThreads(threads, { settings, range, nowMs });
+    const here = createVerifier({ log, policies, findDecider, range, nowMs });
+    const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
-    const found = await verifyLog({ log, range, findDecider, nowMs, onProgress }, signal);
+    const found = await verifyLog({ policies, verifiers, onProgress }, signal);
     const verification = { range, ...found };
     const text =
       output === 'ndjson'

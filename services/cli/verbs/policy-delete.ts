@@ -26,7 +26,7 @@ export const policyDelete = defineVerb({
     await deleteKeys({ log }, keys);
     for (const key of keys) context.print(`${key}: deleted`);
     context.logger.info(
-      'On its nodes the next policy that selects them holds now. Without any, they keep everything.',
+      `On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,
     );
   },
 });

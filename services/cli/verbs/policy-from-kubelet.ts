@@ -3,7 +3,7 @@ import { PolicyName } from '../../../schemas/policy-file.ts';
 import { parseDurationMs } from '../../../schemas/quantity.ts';
 import { MAX_INT32 } from '../../../schemas/written-values.ts';
 import { policyFromKubelet, policyYaml } from '../../policy/from-kubelet.ts';
-import { reportOf } from '../../policy/from-kubelet-report.ts';
+import { reportOf, unknownFields } from '../../policy/from-kubelet-report.ts';
 import { type KubeletFile, readKubeletFile } from '../../policy/kubelet-file.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb, type VerbContext } from '../../shared/verb.ts';
@@ -71,5 +71,6 @@ export const policyFromKubeletVerb = defineVerb({
 function requireConfiguration(path: string, { logger }: VerbContext): KubeletFile {
   const reading = readKubeletFile(readNamedFile(path));
   if (reading.valid) return reading.configuration;
+  for (const warning of unknownFields(reading.fields)) logger.warn(warning);
   throw toldProblems(reading.problems, logger, 'no policy was made');
 }

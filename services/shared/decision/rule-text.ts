@@ -1,4 +1,6 @@
 import type { DecisionOutcome } from '../../../schemas/decision.ts';
+import type { Kept } from './conclusion.ts';
+import { keepListText } from './keep-list-text.ts';
 
 /** Rules of removals in plain words (docs/rules.md). */
 const REMOVED_BECAUSE: Readonly<Record<string, string>> = {
@@ -52,7 +54,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   M2: 'its age is not believed',
   M5: 'wanted by a pod',
   M9: 'needed for pod sandboxes',
-  M11: 'on the keep list, or cannot be pulled again',
+  M11: 'kept by the policy',
   M12: 'not known to have been pulled by this node',
   M13: 'the policy removes no image to free inodes',
   M16: 'eviction thresholds remove nothing under this policy',
@@ -72,9 +74,11 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   P7: 'waits for the reclaim to end',
 };
 
+/** Why an object goes, in plain words. */
 export const removedBecause = (rule: string): string => REMOVED_BECAUSE[rule] ?? `rule ${rule}`;
-/** P6 has two sides: nothing begins with images alone, and containers go before them. */
-export const keptBecause = (rule: string, outcome: DecisionOutcome): string =>
-  rule === 'P6' && outcome === 'waits-for-containers'
-    ? 'containers go first'
-    : (KEPT_BECAUSE[rule] ?? `rule ${rule}`);
+
+/** Why an object stays. P6 has two sides: nothing begins with images alone, and containers go before them. */
+export function keptBecause(kept: Kept, outcome: DecisionOutcome): string {
+  if (kept.rule === 'P6' && outcome === 'waits-for-containers') return 'containers go first';
+  return keepListText(kept) ?? KEPT_BECAUSE[kept.rule] ?? `rule ${kept.rule}`;
+}

@@ -32,6 +32,17 @@ test.each<{ outcome: Decision['outcome']; reason: string }>([
   ]);
 });
 
+test('[M11] images that stay as last versions are counted together, whatever their repository', () => {
+  const images = ['a', 'b'].map((repository, position) => ({
+    ...keep(position, 'M11'),
+    facts: { keptVersionOf: repository },
+  }));
+
+  expect(tell({ verdicts: { ...NO_VERDICTS, images } })).toMatchObject([
+    { byReason: new Map([['one of the last versions of a repository', 2]]) },
+  ]);
+});
+
 test('a decision that judged nothing tells nothing', () => {
   expect(tell({ outcome: 'not-believed' })).toEqual([]);
 });

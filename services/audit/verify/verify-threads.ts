@@ -1,0 +1,55 @@
+import { Worker } from 'node:worker_threads';
+import { FleetGcError } from '../../shared/errors.ts';
+import type { Found } from './collect.ts';
+import { stopped } from './verify-log.ts';
+import type { PartitionVerifier } from './verify-partition.ts';
+import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
+
+/** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
+const YOUNG_MIB = 16;
+const OLD_MIB = 512;
+
+export interface VerifyThreads extends AsyncDisposable {
+  readonly verifiers: readonly PartitionVerifier[];
+}
+
+/** Threads that verify partitions; each has a connection to the log of its own. */
+export function startVerifyThreads(count: number, task: WorkerTask): VerifyThreads {
+  const workers = Array.from(
+    { length: count },
+    () =>
+      new Worker(new URL('./worker.ts', import.meta.url), {
+        workerData: task,
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: OLD_MIB },
+      }),
+  );
+  return {
+    verifiers: workers.map(verifierOf),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
+  };
+}
+
+const verifierOf =
+  (worker: Worker): PartitionVerifier =>
+  async (partition, onProgress, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Found>();
+    const onMessage = (answer: WorkerAnswer): void => {
+      if (answer.kind === 'progress') onProgress(answer.progress);
+      else if (answer.kind === 'found') resolve(answer.found);
+      else reject(new FleetGcError(answer.code, answer.message));
+    };
+    const onExit = (): void =>
+      reject(new FleetGcError('INTERNAL', 'a thread that verifies has ended by itself'));
+    const onAbort = (): void => reject(stopped());
+    worker.on('message', onMessage).on('error', reject).on('exit', onExit);
+    signal.addEventListener('abort', onAbort);
+    try {
+      worker.postMessage({ partition } satisfies WorkerOrder);
+      return await promise;
+    } finally {
+      worker.off('message', onMessage).off('error', reject).off('exit', onExit);
+      signal.removeEventListener('abort', onAbort);
+    }
+  };
