@@ -159,6 +159,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
       'fleetgc audit archive-check /srv/fleetgc-archive --head "$(cat noted-head)"',
     ],
   },
+  'audit query': {
+    text: 'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written; whether it is as it was written "audit archive-check" says.',
+    examples: [
+      'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
+      "fleetgc audit query \"SELECT time, key, event->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
+    ],
+  },
   'dead-letters list': {
     text: 'A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 per minute and key are kept; more are counted.',
     examples: [

@@ -76,6 +76,7 @@ export const VERB_GROUPS = [
       task('audit explain', 'What became of an image, container, pod or node, when, and by which rule'),
       task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
       task('audit archive-check', 'Was anything in an archive changed, added or removed?'),
+      task('audit query', 'Ask an archive in SQL'),
     ],
   },
   {

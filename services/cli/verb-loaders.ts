@@ -29,6 +29,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'audit explain': async () => (await import('./verbs/audit-explain.ts')).auditExplain,
   'audit archive': async () => (await import('./verbs/audit-archive.ts')).auditArchive,
   'audit archive-check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
+  'audit query': async () => (await import('./verbs/audit-query.ts')).auditQuery,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,
   'dead-letters redrive': async () => (await import('./verbs/dead-letters-redrive.ts')).deadLettersRedrive,

@@ -110,3 +110,27 @@ test('audit verify reads it too, and names the file that is not as it was writte
     stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
   });
 });
+
+test('audit query answers in a table, or a row a line, and refuses what is no SELECT', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = (sql: string, ...options: string[]) =>
+    inProcess(['audit', 'query', sql, '--archive', directory, ...options]);
+
+  expect(await asked('SELECT key, "offset" FROM records')).toEqual({
+    exitCode: 0,
+    stdout: 'key          offset\nprod/web-1   0\n',
+    stderr: '',
+  });
+  expect((await asked('SELECT key, 1 AS one FROM records', '-o', 'ndjson')).stdout).toBe(
+    '{"key":"prod/web-1","one":1}\n',
+  );
+  expect((await asked('SELECT 1 FROM results')).stderr).toBe('There are no such rows.\n');
+  expect(await asked('DROP VIEW records')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('one SELECT at a time'),
+  });
+  const many = await asked('SELECT * FROM range(1001)');
+  expect(many.stdout.trimEnd().split('\n')).toHaveLength(1_001);
+  expect(many.stderr).toContain('-o ndjson gives them all');
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ArchiveRun, archiveTo } from '../../audit/archive/archive-to.ts';
+import type { ArchiveRun } from '../../audit/archive/archive-to.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
@@ -23,6 +23,7 @@ export const auditArchive = defineVerb({
   }),
   run: async ({ to: directory, output, ...options }, context) => {
     const { logger, signal, print } = context;
+    const { archiveTo } = await import('../../audit/archive/archive-to.ts');
     await using log = await openTaskLog({ options, context });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
