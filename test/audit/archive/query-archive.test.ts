@@ -47,13 +47,16 @@ test.each<{ name: string; sql: string; gives: QueryRow[] }>([
 });
 
 test.each([
-  { name: 'other files', sql: () => `SELECT * FROM read_text('${process.execPath}')` },
+  { name: 'other files', sql: () => `SELECT * FROM read_text('${import.meta.filename}')` },
   { name: 'the manifest', sql: (root: string) => `SELECT * FROM read_text('${root}/manifest.jsonl')` },
   { name: 'to write beside the archive', sql: (root: string) => `COPY (SELECT 1) TO '${root}/x.csv'` },
-  { name: 'to write over a file', sql: (root: string) => `COPY (SELECT 1) TO '${root}/${firstFile()}'` },
+  {
+    name: 'to write over a file',
+    sql: (root: string) => `COPY (SELECT 1) TO '${root}/${firstFile()}' (USE_TMP_FILE false)`,
+  },
   {
     name: 'to write by EXPLAIN ANALYZE',
-    sql: (root: string) => `EXPLAIN ANALYZE COPY (SELECT 1) TO '${root}/${firstFile()}'`,
+    sql: (root: string) => `EXPLAIN ANALYZE COPY (SELECT 1) TO '${root}/${firstFile()}' (USE_TMP_FILE false)`,
   },
   { name: 'to attach a database', sql: (root: string) => `ATTACH '${root}/x.db'` },
   { name: 'to load an extension', sql: () => 'LOAD httpfs' },
