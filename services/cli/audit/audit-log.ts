@@ -8,6 +8,7 @@ import { Text, withMeta } from '../../shared/option-types.ts';
 import { readTextFile } from '../../shared/text-file.ts';
 import type { VerbContext } from '../../shared/verb.ts';
 import { openTaskLog } from '../task-log.ts';
+import { loadArchiveCode } from './load-archive-code.ts';
 
 /** Which log to ask: one that lives, or an archive of it. */
 export const auditLogOptions = {
@@ -32,7 +33,7 @@ export async function openAuditLog(
   if (log !== 'archive') return await openTaskLog({ options: { ...others, log }, context });
   if (archive === undefined)
     throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');
-  const { openArchiveLog } = await import('../../audit/archive/read-archive.ts');
+  const { openArchiveLog } = await loadArchiveCode(() => import('../../audit/archive/read-archive.ts'));
   return await openArchiveLog(archive);
 }
 

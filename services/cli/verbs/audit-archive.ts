@@ -6,6 +6,7 @@ import { Text, withMeta } from '../../shared/option-types.ts';
 import { formatResult, outputOptions } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { runLines, runValue } from '../audit/archive-lines.ts';
+import { loadArchiveCode } from '../audit/load-archive-code.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
@@ -23,7 +24,7 @@ export const auditArchive = defineVerb({
   }),
   run: async ({ to: directory, output, ...options }, context) => {
     const { logger, signal, print } = context;
-    const { archiveTo } = await import('../../audit/archive/archive-to.ts');
+    const { archiveTo } = await loadArchiveCode(() => import('../../audit/archive/archive-to.ts'));
     await using log = await openTaskLog({ options, context });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);

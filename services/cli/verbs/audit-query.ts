@@ -3,6 +3,7 @@ import { Text, withMeta } from '../../shared/option-types.ts';
 import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { loadArchiveCode } from '../audit/load-archive-code.ts';
 import { about } from '../verb-list.ts';
 
 /** Of a table; there is no end to what a query may give. */
@@ -22,7 +23,7 @@ export const auditQuery = defineVerb({
     }),
   }),
   run: async ({ sql, archive: directory, output }, { logger, signal, print, write }) => {
-    const { queryArchive } = await import('../../audit/archive/query-archive.ts');
+    const { queryArchive } = await loadArchiveCode(() => import('../../audit/archive/query-archive.ts'));
     const rows = queryArchive({ directory, sql }, signal);
     if (output === 'ndjson') {
       for await (const row of rows) await write(`${JSON.stringify(row)}\n`);
