@@ -1,12 +1,14 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import { Decision, type DecisionInput } from '../../schemas/decision.ts';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { type DeviationKind, type GapKind, placeOf } from '../../services/audit/verify/findings.ts';
+import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { allEnded } from '../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
-import { outgoing } from '../support/log-record.ts';
+import { outgoing, recordOf } from '../support/log-record.ts';
 import {
   inserted,
   type Picking,
@@ -415,6 +417,102 @@ test('a command that names what its decision kept says so, with both positions',
   expect(kept?.message).toMatch(/^it names image sha256:\S+, which its decision did not say to remove$/);
   expect(kept?.places).toEqual([placeOf(command), expect.objectContaining({ topic: TOPICS.decisions.name })]);
 });
+
+/** Times between which records came, evenly spread. */
+const someTimes = (): readonly number[] => {
+  const times = [
+    ...new Set(Object.values(recording).flatMap((all) => all.map(({ timestampMs }) => timestampMs))),
+  ];
+  return times.toSorted((a, b) => a - b).filter((_, index) => index % 6 === 3);
+};
+
+test('from and to any time: nothing deviates, and what lies outside is counted at the most', async () => {
+  for (const timeMs of someTimes())
+    for (const range of [
+      { fromMs: timeMs, toMs: null },
+      { fromMs: null, toMs: timeMs },
+    ]) {
+      const found = await verify(replayed(recording), range);
+      expect(named(found)).toEqual([]);
+      expect(found.counts.verified).toBe(found.counts.decisions);
+    }
+});
+
+test('a log whose beginning was deleted: no deviation, and only inputs are missing', async () => {
+  for (const timeMs of someTimes()) {
+    const found = await verify(replayed(keptSince(timeMs)));
+    expect(found.deviations.first).toEqual([]);
+    expect(Object.keys(found.unverified.byKind).filter((kind) => kind !== 'input-gone')).toEqual([]);
+  }
+});
+
+/** As after retention; what is known of policies stays. */
+const keptSince = (timeMs: number): Recording => {
+  let kept = recording;
+  for (const id of ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results'] as const)
+    kept = { ...kept, [id]: kept[id].filter((record) => record.timestampMs >= timeMs) };
+  return kept;
+};
+
+test('a node that never answers: its commands expired or may still be answered, and nothing deviates', async () => {
+  const found = await verify(
+    replayed({ ...recording, results: [], observe: ordersOf(['pressure', 'container-gc']) }),
+  );
+
+  expect(found.deviations.first).toEqual([]);
+  expect(found.counts.expired + found.counts.open).toBe(found.counts.commands);
+  expect(found.counts.expired).toBeGreaterThan(0);
+});
+
+const ordersOf = (deciders: readonly string[]): Recording['observe'] =>
+  recording.observe.filter(({ headers }) =>
+    deciders.some((name) => headers.ce_source === `/fleetgc/${name}`),
+  );
+
+test('objects that went with a result are not told as not ours, and without one they are', async () => {
+  const told = await verify(replayed(recording));
+  const untold = await verify(replayed({ ...recording, results: [] }));
+  const images = ({ notOurs }: typeof told): number => notOurs.byKind.image ?? 0;
+
+  expect(images(told)).toBe(0);
+  expect(images(untold)).toBe(told.counts.removals - (untold.notOurs.byKind.container ?? 0));
+});
+
+test('a message that was given up is no gap in the decisions', async () => {
+  const pick = decided('nothing-to-do', 'container-gc');
+  const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));
+  const letter = deadLetterOf(input, 'fleetgc-container-gc');
+  const other = deadLetterOf(input, 'fleetgc-image-gc');
+  const given = without(recording, 'decisions', pick);
+  const kinds = async (records: Recording['deadLetters']): Promise<readonly string[]> =>
+    Object.keys((await verify(replayed({ ...given, deadLetters: records }))).deviations.byKind);
+
+  expect(await kinds([letter])).toEqual([]);
+  expect(await kinds([other])).toEqual(['undecided']);
+});
+
+function deadLetterOf({ topic, partition, offset }: DecisionInput, group: string): LogRecord {
+  const event = {
+    type: 'fleetgc.dead-letter',
+    version: 1,
+    id: 'dead-letter-1',
+    cause: 'handler-failed',
+    message: 'it failed three times',
+    group,
+    topic,
+    partition,
+    offset,
+    timestampMs: 0,
+    key: Buffer.from('prod/web-1').toString('base64'),
+    value: null,
+    headers: {},
+    omittedBytes: 0,
+    suppressedBefore: 0,
+  } as const;
+  const input = recording.inventory.find((record) => String(record.offset) === offset);
+  const place = { partition, timestampMs: input?.timestampMs ?? 0 };
+  return recordOf({ topic: 'deadLetters', key: 'prod/web-1', event }, place);
+}
 
 test('every record twice: counted, and nothing wrong', async () => {
   const ids: readonly TopicId[] = ['observe', 'decisions', 'commands', 'results'];

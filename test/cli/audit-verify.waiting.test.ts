@@ -61,6 +61,8 @@ test('all verified: exit code 0, and what was verified', async () => {
   expect(await verify(own)).toEqual({
     exitCode: 0,
     stdout: [
+      'Every decision came out the same again, and nothing was removed that none of them says.',
+      '',
       '1  decisions',
       '1  of them came out the same again',
       '1  inventories',

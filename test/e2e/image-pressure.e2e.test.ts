@@ -3,6 +3,7 @@ import type { FleetEvent } from '../../schemas/topics.ts';
 import type { RuntimeImage } from '../../services/shared/cri/port.ts';
 import { PAUSE_IMAGE } from '../support/containerd-node.ts';
 import { runPod } from '../support/pods.ts';
+import { expectVerified, explained } from './support/audit.ts';
 import { endPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
@@ -104,6 +105,11 @@ describe.concurrent('a disk that fills', () => {
       [images['young-1'].id]: 'D10',
       [pause.id]: 'M9',
     });
+
+    await expectVerified(fleet);
+    const { 'never-used-1': goneImage, kept } = images;
+    expect(await explained(fleet, goneImage.reference)).toMatch(/Removed by FleetGC .* \(D11\)/);
+    expect(await explained(fleet, kept.reference)).toMatch(/kept +kept by registry:5000\/pressed\/kept/);
   });
 
   test('to the last block, state directory included, is relieved without help [D7, M10]', async () => {

@@ -83,7 +83,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
 
   const takeDecision = async (decision: RecordedDecision): Promise<void> => {
     const { head, record } = decision;
-    outputs.recorded(head.decider.name, record.timestampMs);
+    outputs.recorded(head, record);
     undecided.decided(head);
     if (seen(`${record.topic} ${head.id}`, record).kind === 'same') {
       counts.duplicates++;

@@ -3,10 +3,12 @@ import { nodeKey } from '../../../schemas/identity.ts';
 import type { Observe } from '../../../schemas/observe.ts';
 import type { PressureUnrelieved } from '../../../schemas/result.ts';
 import type { TopicId } from '../../../schemas/topics.ts';
+import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
 import type { OutputEvent } from './decide-again.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
+import type { DecisionHead } from './recorded-decision.ts';
 import { objectName } from './removable.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
@@ -42,9 +44,15 @@ export interface DecidedOutputsParts {
   readonly isOfExecutor: (event: Effect['event']) => boolean;
 }
 
+/** A decided output that is not on the log yet, and when its decider was first seen to have gone on. */
+interface Unsent {
+  decided: Decided;
+  wentOnMs: number | null;
+}
+
 /** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
 export function createDecidedOutputs({ findings, coverage, isOfExecutor }: DecidedOutputsParts) {
-  const unsent = new Map<string, Decided>();
+  const unsent = new Map<string, Unsent>();
   const undecided = new Map<string, Effect>();
   const lastRecordMs = new Map<string, number>();
   /** Messages that lie twice on the log are decided twice, with the same outputs. */
@@ -71,12 +79,13 @@ export function createDecidedOutputs({ findings, coverage, isOfExecutor }: Decid
       });
   };
 
-  const hasGoneOn = ({ decider, decision }: Decided): boolean =>
-    (lastRecordMs.get(decider) ?? 0) - decision.timestampMs > SENT_WITHIN_MS;
+  /** For a while: one that comes back after a crash begins with what it did last, and repeats it. */
+  const hasGoneOn = ({ decided: { decider }, wentOnMs }: Unsent): boolean =>
+    wentOnMs !== null && (lastRecordMs.get(decider) ?? 0) - wentOnMs > SENT_WITHIN_MS;
 
-  const judgeDecided = (decided: Decided, atEnd: boolean): void => {
-    const { id, decider, decision, topicId, node } = decided;
-    const wentOn = hasGoneOn(decided);
+  const judgeUnsent = (one: Unsent, atEnd: boolean): void => {
+    const { id, decider, decision, topicId, node } = one.decided;
+    const wentOn = hasGoneOn(one);
     if (!wentOn && !atEnd) return;
     unsent.delete(id);
     if (topicId === null) return;
@@ -92,28 +101,43 @@ export function createDecidedOutputs({ findings, coverage, isOfExecutor }: Decid
   };
 
   return {
-    /** A decider published a record. */
-    recorded: (decider: string, timestampMs: number): void => {
-      lastRecordMs.set(decider, Math.max(timestampMs, lastRecordMs.get(decider) ?? 0));
+    /** A decider published a record, which lists these outputs; perhaps not for the first time. */
+    recorded: (head: DecisionHead, record: LogRecord): void => {
+      const { name } = head.decider;
+      lastRecordMs.set(name, Math.max(record.timestampMs, lastRecordMs.get(name) ?? 0));
+      for (const output of [...head.outputIds, endingId(head.id)]) repeat(unsent.get(output), record);
+      for (const one of unsent.values()) noteGoingOn(one, name, record);
     },
     decided: (decided: Decided): void => {
       const effect = undecided.get(decided.id);
       undecided.delete(decided.id);
       if (effect !== undefined) match(effect, decided);
-      else if (!matched.has(decided.id)) unsent.set(decided.id, decided);
+      else if (!matched.has(decided.id)) unsent.set(decided.id, { decided, wentOnMs: null });
     },
     sent: (effect: Effect): void => {
-      const decided = unsent.get(effect.event.id);
+      const one = unsent.get(effect.event.id);
       unsent.delete(effect.event.id);
-      if (decided === undefined) undecided.set(effect.event.id, effect);
-      else match(effect, decided);
+      if (one === undefined) undecided.set(effect.event.id, effect);
+      else match(effect, one.decided);
     },
     judge: ({ beforeMs, atEnd }: Judging): void => {
       for (const [id, effect] of undecided) if (effect.record.timestampMs < beforeMs) judgeEffect(id, effect);
-      for (const decided of unsent.values())
-        if (decided.decision.timestampMs < beforeMs) judgeDecided(decided, atEnd);
+      for (const one of unsent.values())
+        if (one.decided.decision.timestampMs < beforeMs) judgeUnsent(one, atEnd);
     },
   };
+}
+
+/** What a decider does once more it has not passed by. */
+function repeat(one: Unsent | undefined, record: LogRecord): void {
+  if (one === undefined) return;
+  one.decided = { ...one.decided, decision: placeOf(record) };
+  one.wentOnMs = null;
+}
+
+function noteGoingOn(one: Unsent, decider: string, { timestampMs }: LogRecord): void {
+  const isLater = timestampMs - one.decided.decision.timestampMs > SENT_WITHIN_MS;
+  if (one.decided.decider === decider && isLater) one.wentOnMs ??= timestampMs;
 }
 
 function compare({ event, value, record }: Effect, decided: Decided, findings: Findings): void {

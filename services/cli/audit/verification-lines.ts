@@ -10,6 +10,7 @@ import {
 } from '../../audit/verify/findings.ts';
 import { printable } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { shortIds } from './short-id.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
@@ -18,14 +19,11 @@ export interface Verification extends Found {
 
 const MOST_LINES = 20;
 
-/** For people: what is wrong, what could not be verified, and what was. */
-export function verificationLines({
-  counts,
-  deviations,
-  unverified,
-  notOurs,
-}: Verification): readonly string[] {
+/** For people: the answer, what is wrong, what could not be verified, and what was. */
+export function verificationLines(verification: Verification): readonly string[] {
+  const { counts, deviations, unverified, notOurs } = verification;
   return [
+    ...answerTo(verification),
     ...section('DEVIATIONS', deviations, findingLines),
     ...section('NOT VERIFIED', unverified, findingLines),
     ...section(
@@ -36,6 +34,12 @@ export function verificationLines({
     ...countLines(counts),
   ];
 }
+
+/** Where something is wrong or missing, the verb ends with a sentence about it. */
+const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] =>
+  counts.decisions === 0 || deviations.total + unverified.total > 0
+    ? []
+    : ['Every decision came out the same again, and nothing was removed that none of them says.', ''];
 
 function section<Item>(
   heading: string,
@@ -67,7 +71,7 @@ const against = (places: readonly Place[]): string =>
   places.length === 0 ? '' : ` (${places.map(placeText).join(', ')})`;
 
 const notOursLines = ({ kind, id, node, places: [before, after] }: NotOurs): readonly string[] => [
-  `${timeText(after.timestampMs)}  ${printable(node)}  ${kind} ${printable(id)}  last seen ${timeText(before.timestampMs)} (${placeText(before)})`,
+  `${timeText(after.timestampMs)}  ${printable(node)}  ${kind} ${printable(shortIds(id))}  last seen ${timeText(before.timestampMs)} (${placeText(before)})`,
 ];
 
 const COUNTED = [

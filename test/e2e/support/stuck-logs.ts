@@ -2,9 +2,13 @@ import type { ContainerdNode } from '../../support/containerd-node.ts';
 import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
 import type { FleetLog } from './fleet-log.ts';
 
-const FAILED_MS = 60_000;
+/** The kubelet tries the log directories of ended pods once a minute. */
+const FAILED_MS = 90_000;
 
-/** Ends a pod while nobody can remove its logs, so that the kubelet, which tries once, leaves its containers. */
+/**
+ * Ends a pod while nobody can remove its logs, so that the kubelet leaves its containers: it tries them once, when one of them
+ * dies, or never, when that came before the pod had ended for it; then only its log directory shows that it is done.
+ */
 export async function endForgotten(
   log: FleetLog,
   node: FleetKubeletNode,
@@ -15,11 +19,14 @@ export async function endForgotten(
   await withStuckLogs(node, uid, async () => {
     await end();
     await log.until(`the kubelet to fail on what is left of ${uid}`, FAILED_MS, () =>
-      /DeleteContainer returned error.*failed to remove container .* log/.test(node.kubelet.output()),
+      failureOn(uid).test(node.kubelet.output()),
     );
     await meanwhile();
   });
 }
+
+const failureOn = (uid: string): RegExp =>
+  new RegExp(`(failed to remove container .* log|Failed to remove pod logs directory).*${uid}`);
 
 /** Log files that cannot be removed, and with them the containers whose logs they are. */
 async function withStuckLogs(node: ContainerdNode, uid: string, work: () => Promise<unknown>): Promise<void> {
