@@ -117,6 +117,12 @@ export default {
       to: { path: '^(node:)?sqlite$' },
     },
     {
+      name: 'only-the-archive-imports-duckdb',
+      severity: 'error',
+      from: { pathNot: '^(services/audit/archive/|test/)' },
+      to: { path: 'node_modules/@duckdb/' },
+    },
+    {
       name: 'tests-are-not-shipped',
       severity: 'error',
       from: { path: '^(services|schemas)/' },

@@ -1,6 +1,9 @@
 import { TOPICS, type TopicId } from '../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
 
+/** What is audited: an event log that lives, or an archive of one. */
+export type RecordedLog = Pick<EventLog, 'read'> & AsyncDisposable;
+
 /** A part of the log by its own clock, epoch milliseconds: from `fromMs` up to and without `toMs`; `null` is no limit. */
 export interface TimeRange {
   readonly fromMs: number | null;
@@ -21,7 +24,7 @@ export interface RecordedEvent {
 }
 
 /** Causes before effects, where the log gives several topics the same time: facts, orders, decisions, commands, results. */
-const CAUSES_FIRST = [
+export const CAUSES_FIRST = [
   'policies',
   'policyVersions',
   'diskStats',

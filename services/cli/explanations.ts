@@ -160,6 +160,27 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
       'fleetgc audit report --from 2026-01-01 --to 2026-02-01 -o html > january.html',
     ],
   },
+  'audit archive': {
+    text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive-check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, 1 failed, or records were lost, 2 wrong options.',
+    examples: [
+      'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
+      'fleetgc audit archive --to archive --log embedded',
+    ],
+  },
+  'audit archive-check': {
+    text: 'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Somebody who may write to the archive can make a chain of his own, or cut off its end: only a head that was noted elsewhere shows that.\n\nExit codes: 0 as it was written, 1 a deviation, 2 wrong options.',
+    examples: [
+      'fleetgc audit archive-check /srv/fleetgc-archive',
+      'fleetgc audit archive-check /srv/fleetgc-archive --head "$(cat noted-head)"',
+    ],
+  },
+  'audit query': {
+    text: 'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written; whether it is as it was written "audit archive-check" says.',
+    examples: [
+      'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
+      "fleetgc audit query \"SELECT time, key, event->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
+    ],
+  },
   'dead-letters list': {
     text: 'A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 per minute and key are kept; more are counted.',
     examples: [

@@ -60,7 +60,7 @@ function toCommand(verb: Verb): Command {
 function headingOf({ key }: OptionInfo): string {
   if (key === 'logLevel') return GENERAL_HEADING;
   if (key.startsWith('kubelet') || key === 'podSources') return 'Kubelet:';
-  return key.startsWith('log') || key.startsWith('kafka') ? LOG_HEADING : 'Options:';
+  return /^(log|kafka|archive$)/.test(key) ? LOG_HEADING : 'Options:';
 }
 
 const argumentName = ({ placeholder, kind, required }: OptionInfo): string => {

@@ -79,6 +79,9 @@ export const VERB_GROUPS = [
         'Run other policies over the recorded past: what would have gone, and been missed?',
       ),
       task('audit report', 'What was freed, removed, refused and pulled again, for people'),
+      task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
+      task('audit archive-check', 'Was anything in an archive changed, added or removed?'),
+      task('audit query', 'Ask an archive in SQL'),
     ],
   },
   {

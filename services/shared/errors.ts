@@ -24,6 +24,8 @@ const CODES = {
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
   AUDIT_DEVIATION: { retry: false, exitCode: 1 },
   AUDIT_INCOMPLETE: { retry: false, exitCode: 3 },
+  ARCHIVE_CHANGED: { retry: false, exitCode: 1 },
+  ARCHIVE_GAP: { retry: false, exitCode: 1 },
   DECIDER_CHANGED: { retry: false, exitCode: 1 },
   RUNTIME_MISSING: { retry: true, exitCode: 1 },
   RUNTIME_REFUSED: { retry: true, exitCode: 1 },

@@ -19,15 +19,18 @@ export function lockState(directory: string, roles: readonly StateRole[]): Dispo
   return taken.move();
 }
 
-function lockRole(directory: string, role: StateRole): Disposable {
-  const path = join(directory, `${role}.lock`);
+const lockRole = (directory: string, role: StateRole): Disposable =>
+  lockFile(join(directory, `${role}.lock`), (cause) => inUse(directory, role, cause));
+
+/** Takes one file in the same way; throws what `inUse` gives when another process has it. */
+export function lockFile(path: string, inUse: (cause: unknown) => FleetGcError): Disposable {
   using opened = new DisposableStack();
   try {
     const db = opened.adopt(new DatabaseSync(path, { timeout: 0 }), (open) => open.close());
     db.exec('BEGIN EXCLUSIVE');
     return opened.move();
   } catch (cause) {
-    throw isBusy(cause) ? inUse(directory, role, cause) : unlockable(path, cause);
+    throw isBusy(cause) ? inUse(cause) : unlockable(path, cause);
   }
 }
 

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import type { Explanation } from '../../../schemas/explanation.ts';
 import { type ExplainRequest, explain } from '../../audit/explain/explain.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { logOptions } from '../../shared/option-groups.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { explanationLines, explanationNdjson } from '../audit/explanation-lines.ts';
 import { type PointInTime, pointMs, pointOption, rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
-import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
 export const auditExplain = defineVerb({
@@ -32,11 +31,11 @@ export const auditExplain = defineVerb({
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json for everything there is to say; ndjson for an entry a line.',
     }),
-    ...logOptions('kafka'),
+    ...auditLogOptions,
   }),
   run: async ({ name, node = null, at, from, to, output, ...options }, context) => {
     const request = { name, node, ...asOf({ at, from, to }, Date.now()) };
-    await using log = await openTaskLog({ options, context });
+    await using log = await openAuditLog(options, context);
     const { signal, logger } = context;
     const explanation = await explain(request, {
       log,

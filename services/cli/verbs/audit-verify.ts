@@ -6,12 +6,10 @@ import { verifyLog } from '../../audit/verify/verify-log.ts';
 import { createVerifier } from '../../audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../audit/verify/verify-threads.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { readLogSettings } from '../../shared/log-settings.ts';
-import { logOptions } from '../../shared/option-groups.ts';
 import { WholeNumber, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
-import { readTextFile } from '../../shared/text-file.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { auditLogOptions, openAuditLog, threadLogSettings } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
@@ -20,7 +18,6 @@ import {
   verificationLines,
   verificationNdjson,
 } from '../audit/verification-lines.ts';
-import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
 /** Unless more are asked for: each holds about a hundred megabytes. */
@@ -35,24 +32,25 @@ export const auditVerify = defineVerb({
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
       {
         commandLineOnly: true,
-        description: 'So many partitions are verified at a time, each on a processor of its own.',
+        description:
+          'So many partitions are verified at a time, each on a processor of its own; of an archive one.',
       },
     ),
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
     }),
-    ...logOptions('kafka'),
+    ...auditLogOptions,
   }),
   run: async ({ from, to, threads, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
     const range = timeRange({ from, to }, nowMs);
-    await using log = await openTaskLog({ options, context });
+    await using log = await openAuditLog(options, context);
     const policies = await readPolicyHistory(log, signal);
-    const settings = readLogSettings(options, { clientId: 'fleetgc-audit', readTextFile });
-    await using started = startVerifyThreads(threads > 1 ? threads : 0, { settings, range, nowMs });
+    const settings = threads > 1 ? threadLogSettings(options) : null;
+    await using started = settings === null ? null : startVerifyThreads(threads, { settings, range, nowMs });
     const here = createVerifier({ log, policies, findDecider, range, nowMs });
-    const verifiers = threads > 1 ? started.verifiers : [here];
+    const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
     const verification = { range, ...found };

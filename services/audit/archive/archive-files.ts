@@ -1,0 +1,94 @@
+import type { Dirent } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { FleetGcError } from '../../shared/errors.ts';
+import { filesOf, isCompacted, type Manifest, readManifest } from './manifest.ts';
+
+/** The lines that say what the archive holds. */
+export const MANIFEST_FILE = 'manifest.jsonl';
+/** Held by the one process that writes. */
+export const LOCK_FILE = 'archive.lock';
+/** A file that is not written whole yet ends so. */
+export const UNFINISHED = '.unfinished';
+
+const PARTITION_DIGITS = 3;
+const OFFSET_DIGITS = 19;
+
+/** Relative to the archive: `gc.node.inventory/007-0000000000000000012.parquet`. The same range has the same name. */
+export const fileName = (topic: string, partition: number, firstOffset: bigint): string =>
+  `${filePrefix(topic, partition)}${String(firstOffset).padStart(OFFSET_DIGITS, '0')}.parquet`;
+
+const filePrefix = (topic: string, partition: number): string =>
+  `${topic}/${String(partition).padStart(PARTITION_DIGITS, '0')}-`;
+
+const FILE_NAME = /^gc\.[a-z.-]+\/\d{3}-\d{19}\.parquet$/;
+
+/** Whether a file has the name of one of the archive's. */
+export const isFileName = (name: string): boolean => FILE_NAME.test(name);
+
+/** Throws `NOT_FOUND` when there is no archive. */
+export async function loadManifest(directory: string): Promise<Manifest> {
+  const path = join(directory, MANIFEST_FILE);
+  const content = await readFile(path).catch((cause) => {
+    throw new FleetGcError(
+      'NOT_FOUND',
+      `there is no archive in ${directory}: ${path} cannot be read (${cause instanceof Error ? cause.message : cause})`,
+      { cause },
+    );
+  });
+  return readManifest(content);
+}
+
+/** Throws `ARCHIVE_CHANGED` for a manifest that is not as it was written. */
+export async function requireManifest(directory: string): Promise<Manifest> {
+  const manifest = await loadManifest(directory);
+  requireUnchanged(directory, manifest.problems);
+  return manifest;
+}
+
+/** Throws `ARCHIVE_CHANGED` with the first problem. */
+export function requireUnchanged(directory: string, [problem]: readonly string[]): void {
+  if (problem === undefined) return;
+  throw new FleetGcError(
+    'ARCHIVE_CHANGED',
+    `the archive in ${directory} is not as it was written: ${problem}. "fleetgc audit archive-check ${directory}" lists everything; take the archive from a copy, or begin a new one in another directory`,
+  );
+}
+
+const isOwn = (entry: Dirent, name: string): boolean =>
+  name === MANIFEST_FILE || name === LOCK_FILE || name === `${LOCK_FILE}-journal` || entry.isDirectory();
+
+/** Every file below the directory but the manifest and the lock, relative to it, in order. */
+export async function recordFiles(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .map((entry) => ({ entry, name: relative(directory, join(entry.parentPath, entry.name)) }))
+    .filter(({ entry, name }) => !isOwn(entry, name))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+/** Those that the manifest does not name. */
+export async function unnamedFiles(directory: string, manifest: Manifest): Promise<readonly string[]> {
+  const named = new Set(filesOf(manifest).map(({ file }) => file));
+  return (await recordFiles(directory)).filter((file) => !named.has(file));
+}
+
+/** Whether a file of this name may be the one that comes next in its partition. */
+export function isNextFile(name: string, { entries }: Manifest): boolean {
+  const end = entries.findLast(({ topic, partition }) => name.startsWith(filePrefix(topic, partition)));
+  if (end === undefined) return true;
+  const next = fileName(end.topic, end.partition, BigInt(end.lastOffset) + 1n);
+  return isCompacted(end.topic) ? name >= next : name === next;
+}
+
+/** Returns when what was written to the file, or a name in the directory, outlasts a loss of power. */
+export function syncToDisk(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,153 @@
+import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { topicSpec } from '../../shared/event-log/partition.ts';
+import type { EventLog, LogRecord, ReadFrom } from '../../shared/event-log/port.ts';
+import { CAUSES_FIRST } from '../read-log.ts';
+import type { ArchivedEnd, ArchiveWriter } from './archive-writer.ts';
+import { isCompacted } from './manifest.ts';
+import { closesBefore, extended, type FileLimits, type OpenRange, rangeOf } from './open-ranges.ts';
+import type { RecordTable } from './record-table.ts';
+
+export interface ArchiveProgress {
+  readonly done: number;
+  readonly of: number;
+  readonly records: number;
+}
+
+/** Records that retention deleted before they were archived. */
+export interface LostRecords {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly firstOffset: bigint;
+  readonly lastOffset: bigint;
+}
+
+export interface ArchiveNeeds {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly archive: ArchiveWriter;
+  readonly table: RecordTable;
+  readonly limits: FileLimits;
+  readonly now: () => number;
+  readonly onProgress: (progress: ArchiveProgress) => void;
+  readonly onLost: (lost: LostRecords) => void;
+}
+
+/** What one pass added. */
+export interface ArchivedCounts {
+  readonly records: number;
+  readonly files: number;
+}
+
+interface PartitionName {
+  readonly topic: TopicName;
+  readonly partition: number;
+}
+
+/** Effects before their causes, so that the archive has no effect without its cause. */
+const PARTITIONS: readonly PartitionName[] = CAUSES_FIRST.toReversed().flatMap((topicId) => {
+  const topic = TOPICS[topicId].name;
+  return Array.from({ length: topicSpec(topic).partitions }, (_, partition) => ({ topic, partition }));
+});
+
+/**
+ * Copies what lies on the log and is not in the archive yet, up to the present end of each partition. When `signal`
+ * aborts it ends between two files, and the next pass goes on there. Throws `TOPICS_RECREATED` for another log.
+ */
+export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Promise<ArchivedCounts> {
+  const counts = { records: 0, files: 0 };
+  for (const [done, name] of PARTITIONS.entries()) {
+    const file = createFile(needs, ({ rows }) => {
+      counts.records += rows;
+      counts.files += 1;
+      needs.onProgress({ done, of: PARTITIONS.length, records: counts.records });
+    });
+    for await (const record of newRecords(needs, name, signal)) await file.take(record);
+    if (signal.aborted) {
+      await needs.table.clear();
+      break;
+    }
+    await file.close();
+  }
+  return counts;
+}
+
+/** The file in hand: it is closed before a record that does not belong into it. */
+function createFile(needs: ArchiveNeeds, onClosed: (range: OpenRange) => void) {
+  let open: OpenRange | null = null;
+  const close = async (): Promise<void> => {
+    if (open === null) return;
+    await needs.archive.addFile(open, needs.table.writeParquet);
+    onClosed(open);
+    open = null;
+  };
+  const take = async (record: LogRecord): Promise<void> => {
+    if (open !== null && !belongs(open, record, needs.limits)) await close();
+    if (open === null) noteGap(needs, record);
+    needs.table.add(record);
+    open = open === null ? rangeOf(record) : extended(open, record);
+  };
+  return { take, close };
+}
+
+const belongs = (open: OpenRange, record: LogRecord, limits: FileLimits): boolean =>
+  !closesBefore(open, record, limits) && !isHole(open.lastOffset, record);
+
+/** Whether records are missing before this one. On a compacted topic newer ones took their place. */
+const isHole = (lastOffset: bigint, { topic, offset }: LogRecord): boolean =>
+  !isCompacted(topic) && offset > lastOffset + 1n;
+
+function noteGap({ archive, now, onLost }: ArchiveNeeds, record: LogRecord): void {
+  const { topic, partition, offset } = record;
+  const end = archive.endOf(topic, partition);
+  if (end === null || !isHole(end.lastOffset, record)) return;
+  const lost = { topic, partition, firstOffset: end.lastOffset + 1n, lastOffset: offset - 1n };
+  archive.addGap({
+    topic,
+    partition,
+    firstOffset: String(lost.firstOffset),
+    lastOffset: String(lost.lastOffset),
+    notedAtMs: now(),
+  });
+  onLost(lost);
+}
+
+/** Those that the archive does not have. The last one that it has is read again, to see that this is the same log. */
+async function* newRecords(
+  { log, archive }: ArchiveNeeds,
+  name: PartitionName,
+  signal: AbortSignal,
+): AsyncGenerator<LogRecord, void> {
+  const end = archive.endOf(name.topic, name.partition);
+  const from: ReadFrom = end === null ? 'earliest' : { offset: end.lastOffset };
+  let isEmpty = true;
+  for await (const event of log.read({ ...name, from, to: 'end' }, signal)) {
+    if (event.kind !== 'record') continue;
+    isEmpty = false;
+    if (end !== null && event.record.offset <= end.lastOffset) requireSameRecord(end, event.record);
+    else yield event.record;
+  }
+  if (isEmpty && end !== null && !signal.aborted) await requireNothingShorter(log, name, { end, signal });
+}
+
+function requireSameRecord(end: ArchivedEnd, record: LogRecord): void {
+  if (record.offset === end.lastOffset && (end.lastMs === null || end.lastMs === record.timestampMs)) return;
+  throw anotherLog(record);
+}
+
+/** Where retention deleted all, nothing is there; a topic that was made anew has records with lower offsets. */
+async function requireNothingShorter(
+  log: Pick<EventLog, 'read'>,
+  name: PartitionName,
+  { end, signal }: { readonly end: ArchivedEnd; readonly signal: AbortSignal },
+): Promise<void> {
+  for await (const event of log.read({ ...name, from: 'earliest', to: 'end' }, signal)) {
+    if (event.kind === 'record' && event.record.offset <= end.lastOffset) throw anotherLog(event.record);
+    return;
+  }
+}
+
+const anotherLog = ({ topic, partition, offset }: LogRecord): FleetGcError =>
+  new FleetGcError(
+    'TOPICS_RECREATED',
+    `${topic}/${partition}@${offset} is not what the archive has there: the topic was made anew, or this is another event log. Archive it to a new directory`,
+  );

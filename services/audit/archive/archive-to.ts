@@ -1,0 +1,31 @@
+import { type ArchivedCounts, type ArchiveNeeds, archiveLog, type LostRecords } from './archive-log.ts';
+import { openArchiveWriter } from './archive-writer.ts';
+import { openDuckDb } from './duckdb.ts';
+import { FILE_LIMITS } from './open-ranges.ts';
+import { createRecordTable } from './record-table.ts';
+
+/** What a run did. */
+export interface ArchiveRun extends ArchivedCounts {
+  readonly lost: readonly LostRecords[];
+  /** The hash of the manifest's last line. */
+  readonly head: string;
+}
+
+export interface ArchiveRequest extends Pick<ArchiveNeeds, 'log' | 'now' | 'onProgress'> {
+  readonly directory: string;
+  readonly limits?: ArchiveNeeds['limits'];
+}
+
+/** Brings the archive in a directory up to the present end of the log. Throws as `openArchiveWriter` and `archiveLog` do. */
+export async function archiveTo(
+  { directory, limits = FILE_LIMITS, ...needs }: ArchiveRequest,
+  signal: AbortSignal,
+): Promise<ArchiveRun> {
+  using archive = await openArchiveWriter(directory, needs.now());
+  using duck = await openDuckDb();
+  using table = await createRecordTable(duck);
+  const lost: LostRecords[] = [];
+  const onLost = (records: LostRecords): void => void lost.push(records);
+  const counts = await archiveLog({ ...needs, archive, table, limits, onLost }, signal);
+  return { ...counts, lost, head: archive.head() };
+}

@@ -1,0 +1,167 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { TopicName } from '../../../schemas/topics.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import { sha256Hex } from '../../shared/ids.ts';
+import { makeDirectories } from '../../shared/make-directories.ts';
+import { lockFile } from '../../shared/state-lock.ts';
+import {
+  fileName,
+  isFileName,
+  isNextFile,
+  LOCK_FILE,
+  MANIFEST_FILE,
+  recordFiles,
+  requireManifest,
+  syncToDisk,
+  UNFINISHED,
+  unnamedFiles,
+} from './archive-files.ts';
+import type { Manifest } from './manifest.ts';
+import {
+  ARCHIVE_VERSION,
+  type ArchivedFile,
+  type ArchiveGap,
+  chained,
+  type ManifestContent,
+} from './manifest-entry.ts';
+import type { OpenRange } from './open-ranges.ts';
+
+/** Where a partition ends in the archive. */
+export interface ArchivedEnd {
+  readonly lastOffset: bigint;
+  /** When the log got that record; `null` when it was lost before it was archived. */
+  readonly lastMs: number | null;
+}
+
+/** An archive in the hands of the one process that writes to it. */
+export interface ArchiveWriter extends Disposable {
+  /** `null` when the archive has nothing of the partition. */
+  endOf(topic: TopicName, partition: number): ArchivedEnd | null;
+  /** Adds a file that `write` writes: wholly, or not at all. */
+  addFile(range: OpenRange, write: (path: string) => Promise<void>): Promise<void>;
+  addGap(gap: Omit<ArchiveGap, 'kind'>): void;
+  /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
+  head(): string;
+}
+
+/**
+ * Opens the archive in a directory, or begins one. What a killed archiver left half done is cleared away: it is still on
+ * the log. Throws `STATE_IN_USE`, `STATE_UNWRITABLE` or `ARCHIVE_CHANGED`.
+ */
+export async function openArchiveWriter(directory: string, nowMs: number): Promise<ArchiveWriter> {
+  const problem = makeDirectories(directory);
+  if (problem !== null)
+    throw new FleetGcError('STATE_UNWRITABLE', `cannot write an archive to ${directory}: ${problem}`);
+  using opened = new DisposableStack();
+  opened.use(lockFile(join(directory, LOCK_FILE), (cause) => inUse(directory, cause)));
+  if (!existsSync(join(directory, MANIFEST_FILE))) await beginArchive(directory, nowMs);
+  const manifest = await requireManifest(directory);
+  await clearUnfinished(directory, manifest);
+  return writerOf(directory, manifest, opened.move());
+}
+
+function writerOf(directory: string, manifest: Manifest, lock: Disposable): ArchiveWriter {
+  const ends = endsOf(manifest);
+  let head = manifest.hashes.at(-1) ?? null;
+
+  const append = (entry: ArchivedFile | ArchiveGap): void => {
+    const line = chained(entry, head);
+    appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
+    head = line.hash;
+    ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
+  };
+
+  return {
+    endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
+    addFile: async (range, write) => append(await placeFile(directory, range, write)),
+    addGap: (gap) => append({ kind: 'gap', ...gap }),
+    head: () => head ?? '',
+    [Symbol.dispose]: () => lock[Symbol.dispose](),
+  };
+}
+
+const lineText = (line: unknown): string => `${JSON.stringify(line)}\n`;
+
+const endAfter = (entry: ArchivedFile | ArchiveGap): ArchivedEnd => ({
+  lastOffset: BigInt(entry.lastOffset),
+  lastMs: entry.kind === 'file' ? entry.lastMs : null,
+});
+
+const endsOf = ({ entries }: Manifest): Map<string, ArchivedEnd> =>
+  new Map(entries.map((entry) => [`${entry.topic}/${entry.partition}`, endAfter(entry)]));
+
+/** Not over files that another archive left. */
+async function beginArchive(directory: string, nowMs: number): Promise<void> {
+  const [file] = (await recordFiles(directory)).filter((name) => !name.endsWith(UNFINISHED));
+  if (file !== undefined)
+    throw new FleetGcError(
+      'ARCHIVE_CHANGED',
+      `${directory} holds files such as ${file}, but no ${MANIFEST_FILE}: name an empty directory, or bring the manifest back`,
+    );
+  const begun: ManifestContent = { kind: 'archive', version: ARCHIVE_VERSION, begunAtMs: nowMs };
+  const path = join(directory, MANIFEST_FILE);
+  writeFileSync(`${path}${UNFINISHED}`, lineText(chained(begun, null)), { flush: true });
+  renameSync(`${path}${UNFINISHED}`, path);
+  syncToDisk(directory);
+}
+
+/**
+ * A kill leaves half a line, files that are not whole, and at most one whole file without a line: its range comes next,
+ * and the new file takes its place.
+ */
+async function clearUnfinished(directory: string, manifest: Manifest): Promise<void> {
+  const unnamed = await unnamedFiles(directory, manifest);
+  const whole = unnamed.filter(isFileName);
+  if (whole.length > 1 || whole.some((file) => !isNextFile(file, manifest)))
+    throw new FleetGcError(
+      'ARCHIVE_CHANGED',
+      `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive-check ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
+    );
+  truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
+  for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));
+}
+
+/** Written under another name, so that a file with its own name is whole. */
+async function placeFile(
+  directory: string,
+  range: OpenRange,
+  write: (path: string) => Promise<void>,
+): Promise<ArchivedFile> {
+  const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
+  const file = fileName(topic, partition, firstOffset);
+  const path = join(directory, file);
+  if (mkdirSync(dirname(path), { recursive: true }) !== undefined) syncToDisk(directory);
+  await write(`${path}${UNFINISHED}`);
+  syncToDisk(`${path}${UNFINISHED}`);
+  const content = await readFile(`${path}${UNFINISHED}`);
+  renameSync(`${path}${UNFINISHED}`, path);
+  syncToDisk(dirname(path));
+  return {
+    kind: 'file',
+    file,
+    sha256: sha256Hex(content),
+    sizeBytes: content.length,
+    topic,
+    partition,
+    firstOffset: String(firstOffset),
+    lastOffset: String(lastOffset),
+    ...rest,
+  };
+}
+
+const inUse = (directory: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'STATE_IN_USE',
+    `another process writes to the archive in ${directory} already: let that one end, or name another directory with --to`,
+    { cause },
+  );

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256Hex } from '../../shared/ids.ts';
+import { loadManifest, MANIFEST_FILE, UNFINISHED, unnamedFiles } from './archive-files.ts';
+import { filesOf, type Manifest } from './manifest.ts';
+import type { ArchivedFile, ArchiveGap } from './manifest-entry.ts';
+
+/** What an archive was found to be. */
+export interface ArchiveFindings {
+  /** What was changed, added or removed, a sentence each. */
+  readonly deviations: readonly string[];
+  /** Records that were lost before they could be archived; the archive says so itself. */
+  readonly gaps: readonly ArchiveGap[];
+  /** Left by an archiver that was killed; the next run clears it away. */
+  readonly unfinished: readonly string[];
+  readonly files: number;
+  readonly records: number;
+  readonly sizeBytes: number;
+  /** The hash of the last line; `null` where there is none. */
+  readonly head: string | null;
+}
+
+export interface CheckProgress {
+  readonly done: number;
+  readonly of: number;
+}
+
+export interface ArchiveCheck {
+  readonly directory: string;
+  /** A head that was noted earlier and elsewhere: whoever changes the archive cannot change that too. */
+  readonly expectedHead: string | null;
+  readonly onProgress: (progress: CheckProgress) => void;
+}
+
+/** Reads the whole archive, and finds what is not as it was written. Throws `NOT_FOUND` when there is none. */
+export async function checkArchive(check: ArchiveCheck, signal: AbortSignal): Promise<ArchiveFindings> {
+  const { directory, expectedHead } = check;
+  const manifest = await loadManifest(directory);
+  const files = filesOf(manifest);
+  const unnamed = await unnamedFiles(directory, manifest);
+  return {
+    deviations: [
+      ...manifest.problems,
+      ...headProblems(manifest, expectedHead),
+      ...(await changedFiles(check, files, signal)),
+      ...unnamed.filter((file) => !file.endsWith(UNFINISHED)).map(addedText),
+    ],
+    gaps: manifest.entries.filter((entry) => entry.kind === 'gap'),
+    unfinished: [
+      ...unnamed.filter((file) => file.endsWith(UNFINISHED)),
+      ...(manifest.isWhole ? [] : [`the last line of ${MANIFEST_FILE}`]),
+    ],
+    files: files.length,
+    records: files.reduce((sum, { rows }) => sum + rows, 0),
+    sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    head: manifest.hashes.at(-1) ?? null,
+  };
+}
+
+const addedText = (file: string): string =>
+  `${file} was added: the manifest does not name it (an archiver that was killed can leave one such file; "fleetgc audit archive" then writes it anew)`;
+
+const headProblems = ({ hashes }: Manifest, expected: string | null): readonly string[] =>
+  expected === null || hashes.includes(expected)
+    ? []
+    : [
+        `no line of the manifest has the hash ${expected}: lines up to it were changed or removed, or this is another archive`,
+      ];
+
+/** Each is read whole, one after the other. */
+async function changedFiles(
+  { directory, onProgress }: ArchiveCheck,
+  files: readonly ArchivedFile[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const [done, file] of files.entries()) {
+    signal.throwIfAborted();
+    onProgress({ done, of: files.length });
+    const problem = await fileProblem(directory, file);
+    if (problem !== null) problems.push(problem);
+  }
+  return problems;
+}
+
+/** What is wrong with a file of the archive; `null` when it is as it was written. */
+export async function fileProblem(
+  directory: string,
+  { file, sizeBytes, sha256 }: ArchivedFile,
+): Promise<string | null> {
+  try {
+    const content = await readFile(join(directory, file));
+    if (content.length !== sizeBytes)
+      return `${file} was changed: it has ${content.length} bytes instead of ${sizeBytes}`;
+    return sha256Hex(content) === sha256 ? null : `${file} was changed: its SHA-256 is not ${sha256}`;
+  } catch (error) {
+    return isMissing(error)
+      ? `${file} is missing`
+      : `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { contentHash } from '../../shared/ids.ts';
+
+const Offset = z.string().regex(/^\d{1,18}$/);
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const EpochMs = z.int().nonnegative();
+
+/** The form of the archive. Another number is another form, which this release does not read. */
+export const ARCHIVE_VERSION = 1;
+
+const Begun = z.strictObject({ kind: z.literal('archive'), version: z.int(), begunAtMs: EpochMs });
+
+const Range = {
+  topic: z.string(),
+  partition: z.int().nonnegative(),
+  firstOffset: Offset,
+  lastOffset: Offset,
+};
+
+/** A file of records. Times are the log's, of its oldest, newest and last record. */
+const Archived = z.strictObject({
+  kind: z.literal('file'),
+  ...Range,
+  file: z.string(),
+  sha256: Sha256,
+  sizeBytes: z.int().positive(),
+  rows: z.int().positive(),
+  oldestMs: EpochMs,
+  newestMs: EpochMs,
+  lastMs: EpochMs,
+});
+
+/** Records that were deleted from the log before they were archived. */
+const Gap = z.strictObject({ kind: z.literal('gap'), ...Range, notedAtMs: EpochMs });
+
+export type ArchivedFile = z.infer<typeof Archived>;
+export type ArchiveGap = z.infer<typeof Gap>;
+/** What a line of the manifest says. */
+export type ManifestContent = z.infer<typeof Begun> | ArchivedFile | ArchiveGap;
+
+/** `previous` is the hash of the line before, `null` in the first; `hash` is that of all else in this line. */
+const Chained = { previous: Sha256.nullable(), hash: Sha256 };
+
+const ManifestLine = z.discriminatedUnion('kind', [
+  Begun.extend(Chained),
+  Archived.extend(Chained),
+  Gap.extend(Chained),
+]);
+export type ManifestLine = z.infer<typeof ManifestLine>;
+
+/** A line that follows `previous`. */
+export const chained = (content: ManifestContent, previous: string | null): ManifestLine => ({
+  ...content,
+  previous,
+  hash: contentHash({ ...content, previous }),
+});
+
+/** A line as it stands in the manifest; `null` when it is none. Its hash is not looked at. */
+export function parseManifestLine(text: string): ManifestLine | null {
+  try {
+    return ManifestLine.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the line is as it was written. */
+export function isUnchanged({ hash, ...content }: ManifestLine): boolean {
+  return contentHash(content) === hash;
+}

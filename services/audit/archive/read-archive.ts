@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { z } from 'zod';
+import { FleetGcError } from '../../shared/errors.ts';
+import { requirePartition } from '../../shared/event-log/partition.ts';
+import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
+import type { RecordedLog } from '../read-log.ts';
+import { requireManifest, requireUnchanged } from './archive-files.ts';
+import { fileProblem } from './check-archive.ts';
+import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
+import { filesOf } from './manifest.ts';
+import type { ArchivedFile } from './manifest-entry.ts';
+
+/**
+ * Opens an archive for reading, as the event log that it was made of. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
+ * not as it was written.
+ */
+export async function openArchiveLog(directory: string): Promise<RecordedLog> {
+  const files = filesOf(await requireManifest(directory));
+  const duck = await openDuckDb();
+  const checked = new Set<string>();
+
+  const requireFile = async (file: ArchivedFile): Promise<void> => {
+    if (checked.has(file.file)) return;
+    const problem = await fileProblem(directory, file);
+    requireUnchanged(directory, problem === null ? [] : [problem]);
+    checked.add(file.file);
+  };
+
+  return {
+    read: (request, signal) => readFiles({ directory, files, duck, requireFile }, request, signal),
+    [Symbol.asyncDispose]: async () => duck[Symbol.dispose](),
+  };
+}
+
+interface OpenArchive {
+  readonly directory: string;
+  readonly files: readonly ArchivedFile[];
+  readonly duck: Duck;
+  readonly requireFile: (file: ArchivedFile) => Promise<void>;
+}
+
+async function* readFiles(
+  archive: OpenArchive,
+  request: ReadRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  requirePartition(request.topic, request.partition);
+  if (request.to === 'forever')
+    throw new FleetGcError(
+      'USAGE',
+      'an archive does not grow while it is read: follow the event log instead',
+    );
+  using connection = await archive.duck.connect();
+  for (const [file, from] of filesFrom(archive.files, request)) {
+    await archive.requireFile(file);
+    for await (const record of recordsOf(connection, { archive, file, from, request })) {
+      if (signal?.aborted) return;
+      yield { kind: 'record', record };
+    }
+  }
+  yield { kind: 'caught-up' };
+}
+
+/** The files that a reading goes through, in order; only the first of a partition is not read from its beginning. */
+function* filesFrom(
+  files: readonly ArchivedFile[],
+  { topic, partition, from }: ReadRequest,
+): Iterable<readonly [ArchivedFile, ReadFrom]> {
+  const wanted = files
+    .filter((file) => file.topic === topic && (partition === undefined || file.partition === partition))
+    .toSorted((one, other) => one.partition - other.partition);
+  const begun = new Set<number>();
+  for (const file of wanted) {
+    const isBegun = begun.has(file.partition);
+    if (!isBegun && !reaches(file, from)) continue;
+    begun.add(file.partition);
+    yield [file, isBegun ? 'earliest' : from];
+  }
+}
+
+function reaches({ lastOffset, newestMs }: ArchivedFile, from: ReadFrom): boolean {
+  if (from === 'earliest') return true;
+  return 'offset' in from ? BigInt(lastOffset) >= from.offset : newestMs >= from.timestampMs;
+}
+
+interface FileReading {
+  readonly archive: OpenArchive;
+  readonly file: ArchivedFile;
+  readonly from: ReadFrom;
+  readonly request: ReadRequest;
+}
+
+/** The row as it comes: nothing in it is taken for granted. */
+const Row = z.tuple([
+  z.bigint(),
+  z.bigint(),
+  z.string().nullable(),
+  z.string(),
+  z.object({ bytes: z.instanceof(Uint8Array) }).nullable(),
+]);
+
+const Headers = z.record(z.string(), z.string());
+
+async function* recordsOf(
+  connection: DuckDBConnection,
+  { archive, file, from, request }: FileReading,
+): AsyncGenerator<LogRecord, void> {
+  const source = `read_parquet(${sqlText(join(archive.directory, file.file))})`;
+  const result = await connection.stream(
+    `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} ORDER BY "offset"`,
+  );
+  for await (const rows of result.yieldRows()) {
+    for (const row of rows) yield { topic: request.topic, partition: file.partition, ...fieldsOf(row) };
+  }
+}
+
+function fieldsOf(row: readonly DuckDBValue[]): Omit<LogRecord, 'topic' | 'partition'> {
+  const [offset, timeMs, key, headers, value] = Row.parse(row);
+  return {
+    offset,
+    timestampMs: Number(timeMs),
+    key,
+    headers: Headers.parse(JSON.parse(headers)),
+    value: value === null ? null : Buffer.from(value.bytes),
+  };
+}
+
+/** Times may step back, so all that comes after the first record at that time is read. */
+function condition(source: string, from: ReadFrom): string {
+  if (from === 'earliest') return 'true';
+  if ('offset' in from) return `"offset" >= ${from.offset}`;
+  return `"offset" >= (SELECT min("offset") FROM ${source} WHERE epoch_ms(time) >= ${Math.ceil(from.timestampMs)})`;
+}

@@ -1,0 +1,57 @@
+import type { LostRecords } from '../../audit/archive/archive-log.ts';
+import type { ArchiveRun } from '../../audit/archive/archive-to.ts';
+import type { ArchiveFindings, CheckProgress } from '../../audit/archive/check-archive.ts';
+import { printableLine } from '../../shared/printable.ts';
+import { timeText } from '../../shared/time-text.ts';
+import { sizeText } from '../telling/size-text.ts';
+
+/** What `-o json` shows of a run; offsets as text. */
+export const runValue = ({ records, files, lost, head }: ArchiveRun) => ({
+  records,
+  files,
+  lost: lost.map((range) => ({
+    ...range,
+    firstOffset: String(range.firstOffset),
+    lastOffset: String(range.lastOffset),
+  })),
+  head,
+});
+
+export const runLines = ({ records, files, lost, head }: ArchiveRun): readonly string[] => [
+  ...lost.map(lostText),
+  records === 0 ? 'nothing new to archive' : `${records} records archived in ${files} files`,
+  `head of the archive: ${head}`,
+];
+
+/** What retention deleted before it was archived. */
+export const lostText = ({ topic, partition, firstOffset, lastOffset }: LostRecords): string =>
+  `LOST: ${lastOffset - firstOffset + 1n} records of ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset}`;
+
+export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
+  const { deviations, gaps, unfinished, files, records, sizeBytes, head } = findings;
+  return [
+    ...deviations.map((deviation) => `DEVIATION: ${printableLine(deviation)}`),
+    ...gaps.map(
+      ({ topic, partition, firstOffset, lastOffset, notedAtMs }) =>
+        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the log before they were archived (noted ${timeText(notedAtMs)})`,
+    ),
+    ...unfinished.map((file) => `unfinished: ${printableLine(file)}; "fleetgc audit archive" clears it away`),
+    `${records} records in ${files} files, ${sizeText(BigInt(sizeBytes))}`,
+    `head of the archive: ${head ?? 'none'}`,
+  ];
+};
+
+const TELL_EVERY_MS = 5_000;
+
+/** Tells a long check now and then how far it is. */
+export function checkingProgress(
+  tell: (line: string) => void,
+  now: () => number,
+): (progress: CheckProgress) => void {
+  let toldMs = now();
+  return ({ done, of }) => {
+    if (now() - toldMs < TELL_EVERY_MS) return;
+    toldMs = now();
+    tell(`${done} of ${of} files checked`);
+  };
+}

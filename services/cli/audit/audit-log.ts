@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { RecordedLog } from '../../audit/read-log.ts';
+import { FleetGcError } from '../../shared/errors.ts';
+import type { EventLogOptions } from '../../shared/event-log/open.ts';
+import { readLogSettings } from '../../shared/log-settings.ts';
+import { logOptions } from '../../shared/option-groups.ts';
+import { Text, withMeta } from '../../shared/option-types.ts';
+import { readTextFile } from '../../shared/text-file.ts';
+import type { VerbContext } from '../../shared/verb.ts';
+import { openTaskLog } from '../task-log.ts';
+import { loadArchiveCode } from './load-archive-code.ts';
+
+/** Which log to ask: one that lives, or an archive of it. */
+export const auditLogOptions = {
+  ...logOptions('kafka'),
+  log: withMeta(z.enum(['kafka', 'embedded', 'archive']).prefault('kafka'), {
+    description: 'kafka for a fleet, embedded for one machine, archive for what was archived of either.',
+  }),
+  archive: withMeta(Text.optional(), {
+    placeholder: 'DIRECTORY',
+    description: 'Where the archive is, for --log archive.',
+  }),
+};
+
+const AuditLogOptions = z.object(auditLogOptions);
+type AuditLogOptions = z.infer<typeof AuditLogOptions>;
+
+/** Opens it for reading. Throws `USAGE` without a directory for an archive. */
+export async function openAuditLog(
+  { log, archive, ...others }: AuditLogOptions,
+  context: VerbContext,
+): Promise<RecordedLog> {
+  if (log !== 'archive') return await openTaskLog({ options: { ...others, log }, context });
+  if (archive === undefined)
+    throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');
+  const { openArchiveLog } = await loadArchiveCode(() => import('../../audit/archive/read-archive.ts'));
+  return await openArchiveLog(archive);
+}
+
+/**
+ * Settings for threads that open the log by themselves; `null` for an archive: a thread that is ended while the library
+ * in it reads a file would take the process along.
+ */
+export function threadLogSettings({ log, archive: _, ...others }: AuditLogOptions): EventLogOptions | null {
+  if (log === 'archive') return null;
+  return readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
+}

@@ -1,0 +1,136 @@
+import { appendFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { archived, logOf } from '../audit/support/archives.ts';
+import { inventory } from '../fixtures/inventory.ts';
+import { outgoing, recordOf } from '../support/log-record.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { inProcess, ownLog } from './fleetgc.ts';
+
+const listed = nodeOutput('inventory', inventory());
+
+test('archived, checked, and checked against the head that was told', async () => {
+  const { log, run } = await ownLog();
+  const directory = join(temporaryDirectory(), 'archive');
+  await log.publish([outgoing(listed)]);
+  const first = await run('audit', 'archive', '--to', directory);
+  const head = /^head of the archive: ([0-9a-f]{64})$/m.exec(first.stdout)?.[1] ?? '';
+
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(first.stdout).toMatch(/^1 records archived in 1 files$/m);
+  expect(await run('audit', 'archive', '--to', directory)).toMatchObject({
+    exitCode: 0,
+    stdout: `nothing new to archive\nhead of the archive: ${head}\n`,
+  });
+  expect(await inProcess(['audit', 'archive-check', directory, '--head', head])).toMatchObject({
+    exitCode: 0,
+  });
+});
+
+test('a changed archive ends the check with 1, and each deviation is named', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const [file = ''] = readdirSync(join(directory, 'gc.node.inventory'));
+  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+  const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive-check', directory]);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain(`DEVIATION: gc.node.inventory/${file} was changed`);
+  expect(stderr).toContain('1 deviations: the archive is not as it was written');
+});
+
+test('records that retention deleted first end the run with 1, after what is there was archived', async () => {
+  const { log, path, run } = await ownLog();
+  const directory = temporaryDirectory();
+  await log.publish([outgoing(listed)]);
+  await run('audit', 'archive', '--to', directory);
+  await log.publish([outgoing(listed), outgoing(listed), outgoing(listed)]);
+  const db = new DatabaseSync(path, { timeout: 5_000 });
+  db.exec('DELETE FROM records WHERE offset IN (1, 2)');
+  db.close();
+  const { exitCode, stdout, stderr } = await run('audit', 'archive', '--to', directory);
+
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining('2 records were deleted from the log before they could be archived'),
+  });
+  expect(stdout).toMatch(/^LOST: 2 records of gc\.node\.inventory\/\d+, offsets 1 to 2$/m);
+  expect(stdout).toMatch(/^1 records archived in 1 files$/m);
+  expect((await inProcess(['audit', 'archive-check', directory])).stdout).toMatch(/^gap: /m);
+});
+
+test.each(['verify', 'explain'])('audit %s on an archive needs the directory of it', async (verb) => {
+  const asked = verb === 'explain' ? ['web-1'] : [];
+  const without = await inProcess(['audit', verb, ...asked, '--log', 'archive']);
+  const missing = await inProcess([
+    'audit',
+    verb,
+    ...asked,
+    '--log',
+    'archive',
+    '--archive',
+    temporaryDirectory(),
+  ]);
+
+  expect(without).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--log archive needs --archive'),
+  });
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('there is no archive in') });
+});
+
+test('audit explain reads an archive of a log that is gone', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = ['audit', 'explain', 'node/web-1', '--log', 'archive', '--archive', directory];
+
+  expect(await inProcess(asked)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('node prod/web-1'),
+    stderr: '',
+  });
+});
+
+test('audit verify reads it too, and names the file that is not as it was written', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory, '--threads', '2'];
+  const nothingDecided = await inProcess(asked);
+  const [file = ''] = readdirSync(join(directory, 'gc.node.inventory'));
+  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+
+  expect(nothingDecided).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining('1 records lie on the log, and no decision is among them'),
+  });
+  expect(await inProcess(asked)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
+  });
+});
+
+test('audit query answers in a table, or a row a line, and refuses what is no SELECT', async () => {
+  const directory = temporaryDirectory();
+  await archived(logOf([recordOf(listed)]), directory);
+  const asked = (sql: string, ...options: string[]) =>
+    inProcess(['audit', 'query', sql, '--archive', directory, ...options]);
+
+  expect(await asked('SELECT key, "offset" FROM records')).toEqual({
+    exitCode: 0,
+    stdout: 'key          offset\nprod/web-1   0\n',
+    stderr: '',
+  });
+  expect((await asked('SELECT key, 1 AS one FROM records', '-o', 'ndjson')).stdout).toBe(
+    '{"key":"prod/web-1","one":1}\n',
+  );
+  expect((await asked('SELECT 1 FROM results')).stderr).toBe('There are no such rows.\n');
+  expect(await asked('DROP VIEW records')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('one SELECT at a time'),
+  });
+  const many = await asked('SELECT * FROM range(1001)');
+  expect(many.stdout.trimEnd().split('\n')).toHaveLength(1_001);
+  expect(many.stderr).toContain('-o ndjson gives them all');
+});
