@@ -5,7 +5,7 @@ import { FleetGcError } from '../shared/errors.ts';
 import { embeddedCreation } from '../shared/event-log/differences.ts';
 import { type EventLogOptions, openEventLog } from '../shared/event-log/open.ts';
 import type { EventLog } from '../shared/event-log/port.ts';
-import { readLogSettings } from '../shared/log-settings.ts';
+import { forAsking, readLogSettings } from '../shared/log-settings.ts';
 import type { LogOptions } from '../shared/option-groups.ts';
 import { readTextFile } from '../shared/text-file.ts';
 import { newTrace } from '../shared/trace.ts';
@@ -24,7 +24,7 @@ const TELL_AFTER_MS = 2_000;
 
 /** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskLog({ options, context, create = false }: TaskLogNeeds): Promise<EventLog> {
-  const settings = readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile });
+  const settings = forAsking(readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
   if (!create) requireFile(settings);
   const log = await openEventLog(settings, {
     logger: context.logger.child({}, { level: 'error' }),

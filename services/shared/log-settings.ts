@@ -34,6 +34,10 @@ export function readLogSettings(options: LogOptions, context: LogSettingsContext
   });
 }
 
+/** The same for a process that only asks: it deletes nothing. */
+export const forAsking = (settings: EventLogOptions): EventLogOptions =>
+  settings.kind === 'embedded' ? { ...settings, leavesRetention: true } : settings;
+
 function parseSettings(settings: unknown): EventLogOptions {
   const { success, data, error } = EventLogOptions.safeParse(settings);
   if (success) return data;

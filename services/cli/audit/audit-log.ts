@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RecordedLog } from '../../audit/read-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { EventLogOptions } from '../../shared/event-log/open.ts';
-import { readLogSettings } from '../../shared/log-settings.ts';
+import { forAsking, readLogSettings } from '../../shared/log-settings.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { readTextFile } from '../../shared/text-file.ts';
@@ -43,5 +43,5 @@ export async function openAuditLog(
  */
 export function threadLogSettings({ log, archive: _, ...others }: AuditLogOptions): EventLogOptions | null {
   if (log === 'archive') return null;
-  return readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
+  return forAsking(readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile }));
 }

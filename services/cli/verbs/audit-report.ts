@@ -4,14 +4,13 @@ import { parseDurationMs } from '../../../schemas/quantity.ts';
 import type { TimeRange } from '../../audit/read-log.ts';
 import { makeReport } from '../../audit/report/make-report.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { logOptions } from '../../shared/option-groups.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
-import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -39,12 +38,12 @@ export const auditReport = defineVerb({
     output: withMeta(z.enum(['markdown', 'html', 'json']).prefault('markdown'), {
       description: 'markdown or html for people, html with plots; json for everything there is to say.',
     }),
-    ...logOptions('kafka'),
+    ...auditLogOptions,
   }),
   run: async ({ period, from, to, output, ...options }, context) => {
     const { logger, signal } = context;
     const range = reportedRange({ period, from, to }, Date.now());
-    await using log = await openTaskLog({ options, context });
+    await using log = await openAuditLog(options, context);
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const report = await makeReport({ log, range, onProgress }, signal);
     await context.write(`${FORMS[output](report)}\n`);

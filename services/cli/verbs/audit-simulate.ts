@@ -6,16 +6,15 @@ import { newestDeciders } from '../../audit/simulate/newest-deciders.ts';
 import { simulate } from '../../audit/simulate/simulate.ts';
 import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { logOptions } from '../../shared/option-groups.ts';
 import { TextList, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { simulationLines } from '../audit/simulation-lines.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../policy-files.ts';
-import { openTaskLog } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 
 export const auditSimulate = defineVerb({
@@ -47,7 +46,7 @@ export const auditSimulate = defineVerb({
     output: withMeta(z.enum(['table', 'json']).prefault('table'), {
       description: 'table for people; json for everything there is to say.',
     }),
-    ...logOptions('kafka'),
+    ...auditLogOptions,
   }),
   run: async ({ policy, against, node, regretWindow, from, to, output, ...options }, context) => {
     const { logger, signal } = context;
@@ -58,7 +57,7 @@ export const auditSimulate = defineVerb({
       regretWindowMs: regretWindow,
       deciders: await newestDeciders(),
     };
-    await using log = await openTaskLog({ options, context });
+    await using log = await openAuditLog(options, context);
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const isWanted = wantedNodes(node);
     const simulation = await simulate({ log, range, comparison, isWanted, onProgress }, signal);

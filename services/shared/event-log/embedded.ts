@@ -19,6 +19,8 @@ export interface EmbeddedOptions {
   readonly path: string;
   /** The file never grows beyond this; the oldest records go first, and before it is reached. */
   readonly maxBytes: number;
+  /** Whether retention is left to other processes: who only asks must not change what the log has to say. */
+  readonly leavesRetention?: boolean | undefined;
 }
 
 function createMissing(statements: Statements): TopicName[] {
@@ -66,7 +68,9 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
   const core = await openCore(options, context);
   const closing = new AbortController();
   const members = new Set<ActiveSubscription>();
-  const cleaning = cleanForever(core, options.maxBytes, closing.signal);
+  const cleaning = options.leavesRetention
+    ? Promise.resolve()
+    : cleanForever(core, options.maxBytes, closing.signal);
 
   return {
     publish: createPublish(core),

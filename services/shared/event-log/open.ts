@@ -15,6 +15,8 @@ const EmbeddedOptions = z.strictObject({
     .int()
     .min(16 * MEBIBYTE)
     .default(1024 * MEBIBYTE),
+  /** Records that are past their time are left for other processes to delete. */
+  leavesRetention: z.boolean().optional(),
 });
 
 /** Which event log, and where. */

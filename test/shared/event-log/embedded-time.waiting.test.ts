@@ -29,8 +29,9 @@ beforeEach(() => {
 });
 
 /** Opening cleans once, so a test opens again where it wants retention to run. */
-async function open(maxBytes = 256 * MEBIBYTE): Promise<EventLog> {
-  const log = await openEmbeddedLog({ path, maxBytes }, silentContext({ now: () => nowMs }));
+async function open(maxBytes = 256 * MEBIBYTE, leavesRetention = false): Promise<EventLog> {
+  const options = { path, maxBytes, leavesRetention };
+  const log = await openEmbeddedLog(options, silentContext({ now: () => nowMs }));
   onTestFinished(() => log[Symbol.asyncDispose]());
   await log.createTopics();
   return log;
@@ -72,6 +73,18 @@ describe('retention', () => {
       1n,
     ]);
     expect(await texts(third, 'gc.node.results', key)).toEqual(['kept 14 days']);
+  });
+
+  test('who only asks deletes nothing', async () => {
+    const key = uniqueKey();
+    const log = await open();
+    await publish(log, 'gc.node.observe', key, 'old');
+    await log[Symbol.asyncDispose]();
+    nowMs += 2 * DAY_MS;
+    for (const time of ['first', 'second']) {
+      await using asking = await open(256 * MEBIBYTE, true);
+      expect(await texts(asking, 'gc.node.observe', key), time).toEqual(['old']);
+    }
   });
 
   test('a consumer whose place was deleted goes on with what is kept', async () => {
