@@ -3,7 +3,8 @@ import type { FleetEvent } from '../../schemas/topics.ts';
 import type { RuntimeImage } from '../../services/shared/cri/port.ts';
 import { PAUSE_IMAGE } from '../support/containerd-node.ts';
 import { runPod } from '../support/pods.ts';
-import { expectVerified, explained } from './support/audit.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { archived, expectVerified, explained } from './support/audit.ts';
 import { endPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
@@ -35,6 +36,7 @@ async function age(): Promise<void> {
 
 describe.concurrent('a disk that fills', () => {
   test('is relieved down to the low threshold, least recently used images first, and nothing protected goes [C8, D8, D10, D12, M7, M9, M11]', async () => {
+    const archive = temporaryDirectory();
     const node = await fleet.startNode({ name: 'pressed', diskMebibytes: 400 });
     const images = await pushImages(fleet.registry, 'pressed', {
       // On this disk 18 MiB take 9 %, 4 MiB take 2 %.
@@ -109,7 +111,9 @@ describe.concurrent('a disk that fills', () => {
     await expectVerified(fleet);
     const { 'never-used-1': goneImage, kept } = images;
     expect(await explained(fleet, goneImage.reference)).toMatch(/Removed by FleetGC .* \(D11\)/);
-    expect(await explained(fleet, kept.reference)).toMatch(/kept +kept by registry:5000\/pressed\/kept/);
+    const fromArchive = await archived(fleet, archive);
+    expect(await fromArchive(goneImage.reference)).toMatch(/Removed by FleetGC .* \(D11\)/);
+    expect(await fromArchive(kept.reference)).toMatch(/kept +kept by registry:5000\/pressed\/kept/);
   });
 
   test('to the last block, state directory included, is relieved without help [D7, M10]', async () => {

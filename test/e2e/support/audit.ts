@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { fleetgc } from '../../cli/fleetgc.ts';
 import type { Fleet } from './fleet.ts';
 
 const Verified = z.object({
@@ -20,3 +21,14 @@ export async function expectVerified(fleet: Fleet): Promise<void> {
 /** What became of an object, in the words that an operator reads. */
 export const explained = (fleet: Fleet, name: string): Promise<string> =>
   fleet.cli(['audit', 'explain', name]);
+
+/** Archives the log of the fleet; what it returns explains from the archive alone, without any broker. */
+export async function archived(fleet: Fleet, directory: string): Promise<(name: string) => Promise<string>> {
+  await fleet.cli(['audit', 'archive', '--to', directory]);
+  return async (name) => {
+    const asked = ['audit', 'explain', name, '--log', 'archive', '--archive', directory];
+    const { exitCode, stdout, stderr } = await fleetgc(asked);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    return stdout;
+  };
+}
