@@ -61,7 +61,7 @@ test('all verified: exit code 0, and what was verified', async () => {
   expect(await verify(own)).toEqual({
     exitCode: 0,
     stdout: [
-      'Every decision came out the same again, and nothing was removed that none of them says.',
+      'Every decision came out the same again, and FleetGC removed only what they say.',
       '',
       '1  decisions',
       '1  of them came out the same again',

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { FleetGcError } from '../../shared/errors.ts';
+import { unreadableReason } from '../../shared/text-file.ts';
 import { filesOf, isCompacted, type Manifest, readManifest } from './manifest.ts';
 
 /** The lines that say what the archive holds. */
@@ -33,7 +34,7 @@ export async function loadManifest(directory: string): Promise<Manifest> {
   const content = await readFile(path).catch((cause) => {
     throw new FleetGcError(
       'NOT_FOUND',
-      `there is no archive in ${directory}: ${path} cannot be read (${cause instanceof Error ? cause.message : cause})`,
+      `there is no archive in ${directory}: ${path} cannot be read: ${unreadableReason(cause)}`,
       { cause },
     );
   });

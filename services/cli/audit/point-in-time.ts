@@ -9,13 +9,17 @@ import { timeText } from '../../shared/time-text.ts';
 export type PointInTime = { readonly kind: 'at' | 'ago'; readonly ms: number };
 
 /** With its zone, since a time of nobody knows where is a wrong one: `2026-01-31T14:02Z`; or the day alone. */
-const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const IsoTime = z.union([
+  z.iso.date(),
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+]);
 
 const PointInTime = withMeta(
   z.string().transform((text, context): PointInTime => {
     const ago = parseDurationMs(text);
     if (ago !== undefined && ago >= 0) return { kind: 'ago', ms: ago };
-    const at = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+    const at = IsoTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
     if (at >= 0) return { kind: 'at', ms: at };
     context.addIssue({
       code: 'custom',

@@ -39,7 +39,7 @@ export function verificationLines(verification: Verification): readonly string[]
 const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] =>
   counts.decisions === 0 || deviations.total + unverified.total > 0
     ? []
-    : ['Every decision came out the same again, and nothing was removed that none of them says.', ''];
+    : ['Every decision came out the same again, and FleetGC removed only what they say.', ''];
 
 function section<Item>(
   heading: string,

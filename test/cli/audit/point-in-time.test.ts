@@ -20,7 +20,7 @@ test.each([
   expect(point && pointMs(point, NOW + 24 * HOUR)).toBe(is);
 });
 
-test.each(['-1h', '2026-13-01', '2026-01-01T00:01:00', '1.1.2026', '2026', 'yesterday', ''])(
+test.each(['-1h', '2026-13-01', '2026-02-30', '2026-01-01T00:01:00', '1.1.2026', '2026', 'yesterday', ''])(
   '%s is none',
   (given) => {
     expect(read(given)).toBeUndefined();
