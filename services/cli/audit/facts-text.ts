@@ -1,6 +1,6 @@
 import { durationText } from '../../policy/value-text.ts';
 import { timeText } from '../../shared/time-text.ts';
-import { sizeText } from '../telling/size-text.ts';
+import { signedSizeText } from '../telling/size-text.ts';
 import { shortIds } from './short-id.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
@@ -32,7 +32,7 @@ function valueText(name: string, value: Facts[string]): string {
 }
 
 function numberText(name: string, value: number): string {
-  if (name.endsWith('Bytes')) return signedSize(BigInt(Math.round(value)));
+  if (name.endsWith('Bytes')) return signedSizeText(BigInt(Math.round(value)));
   if (TIMES.has(name)) return timeText(value);
   return name.endsWith('Ms') ? roughDuration(value) : String(value);
 }
@@ -41,6 +41,3 @@ function numberText(name: string, value: number): string {
 function roughDuration(ms: number): string {
   return durationText(Math.abs(ms) < 10_000 ? ms : Math.round(ms / 1_000) * 1_000);
 }
-
-/** Less than nothing was freed when something else wrote meanwhile. */
-export const signedSize = (bytes: bigint): string => (bytes < 0n ? `-${sizeText(-bytes)}` : sizeText(bytes));

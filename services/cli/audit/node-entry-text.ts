@@ -1,7 +1,6 @@
 import type { DecisionOutcome } from '../../../schemas/decision.ts';
 import type { EntryOf } from '../../../schemas/timeline.ts';
-import { sizeText } from '../telling/size-text.ts';
-import { signedSize } from './facts-text.ts';
+import { signedSizeText, sizeText } from '../telling/size-text.ts';
 import type { EntryText } from './outcome-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
@@ -37,7 +36,7 @@ export function commandResultText({ result }: EntryOf<'command-result'>): EntryT
   const freed =
     measured === null
       ? ''
-      : `, ${signedSize(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))} freed on ${measured.filesystem} as measured`;
+      : `, ${signedSizeText(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))} freed on ${measured.filesystem} as measured`;
   const expected =
     result.estimatedBytes === null ? '' : `, ${sizeText(BigInt(result.estimatedBytes))} expected`;
   return { word: 'done', text: `${counts.join(', ')}${freed}${expected}` };

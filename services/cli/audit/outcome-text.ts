@@ -1,7 +1,7 @@
 import type { EntryOf } from '../../../schemas/timeline.ts';
 import { timeText } from '../../shared/time-text.ts';
-import { sizeText } from '../telling/size-text.ts';
-import { factsText, signedSize } from './facts-text.ts';
+import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { factsText } from './facts-text.ts';
 
 /** A word that can be looked for, and a sentence. */
 export interface EntryText {
@@ -59,7 +59,7 @@ export function freedText({ measured, expectedBytes }: EntryOf<'result'>): strin
   const expected = expectedBytes === null ? '' : `, ${sizeText(BigInt(expectedBytes))} expected`;
   if (measured === null) return `nobody could measure what it freed${expected}`;
   const freed = BigInt(measured.afterBytes) - BigInt(measured.beforeBytes);
-  return `${signedSize(freed)} freed on ${measured.filesystem} as measured${expected}`;
+  return `${signedSizeText(freed)} freed on ${measured.filesystem} as measured${expected}`;
 }
 
 export function goneText({ object, commandOpen, otherInstance }: EntryOf<'gone'>): string {

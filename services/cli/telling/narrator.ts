@@ -4,6 +4,7 @@ import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
 import { countedAs } from '../../shared/decision/keep-list-text.ts';
+import { namesIn } from '../../shared/decision/object-names.ts';
 import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
 
 /** What of the log a person who watches is told. */
@@ -73,17 +74,18 @@ export function createNarrator(): Narrator {
 const nameKey = (node: string, id: string): string => `${node}/${id}`;
 const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
 
-function rememberNames(
-  names: Map<string, string>,
-  { node, images, containers, sandboxes }: CompleteInventory,
-): void {
-  for (const { id, repoTags, repoDigests } of images) {
-    names.set(nameKey(node, id), repoTags[0] ?? repoDigests[0] ?? shortId(id));
-  }
-  for (const { id, name, attempt, pod } of containers) {
-    names.set(nameKey(node, id), `${pod?.name ?? 'no pod'}/${name} (attempt ${attempt})`);
-  }
-  for (const { id, pod, podUid } of sandboxes) names.set(nameKey(node, id), pod?.name ?? podUid);
+function rememberNames(names: Map<string, string>, inventory: CompleteInventory): void {
+  const { node, images, containers, sandboxes } = inventory;
+  const named = namesIn(inventory);
+  const remember = (objects: readonly { readonly id: string }[], nameOf: readonly string[]): void => {
+    for (const [index, { id }] of objects.entries()) {
+      const name = nameOf[index] ?? id;
+      names.set(nameKey(node, id), name === id ? shortId(id) : name);
+    }
+  };
+  remember(images, named.images);
+  remember(containers, named.containers);
+  remember(sandboxes, named.sandboxes);
 }
 
 function usage(node: string, reading: FilesystemReading | null): readonly Tale[] {

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import type { Decision } from '../../../schemas/decision.ts';
 import { createNarrator } from '../../../services/cli/telling/narrator.ts';
 import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
+import { container, image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
+import { objectResult } from '../../fixtures/results.ts';
 
 const keep = (position: number, rule: string) => ({ position, action: 'keep', rule, facts: {} }) as const;
 const remove = (position: number) => ({ position, action: 'remove', rule: 'G7', facts: {} }) as const;
@@ -45,4 +47,14 @@ test('[M11] images that stay as last versions are counted together, whatever the
 
 test('a decision that judged nothing tells nothing', () => {
   expect(tell({ outcome: 'not-believed' })).toEqual([]);
+});
+
+test('objects have the names by which plans and audit know them', () => {
+  const { tell } = createNarrator();
+  const images = [image('sha256:0123456789abcdef', { repoTags: [], repoDigests: [] })];
+  tell(inventory({ containers: [container('c1', { attempt: 3 })], images }));
+  const object = (kind: 'container' | 'image', id: string) => tell(objectResult({ object: { kind, id } }));
+
+  expect(object('container', 'c1')).toMatchObject([{ name: 'default/web/main#3' }]);
+  expect(object('image', 'sha256:0123456789abcdef')).toMatchObject([{ name: '0123456789ab' }]);
 });
