@@ -14,6 +14,10 @@ export const DecisionInput = z.object({
 });
 export type DecisionInput = z.infer<typeof DecisionInput>;
 
+/** A message by where it lies and what it is called. */
+export const MessageReference = DecisionInput.omit({ sha256: true });
+export type MessageReference = z.infer<typeof MessageReference>;
+
 export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** What was decided for one object, by its position in the inventory's list, with the rule and the facts it used. */
@@ -44,6 +48,8 @@ export const DecisionOutcome = z.enum([
   'not-believed',
   /** The node accepts no command version that this service writes. */
   'no-common-version',
+  /** Nothing was decided: a newer inventory of the node was there already; see `overtakenBy`. */
+  'overtaken',
 ]);
 export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
 
@@ -56,7 +62,7 @@ export const Decision = z.object({
   takenAt: Instant,
   decider: z.object({ name: z.enum(['pressure', 'container-gc', 'image-gc']), version: z.string() }),
   input: DecisionInput,
-  /** `null` when no policy selects the node or a pause outranks them. */
+  /** `null` when no policy selects the node, a pause outranks them, or none was asked since the message was overtaken. */
   policy: PolicyReference.nullable(),
   policySetHash: z.string(),
   outcome: DecisionOutcome,
@@ -80,6 +86,8 @@ export const Decision = z.object({
   }),
   /** Ids of the orders and commands that follow from this decision. */
   outputIds: z.array(z.string()),
+  /** Only with outcome `overtaken`: the newer message, for which this one was passed over. */
+  overtakenBy: MessageReference.optional(),
   /**
    * SHA-256 of the canonical JSON (RFC 8785) of a list: this record without this field, and every event that follows from
    * the decision, in order. Missing where an older decider wrote the record.

@@ -235,6 +235,20 @@ export const TooLargeInventory = z.object({
   }),
 });
 
+/** What stands at the beginning of every inventory: by this much of it, it can be passed over for a newer one. */
+export const InventoryHead = IncompleteInventory.pick({
+  type: true,
+  version: true,
+  id: true,
+  cluster: true,
+  node: true,
+  nodeInstance: true,
+  takenAt: true,
+  trigger: true,
+  reclaim: true,
+});
+export type InventoryHead = z.infer<typeof InventoryHead>;
+
 /**
  * Fact: everything a decision needs about one node at one instant. Parsed tolerantly: unknown fields of a newer
  * agent are dropped.

@@ -1,5 +1,6 @@
 import type { Consumer } from '../shared/consume.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
+import { DECIDER } from './decide.ts';
 import { containerGcHandler } from './handler.ts';
 
 /** Starts one replica of container-gc: inventories in, commands to remove containers and sandboxes out. */
@@ -9,6 +10,7 @@ export const startContainerGc = (deps: DecisionServiceDeps): Promise<Consumer> =
       name: 'container-gc',
       group: 'fleetgc-container-gc',
       handlers: (policies) => ({ inventory: containerGcHandler(policies) }),
+      passesOver: DECIDER,
     },
     deps,
   );

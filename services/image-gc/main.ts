@@ -1,5 +1,6 @@
 import type { Consumer } from '../shared/consume.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
+import { DECIDER } from './decide.ts';
 import { imageGcHandler } from './handler.ts';
 
 /** Starts one replica of image-gc: inventories in, commands to remove images out. */
@@ -9,6 +10,7 @@ export const startImageGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
       name: 'image-gc',
       group: 'fleetgc-image-gc',
       handlers: (policies) => ({ inventory: imageGcHandler(policies) }),
+      passesOver: DECIDER,
     },
     deps,
   );

@@ -9,6 +9,8 @@ export const startPressure = (deps: DecisionServiceDeps): Promise<Consumer> =>
       name: 'pressure',
       group: 'fleetgc-pressure',
       handlers: (policies) => ({ diskStats: pressureHandler(policies) }),
+      // A threshold that one reading shows and the next cannot tell of still needs its order, and to say so costs as much.
+      passesOver: null,
     },
     deps,
   );

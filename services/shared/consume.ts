@@ -6,7 +6,14 @@ import { FleetGcError } from './errors.ts';
 import type { ActiveSubscription, EventLog, LogRecord, Subscription } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
 import { createFloodGuard, type FloodGuard } from './flood-guard.ts';
-import { type Handled, type Handlers, handleRecord, type OnRejection } from './handle-record.ts';
+import {
+  type Handled,
+  type Handlers,
+  handleSeen,
+  type OnOvertaken,
+  type OnRejection,
+} from './handle-record.ts';
+import { type LookAhead, lookAhead, readAlone } from './look-ahead.ts';
 import type { Metrics } from './metrics.ts';
 import { sortRecords } from './own-records.ts';
 import type { Publisher } from './publisher.ts';
@@ -22,6 +29,8 @@ export interface ConsumerSettings
   readonly handlers: Handlers;
   /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
   readonly onRejection?: OnRejection;
+  /** What to publish about an inventory instead of handling it, where a newer one of its node is in the same slice. */
+  readonly onOvertaken?: OnOvertaken;
   readonly publisher: Publisher;
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
@@ -92,7 +101,12 @@ async function processSlice(work: Work, records: readonly LogRecord[], signal: A
   account(work, misplaced.map(withoutOutputs), misplaced);
 }
 
-const withoutOutputs = (failure: FailedMessage): Handled => ({ record: failure.record, stages: [], failure });
+const withoutOutputs = (failure: FailedMessage): Handled => ({
+  record: failure.record,
+  stages: [],
+  failure,
+  isOvertaken: false,
+});
 
 async function processOwn(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
   const [first] = records;
@@ -120,18 +134,19 @@ async function handleAll(
   signal: AbortSignal,
 ): Promise<readonly Handled[] | null> {
   const handled: Handled[] = [];
+  const see = work.onOvertaken ? lookAhead(records) : readAlone;
   for (const record of records) {
     if (signal.aborted) return null;
-    handled.push(await handleInTime(work, record));
+    handled.push(await handleInTime(work, record, see));
     await work.breathe();
   }
   return signal.aborted ? null : handled;
 }
 
-async function handleInTime(work: Work, record: LogRecord): Promise<Handled> {
+async function handleInTime(work: Work, record: LogRecord, see: LookAhead): Promise<Handled> {
   const topic = topicIdOf(record.topic);
   const beginMs = work.monotonicNow();
-  const handled = await handleRecord(topic, record, work);
+  const handled = await handleSeen(topic, see(record), work);
   work.counts.handled(topic, work.monotonicNow() - beginMs);
   return handled;
 }
@@ -174,9 +189,10 @@ function outcomesOf(handled: readonly Handled[], failed: readonly FailedMessage[
 
 function account(work: Work, handled: readonly Handled[], failed: readonly FailedMessage[]): void {
   const causes = new Map(failed.map(({ record, cause }) => [record, cause]));
-  for (const { record, stages } of handled) {
+  for (const { record, stages, isOvertaken } of handled) {
     const { topic, key, offset, timestampMs } = record;
-    work.counts.done(topicIdOf(topic), causes.get(record) ?? null, work.now() - timestampMs);
+    const outcome = causes.get(record) ?? (isOvertaken ? 'overtaken' : 'processed');
+    work.counts.done(topicIdOf(topic), outcome, work.now() - timestampMs);
     const published = stages.flat().map((output) => output.headers.ce_id);
     work.logger.debug({ consumer: work.name, topic, key, offset: String(offset), published }, 'processed');
   }

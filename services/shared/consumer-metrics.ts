@@ -7,15 +7,17 @@ import type { Metrics } from './metrics.ts';
 /** What is counted of one consumer. */
 export interface ConsumerMetrics {
   handled(topic: TopicId, durationMs: number): void;
-  /** A message is done with, so long after it came onto the log. `cause` is why it failed, or `null`. */
-  done(topic: TopicId, cause: DeadLetterCause | null, ageMs: number): void;
+  /** A message is done with, so long after it came onto the log. */
+  done(topic: TopicId, outcome: ConsumedOutcome, ageMs: number): void;
   /** Messages of other keys in a partition that is read for one key. */
   passedOver(messages: number): void;
   watch(subscription: ActiveSubscription, guard: FloodGuard): void;
 }
 
 const TOPIC_NAMES = Object.values(TOPICS).map(({ name }) => name);
-const OUTCOMES = ['processed', ...DeadLetterCause.options] as const;
+const OUTCOMES = ['processed', 'overtaken', ...DeadLetterCause.options] as const;
+/** What became of a message: it was processed, passed over for a newer one, or kept as a dead letter for this cause. */
+export type ConsumedOutcome = (typeof OUTCOMES)[number];
 
 export function consumerMetrics(metrics: Metrics, consumer: string): ConsumerMetrics {
   const labels = { consumer: [consumer], topic: TOPIC_NAMES };
@@ -48,9 +50,9 @@ export function consumerMetrics(metrics: Metrics, consumer: string): ConsumerMet
     passedOver: (messages) => otherKeys.add({ consumer }, messages),
     handled: (topic, durationMs) =>
       handling.observe({ consumer, topic: TOPICS[topic].name }, durationMs / 1000),
-    done: (topic, cause, ageMs) => {
+    done: (topic, outcome, ageMs) => {
       const { name } = TOPICS[topic];
-      consumed.add({ consumer, topic: name, outcome: cause ?? 'processed' });
+      consumed.add({ consumer, topic: name, outcome });
       age.observe({ consumer, topic: name }, Math.max(ageMs, 0) / 1000);
     },
     watch: (subscription, guard) => watchState(metrics, consumer, { subscription, guard }),

@@ -1,5 +1,5 @@
 import { COMMAND_VERSION, type Command, type PolicyReference } from '../../schemas/command.ts';
-import type { Decision } from '../../schemas/decision.ts';
+import type { Decision, MessageReference } from '../../schemas/decision.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
@@ -22,7 +22,7 @@ export interface DecidableEvent extends NodeIdentity {
 export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly decider: Decision['decider'];
   readonly input: Input<Event>;
-  readonly policies: PolicySet;
+  readonly policies: Pick<PolicySet, 'hash'>;
   /** The policy in force; `null` when none is. */
   readonly record: PolicyRecord | null;
 }
@@ -33,15 +33,37 @@ export interface DecisionName {
   readonly input: {
     readonly event: { readonly id: string };
     readonly position: { readonly sha256: string };
+    readonly overtakenBy?: MessageReference | undefined;
   };
   readonly policies: { readonly hash: string };
 }
 
-/** Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id. */
+/**
+ * Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id; and on the newer
+ * message where there is one, since another delivery may find another, or none.
+ */
 export const decisionId = ({ decider, input, policies }: DecisionName): string =>
-  deriveId('decision', decider.name, decider.version, input.event.id, input.position.sha256, policies.hash);
+  deriveId(
+    'decision',
+    decider.name,
+    decider.version,
+    input.event.id,
+    input.position.sha256,
+    policies.hash,
+    ...(input.overtakenBy === undefined ? [] : namesOf(input.overtakenBy)),
+  );
 
-const policyReference = ({ policy, policyVersion, hash }: PolicyRecord, set: PolicySet): PolicyReference => ({
+const namesOf = ({ topic, partition, offset, id }: MessageReference): readonly string[] => [
+  topic,
+  String(partition),
+  offset,
+  id,
+];
+
+const policyReference = (
+  { policy, policyVersion, hash }: PolicyRecord,
+  set: Pick<PolicySet, 'hash'>,
+): PolicyReference => ({
   name: policy.name,
   version: policyVersion,
   hash,
@@ -79,6 +101,7 @@ function decisionRecord(
 ): Omit<Decision, 'outputSha256'> {
   const { decider, input, policies, record } = deciding;
   const { topic, partition, offset, sha256 } = input.position;
+  const { overtakenBy } = input;
   return {
     type: 'fleetgc.node.decision',
     version: 1,
@@ -97,6 +120,7 @@ function decisionRecord(
     estimatedBytes: conclusion.estimatedBytes,
     verdicts: conclusion.verdicts,
     outputIds: [...outputIds],
+    ...(overtakenBy && { overtakenBy }),
   };
 }
 

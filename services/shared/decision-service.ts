@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Decision } from '../../schemas/decision.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
 import { type Consumer, startConsumer } from './consume.ts';
 import { createDeadLetters } from './dead-letters.ts';
@@ -6,6 +7,7 @@ import { serviceSource } from './envelope.ts';
 import type { EventLog } from './event-log/port.ts';
 import type { Handlers } from './handle-record.ts';
 import type { Metrics } from './metrics.ts';
+import { overtakenHandler } from './overtaken-record.ts';
 import { createPolicySetFacts } from './policy-set-facts.ts';
 import { createPublisher } from './publisher.ts';
 import type { TraceIds } from './trace.ts';
@@ -30,6 +32,8 @@ export interface DecisionService {
   /** The consumer group that its replicas share. */
   readonly group: string;
   handlers(policies: () => PolicySet): Handlers;
+  /** Who passes over inventories for newer ones when it catches up; `null` where each message is decided on. */
+  readonly passesOver: Decision['decider'] | null;
 }
 
 /**
@@ -38,7 +42,7 @@ export interface DecisionService {
  * first decision under it.
  */
 export function startDecisionService(
-  { name, group, handlers }: DecisionService,
+  { name, group, handlers, passesOver }: DecisionService,
   { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
@@ -57,6 +61,7 @@ export function startDecisionService(
     assignment: { kind: 'shared' },
     log,
     handlers: handlers(sets.policies),
+    ...(passesOver && { onOvertaken: overtakenHandler(passesOver, sets.policies) }),
     publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
     logger,

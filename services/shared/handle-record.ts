@@ -4,7 +4,9 @@ import { type FleetGcError, toFleetGcError } from './errors.ts';
 import type { LogRecord } from './event-log/port.ts';
 import type { Handler, Input, Outputs } from './handler.ts';
 import { sha256Hex } from './ids.ts';
-import { parseRecord, type Rejection } from './parse-record.ts';
+import type { Overtaken, Seen } from './look-ahead.ts';
+import type { OvertakenInput } from './overtaken-record.ts';
+import type { ParsedRecord, Rejection } from './parse-record.ts';
 import type { Publisher } from './publisher.ts';
 import type { Stages } from './stage-merge.ts';
 import { nextHop, type TraceContext } from './trace.ts';
@@ -15,54 +17,82 @@ export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
 /** Says what to publish about a message that is no event, such as the refusal of a malformed command. */
 export type OnRejection = (topic: TopicId, rejection: Rejection, record: LogRecord) => Outputs;
 
+/** Says what to publish about an inventory that is passed over for a newer one. */
+export type OnOvertaken = (input: OvertakenInput) => Outputs;
+
 /** What follows from one message: records to publish in stages, or why it cannot be processed, or both. */
 export interface Handled {
   readonly record: LogRecord;
   readonly stages: Stages;
   readonly failure: FailedMessage | null;
+  /** Passed over for a newer message. */
+  readonly isOvertaken: boolean;
 }
 
 export interface Handling {
   readonly handlers: Handlers;
   readonly onRejection?: OnRejection;
+  /** Answers for inventories that are passed over for newer ones; where it is not given none is. */
+  readonly onOvertaken?: OnOvertaken;
   readonly publisher: Publisher;
 }
 
 /** How often a handler is tried with a message on which it fails for a reason that time does not mend. */
 export const MAX_TRIES = 3;
 
-/** Parses the record and hands it to its handler. Throws only what will pass: a `FleetGcError` with `retry`. */
-export async function handleRecord<Id extends TopicId>(
-  topic: Id,
-  record: LogRecord,
-  handling: Handling,
-): Promise<Handled> {
+/** Does with a record what its topic is for. Throws only what will pass: a `FleetGcError` with `retry`. */
+export async function handleSeen(topic: TopicId, seen: Seen, handling: Handling): Promise<Handled> {
+  const { record } = seen;
   const trace = nextHop(record.headers, handling.publisher.ids);
-  const parsed = parseRecord(topic, record);
-  if (!parsed.ok) return await rejected(topic, parsed.rejection, { record, trace, handling });
-  const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
-  if (!handler) throw new TypeError(`no handler for ${topic}`);
-  const input = { event: parsed.event, ...inputOf(record), trace };
-  const tried = await tryAgain(async () => toStages(await handler(input), trace, handling));
-  if (tried.ok) return { record, stages: tried.stages, failure: null };
-  const { error } = tried;
-  return { record, stages: [], failure: { record, cause: 'handler-failed', message: error.message, error } };
+  const read = { record, trace, handling };
+  return seen.kind === 'overtaken'
+    ? await handleOvertaken(seen, read)
+    : await handleParsed(topic, seen.parsed, read);
 }
 
-interface Refused {
+interface Read {
   readonly record: LogRecord;
   readonly trace: TraceContext;
   readonly handling: Handling;
 }
 
-async function rejected(topic: TopicId, rejection: Rejection, refused: Refused): Promise<Handled> {
-  const { record, trace, handling } = refused;
+async function handleParsed<Id extends TopicId>(
+  topic: Id,
+  parsed: ParsedRecord<EventOf<Id>>,
+  read: Read,
+): Promise<Handled> {
+  const { record, trace, handling } = read;
+  if (!parsed.ok) return await rejected(topic, parsed.rejection, read);
+  const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
+  if (!handler) throw new TypeError(`no handler for ${topic}`);
+  const input = { event: parsed.event, ...inputOf(record), trace };
+  return settled(record, await tryAgain(async () => toStages(await handler(input), trace, handling)));
+}
+
+async function handleOvertaken({ head, overtakenBy }: Overtaken, read: Read): Promise<Handled> {
+  const { record, trace, handling } = read;
+  const { onOvertaken } = handling;
+  if (!onOvertaken) throw new TypeError('nothing is passed over where nobody answers for it');
+  const input = { event: head, ...inputOf(record), trace, overtakenBy };
+  const tried = await tryAgain(async () => toStages(onOvertaken(input), trace, handling));
+  return { ...settled(record, tried), isOvertaken: tried.ok };
+}
+
+function settled(record: LogRecord, tried: Tried): Handled {
+  if (tried.ok) return { record, stages: tried.stages, failure: null, isOvertaken: false };
+  const { error } = tried;
+  const failure = { record, cause: 'handler-failed', message: error.message, error } as const;
+  return { record, stages: [], failure, isOvertaken: false };
+}
+
+async function rejected(topic: TopicId, rejection: Rejection, read: Read): Promise<Handled> {
+  const { record, trace, handling } = read;
   const { cause, message } = rejection;
   const tried = await tryAgain(async () =>
     toStages(handling.onRejection?.(topic, rejection, record) ?? [], trace, handling),
   );
   const failure = { record, cause, message, ...(!tried.ok && { error: tried.error }) };
-  return { record, stages: tried.ok ? tried.stages : [], failure };
+  return { record, stages: tried.ok ? tried.stages : [], failure, isOvertaken: false };
 }
 
 const toStages = (outputs: Outputs, trace: TraceContext, { publisher }: Handling): Stages =>

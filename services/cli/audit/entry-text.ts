@@ -23,7 +23,7 @@ export function entryText(entry: TimelineEntry): EntryText {
     case 'verdict':
       return verdictText(entry);
     case 'undecided':
-      return { word: 'undecided', text: `${entry.reason}${repeatedText(entry)}` };
+      return { word: 'undecided', text: undecidedText(entry) };
     case 'command':
       return { word: 'command', text: commandText(entry) };
     case 'result':
@@ -41,6 +41,11 @@ export function entryText(entry: TimelineEntry): EntryText {
     case 'unrelieved':
       return { word: 'short', text: unrelievedText(entry) };
   }
+}
+
+function undecidedText(entry: EntryOf<'undecided'>): string {
+  const passedOver = entry.outcome === 'overtaken' ? 'passed over: ' : '';
+  return `${passedOver}${entry.reason}${repeatedText(entry)}`;
 }
 
 function seenText({ how, object, traits }: EntryOf<'seen'>): string {

@@ -14,6 +14,7 @@ const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   paused: 'paused',
   'not-believed': 'nothing can be decided',
   'no-common-version': 'no version of commands in common',
+  overtaken: 'passed over',
 };
 
 /** What a decider concluded for the node. */
