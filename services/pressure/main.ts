@@ -9,7 +9,7 @@ export const startPressure = (deps: DecisionServiceDeps): Promise<Consumer> =>
       name: 'pressure',
       group: 'fleetgc-pressure',
       handlers: (policies) => ({ diskStats: pressureHandler(policies) }),
-      // A threshold that one reading shows and the next cannot tell of still needs its order, and to say so costs as much.
+      // A threshold that one reading shows, and that the next can tell nothing of, still needs its order.
       passesOver: null,
     },
     deps,

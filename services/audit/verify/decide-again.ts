@@ -7,6 +7,7 @@ import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
 import type { Inputs } from './inputs.ts';
+import { judgeOvertaken, type PassedOver } from './overtaken.ts';
 import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
@@ -37,22 +38,43 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   const decider = await parts.findDecider(head.decider.name, head.decider.version);
   if (decider === null)
     return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
+  const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
+  if (head.outcome === 'overtaken')
+    return { input, outputs: await overtaken(decision, parts, { input, position }) };
   const policies = parts.policies.policySetOf(head.policySetHash);
   if (policies === null) {
     const why = parts.policies.whyUnknown(head.policySetHash);
     return { input, outputs: gap(decision, parts, 'unknown-policy-set', why) };
   }
-  const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
   const decide = () => decider.decide(input.value ?? Buffer.alloc(0), position, policies);
   return { input, outputs: compare(decision, parts, { input, decide }) };
 }
 
-const nameOf = ({ decider, input, policySetHash }: DecisionHead): string =>
+const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
   decisionId({
     decider,
-    input: { event: { id: input.id }, position: { sha256: input.sha256 } },
+    input: { event: { id: input.id }, position: { sha256: input.sha256 }, overtakenBy },
     policies: { hash: policySetHash },
   });
+
+/** No decider is asked: whether a message may be passed over follows from the two messages alone. */
+async function overtaken(
+  decision: RecordedDecision,
+  { findings, inputs }: DecidingAgain,
+  passedOver: PassedOver,
+): Promise<readonly OutputEvent[] | null> {
+  const judged = await judgeOvertaken(decision, passedOver, inputs);
+  if (judged.kind === 'right') {
+    findings.counts.verified++;
+    return [];
+  }
+  const { message, newer } = judged;
+  const { node, places } = subject(decision);
+  const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [placeOf(newer)])];
+  if (judged.kind === 'gone') findings.gap({ kind: 'input-gone', message, node, places: named });
+  else findings.deviation({ kind: judged.kind, message, node, places: named });
+  return null;
+}
 
 function compare(
   decision: RecordedDecision,

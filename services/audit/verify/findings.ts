@@ -32,6 +32,8 @@ export type DeviationKind =
   | 'input-changed'
   /** Deciding again gives another record. */
   | 'decided-differently'
+  /** A record says that its message was overtaken, by what could not overtake it. */
+  | 'wrongly-overtaken'
   /** A command or order is not the one that was decided. */
   | 'output-differs'
   /** A command or order that was decided is not there, and the decider went on. */

@@ -15,6 +15,8 @@ export interface Inputs {
   keep(record: LogRecord): void;
   /** Kept, or read once more from the log; `null` when it is not there. */
   find(input: InputReference): Promise<LogRecord | null>;
+  /** Whether anything lies on the log behind a place where nothing was found. */
+  hasLater(input: InputReference): Promise<boolean>;
   /** Of the bytes of a message; several deciders ask for the same. */
   sha256Of(input: LogRecord): string;
   close(): Promise<void>;
@@ -23,6 +25,8 @@ export interface Inputs {
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
 /** Of a decider that lags further behind than this, each message is read again. */
 const KEPT_BYTES = 16 * 1024 * 1024;
+/** A decider passes over no more than what it takes from the log at a time. */
+const PASSED_BYTES = 4 * 1024 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
 
@@ -39,10 +43,11 @@ export function createInputs(
   signal: AbortSignal,
   keptBytes: number = KEPT_BYTES,
 ): Inputs {
-  const kept = new Map<string, LogRecord>();
+  const kept = createKeeper(keptBytes);
+  /** What was read again on the way to another one: overtaken messages and the newer one are asked for in turn. */
+  const passed = createKeeper(PASSED_BYTES);
   const hashes = new WeakMap<LogRecord, string>();
   const oldest = new Map<TopicName, bigint | null>();
-  let bytes = 0;
   let reading: Reading | null = null;
 
   const close = async (): Promise<void> => {
@@ -72,24 +77,26 @@ export function createInputs(
   const lookUp = async (topic: TopicName, offset: bigint): Promise<LogRecord | null> => {
     const first = await oldestOffset(topic);
     if (first === null || offset < first) return null;
-    return await readOn(await readingAt(topic, offset), offset);
+    return await readOn(await readingAt(topic, offset), offset, passed.put);
   };
 
   return {
-    keep: (record) => {
-      kept.set(nameOf(record.topic, String(record.offset)), record);
-      bytes += record.value?.length ?? 0;
-      for (const [name, { value }] of kept) {
-        if (bytes <= keptBytes) return;
-        kept.delete(name);
-        bytes -= value?.length ?? 0;
-      }
-    },
+    keep: kept.put,
     find: async (input) => {
       const topic = INPUT_TOPICS.find((name) => name === input.topic);
       if (topic === undefined || input.partition !== partition || !/^\d{1,18}$/.test(input.offset))
         return null;
-      return kept.get(nameOf(topic, input.offset)) ?? (await lookUp(topic, BigInt(input.offset)));
+      return (
+        kept.get(topic, input.offset) ??
+        passed.get(topic, input.offset) ??
+        (await lookUp(topic, BigInt(input.offset)))
+      );
+    },
+    hasLater: async ({ topic, offset }) => {
+      const name = INPUT_TOPICS.find((one) => one === topic);
+      if (name === undefined) return false;
+      const from = { offset: BigInt(offset) + 1n };
+      return (await firstRecord(log, { topic: name, partition, from }, signal)) !== null;
     },
     sha256Of: (input) => {
       const sha256 = hashes.get(input) ?? sha256Hex(input.value ?? '');
@@ -102,12 +109,40 @@ export function createInputs(
 
 const nameOf = (topic: string, offset: string): string => `${topic}@${offset}`;
 
-async function readOn(reading: Reading, offset: bigint): Promise<LogRecord | null> {
+/** Keeps the last records that were put in, as many as weigh so much. */
+function createKeeper(mostBytes: number) {
+  const kept = new Map<string, LogRecord>();
+  let bytes = 0;
+  const drop = (name: string): void => {
+    bytes -= kept.get(name)?.value?.length ?? 0;
+    kept.delete(name);
+  };
+  return {
+    put: (record: LogRecord): void => {
+      const name = nameOf(record.topic, String(record.offset));
+      drop(name);
+      kept.set(name, record);
+      bytes += record.value?.length ?? 0;
+      for (const oldest of kept.keys()) {
+        if (bytes <= mostBytes) return;
+        drop(oldest);
+      }
+    },
+    get: (topic: string, offset: string): LogRecord | undefined => kept.get(nameOf(topic, offset)),
+  };
+}
+
+async function readOn(
+  reading: Reading,
+  offset: bigint,
+  onPassed: (record: LogRecord) => void,
+): Promise<LogRecord | null> {
   while (reading.next <= offset) {
     const { done, value } = await reading.events.next();
     if (done) return null;
     if (value.kind !== 'record') continue;
     reading.next = value.record.offset + 1n;
+    onPassed(value.record);
     if (value.record.offset === offset) return value.record;
   }
   return null;

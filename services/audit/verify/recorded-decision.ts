@@ -19,6 +19,7 @@ export const DecisionHead = Decision.pick({
   policySetHash: true,
   outcome: true,
   outputIds: true,
+  overtakenBy: true,
 }).extend({ decider: z.object({ name: z.string(), version: z.string() }) });
 export type DecisionHead = z.infer<typeof DecisionHead>;
 
