@@ -25,6 +25,8 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly policies: Pick<PolicySet, 'hash'>;
   /** The policy in force; `null` when none is. */
   readonly record: PolicyRecord | null;
+  /** The newer message for which this one is passed over; nothing is decided then. */
+  readonly overtakenBy?: MessageReference;
 }
 
 /** What the id of a decision follows from. */
@@ -33,16 +35,16 @@ export interface DecisionName {
   readonly input: {
     readonly event: { readonly id: string };
     readonly position: { readonly sha256: string };
-    readonly overtakenBy?: MessageReference | undefined;
   };
   readonly policies: { readonly hash: string };
+  readonly overtakenBy?: MessageReference | undefined;
 }
 
 /**
  * Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id; and on the newer
  * message where there is one, since another delivery may find another, or none.
  */
-export const decisionId = ({ decider, input, policies }: DecisionName): string =>
+export const decisionId = ({ decider, input, policies, overtakenBy }: DecisionName): string =>
   deriveId(
     'decision',
     decider.name,
@@ -50,7 +52,7 @@ export const decisionId = ({ decider, input, policies }: DecisionName): string =
     input.event.id,
     input.position.sha256,
     policies.hash,
-    ...(input.overtakenBy === undefined ? [] : namesOf(input.overtakenBy)),
+    ...(overtakenBy === undefined ? [] : namesOf(overtakenBy)),
   );
 
 const namesOf = ({ topic, partition, offset, id }: MessageReference): readonly string[] => [
@@ -99,9 +101,8 @@ function decisionRecord(
   conclusion: Conclusion,
   outputIds: readonly string[],
 ): Omit<Decision, 'outputSha256'> {
-  const { decider, input, policies, record } = deciding;
+  const { decider, input, policies, record, overtakenBy } = deciding;
   const { topic, partition, offset, sha256 } = input.position;
-  const { overtakenBy } = input;
   return {
     type: 'fleetgc.node.decision',
     version: 1,

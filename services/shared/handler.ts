@@ -1,4 +1,3 @@
-import type { MessageReference } from '../../schemas/decision.ts';
 import { nodeKey } from '../../schemas/identity.ts';
 import type { EventOf, TOPICS, TopicId } from '../../schemas/topics.ts';
 import type { TraceContext } from './trace.ts';
@@ -19,8 +18,6 @@ export interface Input<Event> {
   readonly trace?: TraceContext;
   /** The message as it lies on the log, for whoever keeps it. */
   readonly bytes?: Buffer;
-  /** The newer message that was there already, for which this one is to be passed over. */
-  readonly overtakenBy?: MessageReference;
 }
 
 /** An event to publish. */

@@ -13,8 +13,12 @@ export interface OvertakenInput extends Input<InventoryHead> {
 /** An overtaken inventory in; the record that says so out, and nothing else. */
 export const overtakenHandler =
   (decider: Decision['decider'], policies: () => Pick<PolicySet, 'hash'>) =>
-  (input: OvertakenInput): Outputs =>
-    decisionOutputs({ decider, input, policies: policies(), record: null }, passedOver(input.event), null);
+  ({ overtakenBy, ...input }: OvertakenInput): Outputs =>
+    decisionOutputs(
+      { decider, input, policies: policies(), record: null, overtakenBy },
+      passedOver(input.event),
+      null,
+    );
 
 const passedOver = ({ reclaim }: InventoryHead): Conclusion => ({
   outcome: 'overtaken',

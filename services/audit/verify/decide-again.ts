@@ -53,8 +53,9 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
 const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
   decisionId({
     decider,
-    input: { event: { id: input.id }, position: { sha256: input.sha256 }, overtakenBy },
+    input: { event: { id: input.id }, position: { sha256: input.sha256 } },
     policies: { hash: policySetHash },
+    overtakenBy,
   });
 
 /** No decider is asked: whether a message may be passed over follows from the two messages alone. */

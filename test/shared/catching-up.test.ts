@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { Decision } from '../../schemas/decision.ts';
+import type { Inventory } from '../../schemas/inventory.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
+import { DECIDER as CONTAINER_GC } from '../../services/container-gc/decide.ts';
+import { containerGcHandler } from '../../services/container-gc/handler.ts';
+import { DECIDER as IMAGE_GC } from '../../services/image-gc/decide.ts';
+import { imageGcHandler } from '../../services/image-gc/handler.ts';
+import type { LogRecord } from '../../services/shared/event-log/port.ts';
+import { handleSeen } from '../../services/shared/handle-record.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
+import { type LookAhead, lookAhead, readAlone } from '../../services/shared/look-ahead.ts';
+import { overtakenHandler } from '../../services/shared/overtaken-record.ts';
+import { policySet } from '../../services/shared/policy-set.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
+import { appliedPolicy } from '../fixtures/applied-policy.ts';
+import { arbitraryNode, arbitraryPolicy } from '../fixtures/arbitrary-node.ts';
+import { incompleteInventory } from '../fixtures/inventory.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
+import { HOUR, instant, MINUTE } from '../fixtures/time.ts';
+import { countedIds, NOW_MS, recordOf } from '../support/log-record.ts';
+import { runs } from '../support/property-runs.ts';
+
+const DECIDERS = [
+  { name: 'image-gc', decider: IMAGE_GC, handlerOf: imageGcHandler },
+  { name: 'container-gc', decider: CONTAINER_GC, handlerOf: containerGcHandler },
+] as const;
+
+const publisher = createPublisher({
+  log: { publish: async () => undefined },
+  source: '/fleetgc/test',
+  now: () => NOW_MS,
+  ids: countedIds(),
+});
+
+/** What follows from each inventory of a slice: the record of its decision, and the rest. */
+async function decideAll(
+  { decider, handlerOf }: (typeof DECIDERS)[number],
+  records: readonly LogRecord[],
+  { policies, see }: { readonly policies: PolicySet; readonly see: LookAhead },
+) {
+  const handling = {
+    handlers: { inventory: handlerOf(() => policies) },
+    onOvertaken: overtakenHandler(decider, () => policies),
+    publisher,
+  };
+  const all = [];
+  for (const record of records) {
+    const { stages, failure } = await handleSeen('inventory', see(record), handling);
+    expect(failure).toBeNull();
+    const [decided, ...following] = stages.flat().map(({ value }) => JSON.parse(String(value)));
+    all.push({ decision: Decision.parse(decided), following });
+  }
+  return all;
+}
+
+const RECLAIMS: readonly (Reclaim | null)[] = [
+  null,
+  null,
+  null,
+  reclaim({ step: 'containers' }),
+  reclaim(),
+  reclaim({ id: 'reclaim-2' }),
+];
+const INSTANCES = ['3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2c', '3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2d'];
+
+/** An inventory of one of two nodes, with whatever may keep it from overtaking or from being overtaken. */
+const someLook = fc
+  .record({
+    look: arbitraryNode,
+    node: fc.constantFrom('web-1', 'web-1', 'web-2'),
+    nodeInstance: fc.constantFrom(INSTANCES[0], INSTANCES[0], INSTANCES[0], INSTANCES[1]),
+    reclaim: fc.constantFrom(...RECLAIMS),
+    trigger: fc.constantFrom('interval', 'listing-changed', 'container-died'),
+    isComplete: fc.constantFrom(true, true, true, true, false),
+    afterMs: fc.constantFrom(0, 1, MINUTE, 5 * MINUTE, 10 * MINUTE),
+  })
+  .map(({ look, nodeInstance = '', isComplete, afterMs, ...header }) => ({
+    afterMs,
+    event: { ...(isComplete ? look : incompleteInventory), ...header, nodeInstance } satisfies Inventory,
+  }));
+
+/** Consecutive records of one partition, each taken so long after the one before it. */
+const someSlice = fc.array(someLook, { minLength: 2, maxLength: 8 }).map((looks) => {
+  let sinceBootMs = 24 * HOUR;
+  return looks.map(({ event, afterMs }, index) => {
+    sinceBootMs += afterMs;
+    const numbered = { ...event, id: `inventory-${index}`, takenAt: instant({ sinceBootMs }) };
+    return recordOf(nodeOutput('inventory', numbered), { offset: BigInt(index) });
+  });
+});
+
+const someSet = arbitraryPolicy.map((settings) =>
+  policySet([appliedPolicy({ ...settings, imageMaximumGCAgeMs: MINUTE })], []),
+);
+
+const Taken = z.object({
+  nodeInstance: z.string(),
+  status: z.string(),
+  reclaim: z.looseObject({}).nullable(),
+});
+const takenOf = ({ value }: LogRecord) => Taken.parse(JSON.parse(String(value)));
+
+describe.each(DECIDERS)('$name, whatever lies in a slice', (decider) => {
+  test('decides on what is not overtaken as if it came alone, and commands nothing else', async () => {
+    let overtaken = 0;
+    await fc.assert(
+      fc.asyncProperty(someSlice, someSet, async (records, policies) => {
+        const inTurn = await decideAll(decider, records, { policies, see: readAlone });
+        const ahead = await decideAll(decider, records, { policies, see: lookAhead(records) });
+        for (const [index, { decision, following }] of ahead.entries()) {
+          if (decision.overtakenBy === undefined) {
+            expect({ decision, following }).toEqual(inTurn[index]);
+            continue;
+          }
+          overtaken++;
+          expect(following).toEqual([]);
+          expect(Object.values(decision.verdicts).flat()).toEqual([]);
+          expect(decision.id).not.toBe(inTurn[index]?.decision.id);
+          const newer = ahead[Number(decision.overtakenBy.offset)]?.decision;
+          expect(Number(decision.overtakenBy.offset)).toBeGreaterThan(index);
+          expect(newer).toMatchObject({ node: decision.node, reclaim: decision.reclaim });
+          expect(newer?.outcome).not.toBe('overtaken');
+        }
+      }),
+      runs(150),
+    );
+    expect(overtaken).toBeGreaterThan(0);
+  });
+
+  test('lets the newest complete look of each installation, and an answer to each order, be decided on', async () => {
+    await fc.assert(
+      fc.asyncProperty(someSlice, someSet, async (records, policies) => {
+        const ahead = await decideAll(decider, records, { policies, see: lookAhead(records) });
+        const parts = Map.groupBy(records.entries(), ([, record]) => {
+          const { nodeInstance, reclaim: part, status } = takenOf(record);
+          return JSON.stringify([record.key, nodeInstance, part, status === 'complete']);
+        });
+        for (const part of parts.values()) {
+          const [newest, record] = part.at(-1) ?? [];
+          if (record === undefined || takenOf(record).status !== 'complete') continue;
+          expect(ahead[newest ?? -1]?.decision.outcome).not.toBe('overtaken');
+        }
+      }),
+      runs(50),
+    );
+  });
+});
