@@ -54,6 +54,24 @@ test('messages that are looked up in their order are read in one go', async () =
   await inputs.close();
 });
 
+test('of two that are asked for in turn, one behind the other, what lies between is read once', async () => {
+  const { log, requests } = tenMessages();
+  const inputs = createInputs(log, 0, running);
+  for (const offset of [11, 17, 12, 17, 13, 17])
+    expect(await inputs.find(at(offset))).toEqual(message(offset));
+
+  expect(requests.map(({ from }) => from)).toEqual(['earliest', { offset: 11n }]);
+  await inputs.close();
+});
+
+test('whether anything lies behind a place is told, though nothing lies there', async () => {
+  const { log } = tenMessages();
+  const inputs = createInputs(log, 0, running);
+
+  expect(await inputs.hasLater(at(18))).toBe(true);
+  expect(await inputs.hasLater(at(19))).toBe(false);
+});
+
 test.each([
   { name: 'before the oldest one', input: at(9) },
   { name: 'behind the newest one', input: at(20) },

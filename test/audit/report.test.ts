@@ -174,7 +174,7 @@ test.each<{ name: string; after: readonly OutgoingRecord[]; back: number }>([
     });
 });
 
-test('decisions and applied policies are told, dry runs among them', async () => {
+test('decisions and applied policies are told, dry runs and what was passed over among them', async () => {
   const { log, publishAt } = await timedLog();
   const policy = appliedPolicy({ mode: 'dry-run' });
   await publishAt(T, outgoing({ topic: 'policyVersions', key: policy.hash, event: policy }));
@@ -184,8 +184,16 @@ test('decisions and applied policies are told, dry runs among them', async () =>
     outgoing(nodeOutput('decisions', decision({ outcome: 'dry-run' }))),
   );
 
+  const by = { ...decision().input, offset: '9' };
+  const overtaken = (id: string) => decision({ id, outcome: 'overtaken', overtakenBy: by });
+  for (const id of ['overtaken-1', 'overtaken-2', 'overtaken-2'])
+    await publishAt(T + 2, outgoing(nodeOutput('decisions', overtaken(id))));
+
   expect(await reportOf(log)).toMatchObject({
-    decisions: [{ decider: 'image-gc', outcome: 'dry-run', decisions: 1 }],
+    decisions: [
+      { decider: 'image-gc', outcome: 'overtaken', decisions: 2 },
+      { decider: 'image-gc', outcome: 'dry-run', decisions: 1 },
+    ],
     policyChanges: [{ atMs: T, name: 'default', policyVersion: 1, hash: policy.hash, mode: 'dry-run' }],
   });
 });

@@ -97,3 +97,22 @@ test('a complete look ends what could not be seen', async () => {
     '4 not-seen',
   ]);
 });
+
+test('inventories that were passed over are one entry of their decider', async () => {
+  const overtaken = (seconds: number): Logged =>
+    decided(seconds, {
+      outcome: 'overtaken',
+      reason: 'a newer look was already there',
+      overtakenBy: { topic: input.topic, partition: input.partition, offset: '9', id: 'inventory-9' },
+    });
+  const explanation = await explained(
+    [look(0), overtaken(1), overtaken(2), overtaken(3), decided(4, {})],
+    'node/web-1',
+  );
+
+  expect(told(explanation)).toEqual([
+    '0 seen first-look',
+    '1 decision image-gc overtaken x3',
+    '4 decision image-gc nothing-to-do x1',
+  ]);
+});

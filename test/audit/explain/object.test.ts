@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Explained, Explanation } from '../../../schemas/explanation.ts';
+import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
 import { nodeOutput } from '../../../services/shared/handler.ts';
 import { container, image, incompleteInventory, inventory, NODE, sandbox } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
@@ -309,5 +310,37 @@ test('a decision whose inventory is not on the log keeps nothing waiting for eve
     '0 seen first-look',
     '2 result removed',
     '60 seen again',
+  ]);
+});
+
+test('looks that were passed over are one entry, between the decisions on others', async () => {
+  const passedOver = (seconds: number): Logged =>
+    judged(
+      300,
+      seconds,
+      { rule: '' },
+      {
+        outcome: 'overtaken',
+        reason: 'a newer look was already there',
+        verdicts: NO_VERDICTS,
+        overtakenBy: { ...decision().input, offset: '3', id: 'look-240' },
+      },
+    );
+  const explanation = await explained(
+    [
+      look(0, { images: [web] }),
+      judged(1, 0, { rule: 'D10' }),
+      ...[60, 120, 180, 240].map((seconds) => look(seconds, { images: [web] })),
+      ...[60, 120, 180].map(passedOver),
+      judged(301, 240, { rule: 'D10' }),
+    ],
+    NAME,
+  );
+
+  expect(told(explanation)).toEqual([
+    '0 seen first-look',
+    '1 verdict keep D10 x1',
+    '300 undecided overtaken x3',
+    '301 verdict keep D10 x1',
   ]);
 });

@@ -20,6 +20,7 @@ const decided = {
   reason: 'the node is paused',
   policy: { name: 'nightly', version: 3, hash: 'a' },
 } as const;
+const overtaken = { outcome: 'overtaken', reason: 'a newer look was already there', policy: null } as const;
 const verdict = { what: 'verdict', ...base, ...repeated, ...decided, facts: {}, because: 'unused' } as const;
 const result = {
   what: 'result',
@@ -90,6 +91,24 @@ test.each<{ is: string; entry: TimelineEntry }>([
   {
     is: 'undecided: the node is paused, 3 times until 2026-01-01T00:01:00Z',
     entry: { what: 'undecided', ...base, ...repeated, ...decided },
+  },
+  {
+    is: 'undecided: passed over: a newer look was already there, 3 times until 2026-01-01T00:01:00Z',
+    entry: { what: 'undecided', ...base, ...repeated, ...decided, ...overtaken },
+  },
+  {
+    is: 'decided: image-gc: passed over: a newer look was already there, 3 times until 2026-01-01T00:01:00Z',
+    entry: {
+      what: 'decision',
+      ...base,
+      ...repeated,
+      ...decided,
+      ...overtaken,
+      removals: 0,
+      estimatedBytes: 0,
+      answered: null,
+      reclaim: null,
+    },
   },
   {
     is: 'not found: it was gone already when the node came to it',

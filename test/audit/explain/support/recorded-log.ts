@@ -142,6 +142,8 @@ function detailsOf(entry: TimelineEntry): readonly string[] {
       return entry.users.map(({ kind, name }) => `${kind}:${name}`);
     case 'verdict':
       return [entry.action, entry.rule, `x${entry.times}`];
+    case 'undecided':
+      return [entry.outcome, `x${entry.times}`];
     case 'result':
       return [entry.outcome];
     case 'decision':
