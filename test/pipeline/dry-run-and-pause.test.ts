@@ -48,15 +48,16 @@ const inOrder = (decisions: readonly Decision[]) =>
   decisions.map(comparable).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 const keyOf = ({ decider, input }: ReturnType<typeof comparable>): string => `${decider} ${input.id}`;
 
-/** Decides on the facts of another log, byte for byte. */
+/** Decides on the facts of another log, byte for byte, and on each before the next one is there to overtake it. */
 async function decidedAgain(pipeline: Pipeline, policy: Partial<Policy>): Promise<Decision[]> {
   const again = await startPipeline({ policy });
   onTestFinished(() => again[Symbol.asyncDispose]());
   for (const topic of ['diskStats', 'inventory'] as const) {
-    const records = await pipeline.records(topic);
-    await again.log.publish(records.flatMap(({ key, ...rest }) => (key === null ? [] : [{ ...rest, key }])));
+    for (const { key, ...rest } of await pipeline.records(topic)) {
+      await again.log.publish([{ ...rest, key: key ?? '' }]);
+      await again.time.settled();
+    }
   }
-  await again.time.settled();
   return decisionsOf(again);
 }
 
