@@ -31,3 +31,15 @@ export const DiskStats = z.object({
   }),
 });
 export type DiskStats = z.infer<typeof DiskStats>;
+
+/** By this much of them disk statistics can be passed over for newer ones. */
+export const DiskStatsHead = DiskStats.pick({
+  type: true,
+  version: true,
+  id: true,
+  cluster: true,
+  node: true,
+  nodeInstance: true,
+  takenAt: true,
+});
+export type DiskStatsHead = z.infer<typeof DiskStatsHead>;

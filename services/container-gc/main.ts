@@ -10,7 +10,7 @@ export const startContainerGc = (deps: DecisionServiceDeps): Promise<Consumer> =
       name: 'container-gc',
       group: 'fleetgc-container-gc',
       handlers: (policies) => ({ inventory: containerGcHandler(policies) }),
-      passesOver: DECIDER,
+      decider: DECIDER,
     },
     deps,
   );

@@ -10,7 +10,7 @@ export const startImageGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
       name: 'image-gc',
       group: 'fleetgc-image-gc',
       handlers: (policies) => ({ inventory: imageGcHandler(policies) }),
-      passesOver: DECIDER,
+      decider: DECIDER,
     },
     deps,
   );

@@ -29,7 +29,7 @@ export interface ConsumerSettings
   readonly handlers: Handlers;
   /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
   readonly onRejection?: OnRejection;
-  /** What to publish about an inventory instead of handling it, where a newer one of its node is in the same slice. */
+  /** What to publish about a message instead of handling it, where one in the same slice overtakes it. */
   readonly onOvertaken?: OnOvertaken;
   readonly publisher: Publisher;
   readonly deadLetters: DeadLetters;

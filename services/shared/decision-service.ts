@@ -32,8 +32,8 @@ export interface DecisionService {
   /** The consumer group that its replicas share. */
   readonly group: string;
   handlers(policies: () => PolicySet): Handlers;
-  /** Who passes over inventories for newer ones when it catches up; `null` where each message is decided on. */
-  readonly passesOver: Decision['decider'] | null;
+  /** Who says so when it catches up and passes over messages for newer ones. */
+  readonly decider: Decision['decider'];
 }
 
 /**
@@ -42,7 +42,7 @@ export interface DecisionService {
  * first decision under it.
  */
 export function startDecisionService(
-  { name, group, handlers, passesOver }: DecisionService,
+  { name, group, handlers, decider }: DecisionService,
   { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
@@ -61,7 +61,7 @@ export function startDecisionService(
     assignment: { kind: 'shared' },
     log,
     handlers: handlers(sets.policies),
-    ...(passesOver && { onOvertaken: overtakenHandler(passesOver, sets.policies) }),
+    onOvertaken: overtakenHandler(decider, sets.policies),
     publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
     logger,

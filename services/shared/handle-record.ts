@@ -17,7 +17,7 @@ export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
 /** Says what to publish about a message that is no event, such as the refusal of a malformed command. */
 export type OnRejection = (topic: TopicId, rejection: Rejection, record: LogRecord) => Outputs;
 
-/** Says what to publish about an inventory that is passed over for a newer one. */
+/** Says what to publish about a message that is passed over for a newer one. */
 export type OnOvertaken = (input: OvertakenInput) => Outputs;
 
 /** What follows from one message: records to publish in stages, or why it cannot be processed, or both. */
@@ -32,7 +32,7 @@ export interface Handled {
 export interface Handling {
   readonly handlers: Handlers;
   readonly onRejection?: OnRejection;
-  /** Answers for inventories that are passed over for newer ones; where it is not given none is. */
+  /** Answers for messages that are passed over for newer ones; where it is not given none is. */
   readonly onOvertaken?: OnOvertaken;
   readonly publisher: Publisher;
 }

@@ -1,16 +1,16 @@
 import type { Decision, MessageReference } from '../../schemas/decision.ts';
-import type { InventoryHead } from '../../schemas/inventory.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
 import { type Conclusion, NO_VERDICTS } from './decision/conclusion.ts';
 import { decisionOutputs } from './decision-record.ts';
 import type { Input, Outputs } from './handler.ts';
+import type { EventHead } from './parse-head.ts';
 
-/** The beginning of an inventory, and the newer inventory for which it is passed over. */
-export interface OvertakenInput extends Input<InventoryHead> {
+/** The beginning of a message, and the newer one for which it is passed over. */
+export interface OvertakenInput extends Input<EventHead> {
   readonly overtakenBy: MessageReference;
 }
 
-/** An overtaken inventory in; the record that says so out, and nothing else. */
+/** An overtaken message in; the record that says so out, and nothing else. */
 export const overtakenHandler =
   (decider: Decision['decider'], policies: () => Pick<PolicySet, 'hash'>) =>
   ({ overtakenBy, ...input }: OvertakenInput): Outputs =>
@@ -20,11 +20,14 @@ export const overtakenHandler =
       null,
     );
 
-const passedOver = ({ reclaim }: InventoryHead): Conclusion => ({
+const passedOver = (event: EventHead): Conclusion => ({
   outcome: 'overtaken',
-  reason: 'a newer look was already there',
+  reason:
+    event.type === 'fleetgc.node.inventory'
+      ? 'a newer look was already there'
+      : 'a newer reading was already there',
   notBelieved: [],
   verdicts: NO_VERDICTS,
   estimatedBytes: 0,
-  reclaim,
+  reclaim: 'reclaim' in event ? event.reclaim : null,
 });

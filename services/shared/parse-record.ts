@@ -2,13 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/envelope.ts';
-import { nodeKey } from '../../schemas/identity.ts';
-import { InventoryHead } from '../../schemas/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
 import { authenticate, maySpeak, type Principal } from './authenticate.ts';
 import type { Headers, LogRecord } from './event-log/port.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
-import { jsonBeginning } from './json-beginning.ts';
 import { plainIssue } from './plain-issue.ts';
 import { keyOf } from './record-key.ts';
 
@@ -42,22 +39,6 @@ export function parseRecord<Id extends TopicId>(
   const parsed = parseValue(topic, json.event);
   if (!parsed.ok) return parsed;
   return disagreement(keyOf(topic, parsed.event), parsed.event, record) ?? parsed;
-}
-
-/** An agent writes what is before the lists first; nodes with very many labels are read whole. */
-const HEAD_BYTES = 16 * 1024;
-const HEAD_NAMES = Object.keys(InventoryHead.shape);
-
-/**
- * The beginning of an inventory, for a hundredth of what it takes to parse the whole: its lists are not looked at. `null` where
- * it cannot be told, and then `parseRecord` says what the record is.
- */
-export function parseInventoryHead({ value, ...record }: LogRecord): InventoryHead | null {
-  if (!maySpeak(authenticate(value, record.headers), 'inventory', record.key)) return null;
-  if (value === null || value.length > MAX_VALUE_BYTES || !isUtf8(value)) return null;
-  const { data } = InventoryHead.safeParse(jsonBeginning(value.toString('utf8', 0, HEAD_BYTES), HEAD_NAMES));
-  if (data === undefined || disagreement(nodeKey(data), data, { ...record, value })) return null;
-  return data;
 }
 
 const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
@@ -105,7 +86,8 @@ const CheckedHeaders = EnvelopeHeaders.omit({ traceparent: true, tracestate: tru
 /** What of an event its record repeats. */
 type Enveloped = Pick<EventOf<TopicId>, 'type' | 'version' | 'id'>;
 
-function disagreement(expected: string, event: Enveloped, { key, headers }: LogRecord) {
+/** Where key or headers of a record disagree with its event, `expected` being the key that it must have. */
+export function disagreement(expected: string, event: Enveloped, { key, headers }: LogRecord) {
   const headerProblem = disagreeingHeader(event, headers);
   if (headerProblem) return reject('header-mismatch', headerProblem, event);
   if (key === expected) return undefined;

@@ -6,6 +6,7 @@ import type { DeviationKind, GapKind } from '../../services/audit/verify/finding
 import { startContainerGc } from '../../services/container-gc/main.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { startImageGc } from '../../services/image-gc/main.ts';
+import { startPressure } from '../../services/pressure/main.ts';
 import { outputHash } from '../../services/shared/decision/output-hash.ts';
 import { decisionId } from '../../services/shared/decision-record.ts';
 import { partitionOf } from '../../services/shared/event-log/partition.ts';
@@ -14,6 +15,7 @@ import { nodeOutput } from '../../services/shared/handler.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE, SECOND } from '../fixtures/time.ts';
@@ -52,6 +54,9 @@ const BACKLOG: readonly OutgoingRecord[] = [
   look(8),
 ];
 const NEWEST = BACKLOG.length - 1;
+const READINGS = [0, 1, 2].map((minutes) =>
+  outgoing(nodeOutput('diskStats', { ...diskStats(), ...taken(minutes) })),
+);
 
 /** Of all tests; the first one makes it. */
 let recorded: Recording | null = null;
@@ -67,10 +72,12 @@ async function caughtUp(): Promise<Recording> {
   await deps.log.publish([
     outgoing({ topic: 'policyVersions', key: POLICY.hash, event: POLICY }),
     ...BACKLOG,
+    ...READINGS,
   ]);
   await start(startImageGc);
   await start(startContainerGc);
-  await records('decisions', 2 * (BACKLOG.length - 2));
+  await start(startPressure);
+  await records('decisions', 2 * (BACKLOG.length - 2) + READINGS.length);
   await records('deadLetters', 4);
   return await recordingOf(deps.log, SECOND);
 }
@@ -108,6 +115,10 @@ const kindsOf = async (log: Recording): Promise<string[]> =>
   named(await verify(replayed(log))).map((text) => text.split(' ')[0] ?? '');
 
 test('what was passed over is verified', async () => {
+  const readings = recording.decisions
+    .map((record) => Decision.parse(JSON.parse(String(record.value))))
+    .filter(({ decider }) => decider.name === 'pressure')
+    .map(({ outcome }) => outcome);
   const outcomes = BACKLOG.flatMap(({ value }, offset) =>
     value === null || offset === 5 ? [] : [`${offset} ${decisionOf(offset).outcome}`],
   );
@@ -122,11 +133,12 @@ test('what was passed over is verified', async () => {
     '7 overtaken',
     '8 commanded',
   ]);
+  expect(readings).toEqual(['overtaken', 'ordered', 'ordered']);
   expect(named(found)).toEqual([]);
   expect(found.counts).toMatchObject({
     inventories: 9,
-    decisions: 14,
-    verified: 14,
+    decisions: 17,
+    verified: 17,
     deadLettered: 4,
     commands: 4,
   });
@@ -293,13 +305,13 @@ describe('twice is safe', () => {
     const found = await verify(
       replayed({
         ...recording,
-        decisions: [...recording.decisions, ...recorded.map((one) => onLog(outgoing(one), again(14)))],
+        decisions: [...recording.decisions, ...recorded.map((one) => onLog(outgoing(one), again(17)))],
         commands: [...recording.commands, ...following.map((one) => onLog(outgoing(one), again(4)))],
       }),
     );
 
     expect(named(found)).toEqual([]);
-    expect(found.counts).toMatchObject({ decisions: 15, verified: 15, commands: 5 });
+    expect(found.counts).toMatchObject({ decisions: 18, verified: 18, commands: 5 });
   });
 
   test('the record lies there twice', async () => {
@@ -309,7 +321,7 @@ describe('twice is safe', () => {
     const found = await verify(replayed({ ...recording, decisions: records }));
 
     expect(named(found)).toEqual([]);
-    expect(found.counts).toMatchObject({ duplicates: 1, verified: 14 });
+    expect(found.counts).toMatchObject({ duplicates: 1, verified: 17 });
   });
 
   test('a record is gone: the inventory was passed over without a word', async () => {

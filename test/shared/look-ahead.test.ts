@@ -6,6 +6,7 @@ import { lookAhead } from '../../services/shared/look-ahead.ts';
 import { MAX_VALUE_BYTES } from '../../services/shared/parse-record.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
+import { observe } from '../fixtures/observe.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../fixtures/time.ts';
 import { recordOf } from '../support/log-record.ts';
@@ -147,11 +148,24 @@ describe('what lies before a newer inventory', () => {
   });
 });
 
+test('disk statistics that are more than a minute old by then are passed over too', () => {
+  const records = [0, 1, 2, 3].map((minute) =>
+    recordOf(nodeOutput('diskStats', { ...diskStats(), ...numbered(minute) }), { offset: BigInt(minute) }),
+  );
+  const see = lookAhead(records);
+  expect(
+    records.map((record) => see(record)).map((seen) => (seen.kind === 'read' ? 'read' : seen.overtakenBy)),
+  ).toEqual([
+    { topic: 'gc.node.disk-stats', partition: 0, offset: '3', id: 'i3' },
+    { topic: 'gc.node.disk-stats', partition: 0, offset: '3', id: 'i3' },
+    'read',
+    'read',
+  ]);
+});
+
 test('records of other topics are each read', () => {
-  const records = [1, 2].map((number) =>
-    recordOf(
-      nodeOutput('diskStats', diskStats({}, { id: `d${number}`, takenAt: instant({ sinceBootMs: number }) })),
-    ),
+  const records = [1, 2].map((minute) =>
+    recordOf(nodeOutput('observe', observe(numbered(minute))), { offset: BigInt(minute) }),
   );
   expect(seenIn(records)).toEqual(['read', 'read']);
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
-import { type NewerInventory, overtakes } from '../../services/shared/decision/overtaking.ts';
+import { OBSERVE_LIFETIME_MS } from '../../schemas/observe.ts';
+import { type NewerEvent, overtakes } from '../../services/shared/decision/overtaking.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
 import { incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../fixtures/time.ts';
@@ -10,7 +12,7 @@ const OLD_MS = 24 * HOUR;
 const taken = (sinceBootMs: number, over = {}) => ({ takenAt: instant({ sinceBootMs, ...over }) });
 const older = (over: Partial<CompleteInventory> = {}) =>
   inventory({ id: 'older', ...taken(OLD_MS), ...over });
-const newer = (over: Partial<CompleteInventory> = {}): NewerInventory =>
+const newer = (over: Partial<CompleteInventory> = {}): NewerEvent =>
   inventory({ id: 'newer', ...taken(OLD_MS + 5 * MINUTE), ...over });
 const died = { trigger: 'container-died' } as const;
 const tooLarge: Inventory = {
@@ -20,7 +22,7 @@ const tooLarge: Inventory = {
 };
 
 describe('an inventory is overtaken', () => {
-  test.each<{ name: string; older?: Inventory; newer?: NewerInventory }>([
+  test.each<{ name: string; older?: Inventory; newer?: NewerEvent }>([
     { name: 'by a newer one of its node' },
     { name: 'by one that was taken a millisecond later', newer: newer(taken(OLD_MS + 1)) },
     { name: 'although it is not complete', older: { ...incompleteInventory, ...taken(OLD_MS) } },
@@ -44,7 +46,7 @@ describe('an inventory is overtaken', () => {
 });
 
 describe('an inventory is decided on', () => {
-  test.each<{ name: string; older?: Inventory; newer?: NewerInventory }>([
+  test.each<{ name: string; older?: Inventory; newer?: NewerEvent }>([
     { name: 'when the newer one is not complete', newer: { ...incompleteInventory, ...taken(OLD_MS + 1) } },
     { name: 'when the newer one is too large', newer: { ...tooLarge, ...taken(OLD_MS + 1) } },
     {
@@ -80,5 +82,36 @@ describe('an inventory is decided on', () => {
     },
   ])('$name', ({ older: before = older(), newer: after = newer() }) => {
     expect(overtakes(after, before)).toBe(false);
+  });
+});
+
+describe('disk statistics', () => {
+  const reading = (laterMs: number, over = {}) => diskStats({}, { ...taken(OLD_MS + laterMs), ...over });
+  const late = OBSERVE_LIFETIME_MS + 1;
+
+  test.each<{ name: string; newer: NewerEvent; isOvertaken: boolean }>([
+    {
+      name: 'are overtaken once an order that they gave would be ignored',
+      newer: reading(late),
+      isOvertaken: true,
+    },
+    { name: 'are decided on while it would not', newer: reading(OBSERVE_LIFETIME_MS), isOvertaken: false },
+    {
+      name: 'are decided on when the node was booted since',
+      newer: reading(0, taken(OLD_MS + late, { bootId: 'another' })),
+      isOvertaken: false,
+    },
+    {
+      name: 'are decided on when the newer ones are of another node',
+      newer: reading(late, { node: 'web-2' }),
+      isOvertaken: false,
+    },
+    { name: 'are not overtaken by an inventory', newer: newer(taken(OLD_MS + late)), isOvertaken: false },
+  ])('$name', ({ newer: after, isOvertaken }) => {
+    expect(overtakes(after, reading(0))).toBe(isOvertaken);
+  });
+
+  test('overtake no inventory', () => {
+    expect(overtakes(reading(HOUR), older())).toBe(false);
   });
 });

@@ -92,15 +92,19 @@ test('a backlog is passed over only once the policies are known', async () => {
   expect(tries).toBeGreaterThan(2);
 });
 
-test('pressure decides on every reading', async () => {
+test('pressure passes over readings whose order would come too late, and no others', async () => {
   const { start, publish, records } = await decisionLog(() => SET);
-  await publish(
-    ...[0, 1, 2].map((minutes) =>
-      fact('diskStats', diskStats({}, { id: `stats-${minutes}`, ...at(minutes) })),
-    ),
+  const readings = [0, 1, 2, 3].map((minutes) =>
+    fact('diskStats', diskStats({ availableBytes: '10' }, { id: `stats-${minutes}`, ...at(minutes) })),
   );
+  await publish(...readings);
   await start(startPressure);
 
-  const outcomes = decisionsOf(await records('decisions', 3));
-  expect(outcomes.filter((outcome) => outcome.includes('overtaken'))).toEqual([]);
+  expect(decisionsOf(await records('decisions', 4))).toEqual([
+    'stats-0 overtaken by stats-3',
+    'stats-1 overtaken by stats-3',
+    'stats-2 ordered',
+    'stats-3 ordered',
+  ]);
+  expect(await records('observe', 2)).toHaveLength(2);
 });

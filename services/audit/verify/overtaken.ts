@@ -1,15 +1,18 @@
 import type { Decision, MessageReference } from '../../../schemas/decision.ts';
-import { InventoryHead } from '../../../schemas/inventory.ts';
+import { type DiskStats, DiskStatsHead } from '../../../schemas/disk-stats.ts';
+import { type Inventory, InventoryHead } from '../../../schemas/inventory.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
-import { type NewerInventory, overtakes } from '../../shared/decision/overtaking.ts';
+import { type NewerEvent, overtakes } from '../../shared/decision/overtaking.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { InputPosition } from '../../shared/handler.ts';
 import { type OvertakenInput, overtakenHandler } from '../../shared/overtaken-record.ts';
-import { parseInventoryHead, parseRecord } from '../../shared/parse-record.ts';
+import { type EventHead, type HEADS, parseHead } from '../../shared/parse-head.ts';
+import { parseRecord } from '../../shared/parse-record.ts';
 import { placeText } from './findings.ts';
 import type { Inputs } from './inputs.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
+import { DECIDERS_OF } from './undecided.ts';
 
 /** Whether a record rightly says that its message was overtaken; `newer` is what lies where it points to. */
 export type Judgement =
@@ -26,9 +29,6 @@ export interface PassedOver {
   readonly position: InputPosition;
 }
 
-/** Who passes over inventories. */
-const DECIDERS = ['container-gc', 'image-gc'] as const satisfies readonly Decision['decider']['name'][];
-
 /** Looks at both messages, and makes the record once more. */
 export async function judgeOvertaken(
   decision: RecordedDecision,
@@ -36,16 +36,16 @@ export async function judgeOvertaken(
   inputs: Inputs,
 ): Promise<Judgement> {
   const { overtakenBy } = decision.head;
-  const name = DECIDERS.find((one) => one === decision.head.decider.name);
-  const event = parseInventoryHead(passedOver.input);
-  const isInventory = passedOver.input.topic === TOPICS.inventory.name && event !== null;
-  if (name === undefined || !isInventory) return wrong('its decider passes over no such message');
+  const topic = passedOver.input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
+  const name = DECIDERS_OF[TOPICS[topic].name].find((one) => one === decision.head.decider.name);
+  const event = parseHead(topic, passedOver.input);
+  if (name === undefined || event === null) return wrong('its decider passes over no such message');
   if (overtakenBy === undefined) return wrong('it does not say by what');
   if (!liesAfter(overtakenBy, passedOver.position))
     return wrong(`${placeText(overtakenBy)} does not lie after it in its partition`);
   const newer = await inputs.find(overtakenBy);
   if (newer === null) return await notFound(overtakenBy, inputs);
-  const problem = problemOf(newer, { overtakenBy, older: event });
+  const problem = problemOf(newer, { topic, overtakenBy, older: event });
   if (problem !== null) return wrong(problem, newer);
   const decider = { name, version: decision.head.decider.version };
   return compare(decision, { decider, input: { event, position: passedOver.position, overtakenBy } });
@@ -72,31 +72,38 @@ async function notFound(overtakenBy: MessageReference, inputs: Inputs): Promise<
 }
 
 interface Overtaking {
+  readonly topic: keyof typeof HEADS;
   readonly overtakenBy: MessageReference;
-  readonly older: InventoryHead;
+  readonly older: EventHead;
 }
 
-function problemOf(newer: LogRecord, { overtakenBy, older }: Overtaking): string | null {
-  const event = newerInventory(newer);
+function problemOf(newer: LogRecord, { topic, overtakenBy, older }: Overtaking): string | null {
+  const event = newerEvent(topic, newer);
   const place = placeText(overtakenBy);
-  if (event === null) return `what lies at ${place} is no inventory that can be decided on`;
+  if (event === null) return `what lies at ${place} is nothing that can be decided on`;
   if (event.id !== overtakenBy.id) return `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
   return overtakes(event, older)
     ? null
-    : `${place} does not make it needless: it is not complete, not later, of another node or installation, or not about the same order`;
+    : `${place} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
 }
 
 /** Many are overtaken by one, which is read once. */
-const newerInventories = new WeakMap<LogRecord, { readonly event: NewerInventory | null }>();
+const newerEvents = new WeakMap<LogRecord, { readonly event: NewerEvent | null }>();
 
-function newerInventory(record: LogRecord): NewerInventory | null {
-  const known = newerInventories.get(record);
+function newerEvent(topic: keyof typeof HEADS, record: LogRecord): NewerEvent | null {
+  const known = newerEvents.get(record);
   if (known !== undefined) return known.event;
-  const parsed = parseRecord('inventory', record);
-  const event = parsed.ok ? { ...InventoryHead.parse(parsed.event), status: parsed.event.status } : null;
-  newerInventories.set(record, { event });
+  const parsed = parseRecord(topic, record);
+  const event = parsed.ok ? headOf(parsed.event) : null;
+  newerEvents.set(record, { event });
   return event;
 }
+
+/** Without its lists, which are not to be remembered. */
+const headOf = (event: Inventory | DiskStats): NewerEvent =>
+  event.type === 'fleetgc.node.inventory'
+    ? { ...InventoryHead.parse(event), status: event.status }
+    : DiskStatsHead.parse(event);
 
 interface Expected {
   readonly decider: Decision['decider'];

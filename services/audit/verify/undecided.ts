@@ -5,8 +5,8 @@ import type { Judging } from './coverage.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
 import type { DecisionHead } from './recorded-decision.ts';
 
-/** Who decides on what, and as which consumer group. */
-const DECIDERS_OF = {
+/** Who decides on what; their consumer groups are called after them. */
+export const DECIDERS_OF = {
   [TOPICS.inventory.name]: ['container-gc', 'image-gc'],
   [TOPICS.diskStats.name]: ['pressure'],
 } as const;
