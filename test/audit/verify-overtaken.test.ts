@@ -153,30 +153,51 @@ const overtakenBy = (offset: number | string, over: Partial<Decision['overtakenB
 });
 
 describe('a forged record that names', () => {
-  test.each<{ name: string; by: Decision['overtakenBy'] }>([
-    { name: 'nothing', by: undefined },
-    { name: 'itself', by: overtakenBy(0) },
-    { name: 'another node', by: overtakenBy(1) },
-    { name: 'an incomplete inventory', by: overtakenBy(2) },
-    { name: 'an inventory that answers an order', by: overtakenBy(3) },
-    { name: 'another installation', by: overtakenBy(4) },
-    { name: 'garbage', by: overtakenBy(5) },
-    { name: 'a record without a value', by: overtakenBy(6) },
-    { name: 'a record that is not there', by: overtakenBy(9) },
-    { name: 'an offset that is none', by: overtakenBy('last') },
-    { name: 'another id', by: overtakenBy(NEWEST, { id: 'look-7' }) },
-    { name: 'another partition', by: overtakenBy(NEWEST, { partition: (PARTITION + 1) % 32 }) },
-    { name: 'another topic', by: overtakenBy(NEWEST, { topic: TOPICS.diskStats.name }) },
-  ])('$name is a deviation', async ({ by }) => {
-    expect(await kindsOf(forged((record) => ({ ...record, overtakenBy: by })))).toEqual([
-      'wrongly-overtaken',
+  test.each<{ name: string; by: Decision['overtakenBy']; why: string }>([
+    { name: 'nothing', by: undefined, why: 'does not say by what' },
+    { name: 'itself', by: overtakenBy(0), why: 'does not lie after it' },
+    { name: 'another node', by: overtakenBy(1), why: 'does not make it needless' },
+    { name: 'an incomplete inventory', by: overtakenBy(2), why: 'does not make it needless' },
+    { name: 'an inventory that answers an order', by: overtakenBy(3), why: 'does not make it needless' },
+    { name: 'another installation', by: overtakenBy(4), why: 'does not make it needless' },
+    { name: 'garbage', by: overtakenBy(5), why: 'nothing that can be decided on' },
+    { name: 'a record without a value', by: overtakenBy(6), why: 'nothing that can be decided on' },
+    { name: 'a record that is not there', by: overtakenBy(9), why: 'is not on the log' },
+    { name: 'an offset that is none', by: overtakenBy('last'), why: 'does not lie after it' },
+    { name: 'another id', by: overtakenBy(NEWEST, { id: 'look-7' }), why: 'lies look-8, not look-7' },
+    {
+      name: 'another partition',
+      by: overtakenBy(NEWEST, { partition: (PARTITION + 1) % 32 }),
+      why: 'does not lie after it',
+    },
+    {
+      name: 'another topic',
+      by: overtakenBy(NEWEST, { topic: TOPICS.diskStats.name }),
+      why: 'does not lie after it',
+    },
+  ])('$name is a deviation', async ({ by, why }) => {
+    const { deviations } = await verify(replayed(forged((record) => ({ ...record, overtakenBy: by }))));
+    expect(deviations.first).toMatchObject([
+      { kind: 'wrongly-overtaken', message: expect.stringContaining(why) },
     ]);
   });
 
-  test('an earlier inventory is a deviation', async () => {
-    const { input } = decisionOf(7);
-    const earlier = forged((record) => ({ ...record, input, overtakenBy: overtakenBy(0) }));
-    expect(await kindsOf(earlier)).toContain('wrongly-overtaken');
+  test('an earlier inventory is a deviation, although that was taken later', async () => {
+    const putBack = forged((record) => ({
+      ...record,
+      input: { ...record.input, offset: '9' },
+      overtakenBy: overtakenBy(7),
+    }));
+    const inventory = putBack.inventory
+      .map((record) => (record.offset === 0n ? { ...record, offset: 9n } : record))
+      .toSorted((a, b) => Number(a.offset - b.offset));
+    const { deviations } = await verify(replayed({ ...putBack, inventory }));
+    expect(deviations.first).toContainEqual(
+      expect.objectContaining({
+        kind: 'wrongly-overtaken',
+        message: expect.stringContaining('does not lie after it'),
+      }),
+    );
   });
 
   test('another one that would do is none', async () => {
