@@ -36,15 +36,16 @@ const otherTool = new Ajv2020({
   formats: { uuid: true },
   code: { optimize: false },
 });
+for (const [file, text] of generated) otherTool.addSchema(JSON.parse(text), file);
 
 test.each([...generated.keys()])('%s is a JSON Schema that other tools understand', (file) => {
-  expect(() => otherTool.compile(JSON.parse(generated.get(file) ?? ''))).not.toThrow();
+  expect(otherTool.getSchema(file)).toBeTypeOf('function');
 });
 
 test('the schema of a policy file accepts what people write and refuses a misspelt key', () => {
-  const validate = otherTool.compile(JSON.parse(generated.get('policy-file.schema.json') ?? ''));
+  const validate = otherTool.getSchema('policy-file.schema.json');
 
-  expect(validate({ name: 'web', mode: 'enforce', keep: { images: ['registry.example/**'] } })).toBe(true);
-  expect(validate({ name: 'web', mode: 'enforce', kep: {} })).toBe(false);
-  expect(validate({ name: 'web' })).toBe(false);
+  expect(validate?.({ name: 'web', mode: 'enforce', keep: { images: ['registry.example/**'] } })).toBe(true);
+  expect(validate?.({ name: 'web', mode: 'enforce', kep: {} })).toBe(false);
+  expect(validate?.({ name: 'web' })).toBe(false);
 });
