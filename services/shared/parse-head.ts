@@ -7,7 +7,10 @@ import type { LogRecord } from './event-log/port.ts';
 import { jsonBeginning } from './json-beginning.ts';
 import { disagreement, MAX_VALUE_BYTES } from './parse-record.ts';
 
-/** The events that can be passed over, by topic: as much of each as it takes to know whether. */
+/**
+ * The events that can be passed over, by topic: as much of each as it takes to know whether. Audit reads old events by it too, so it
+ * asks for nothing that they lack.
+ */
 export const HEADS = { inventory: InventoryHead, diskStats: DiskStatsHead } as const;
 
 /** The beginning of an event. */
