@@ -133,6 +133,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     examples: [
       'fleetgc audit verify --from 24h',
       'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+      'fleetgc audit verify --from gc.node.decisions/3@1042',
     ],
   },
   'audit explain': {
