@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { InventoryContainer, InventoryImage } from '../../schemas/inventory.ts';
+import { nodeOutput } from '../../services/shared/handler.ts';
 import { container, gonePod, logSymlink, pod, podLogDirectory, sandbox, uid } from '../fixtures/inventory.ts';
+import { objectResult } from '../fixtures/results.ts';
 import { HOUR, MINUTE, NOW, nsAgo } from '../fixtures/time.ts';
 import { hundred, type Look, policies, recorded, simulated, type Went } from './support/simulated-past.ts';
 
@@ -112,17 +114,19 @@ test('what really went and would have stayed is there still, takes up its space,
   expect(nodes[0]?.estimatedFromMs.policy).toBe(NOW + MINUTE);
 });
 
+const ENDED = { contentRemovable: true, runtimeRemovable: true };
+
 test.each([
-  { name: 'gone when it was listed last', last: gonePod('pod-1'), removed: 1 },
-  { name: 'known when it was listed last', last: pod('pod-1'), removed: 0 },
+  { name: 'gone when it was listed last', first: gonePod('pod-1'), last: [], removed: 1 },
+  { name: 'gone later, when it was listed last', first: pod('pod-1'), last: [gonePod('pod-1')], removed: 1 },
+  { name: 'known when it was listed last', first: pod('pod-1', ENDED), last: [], removed: 0 },
 ])(
   'a pod that is not listed any more and was $name: $removed of its containers go',
-  async ({ last, removed }) => {
+  async ({ first, last, removed }) => {
     const log = recorded({
       looks: [
-        // What a policy keeps of a pod that is gone it keeps for its age.
-        look(0, { containers: [dead('c1')], pods: [last] }),
-        look(2, { pods: [] }),
+        look(0, { containers: [dead('c1')], pods: [first] }),
+        look(2, { pods: last }),
         look(65, { pods: [] }),
       ],
       went: [goneAt('c1', 1, 30)],
@@ -130,6 +134,8 @@ test.each([
     const policy = policies({
       imageGCHighThresholdPercent: 100,
       imageGCLowThresholdPercent: 99,
+      profile: 'kubelet',
+      // Until the last look it is too young.
       minimumContainerTTLMs: 2 * HOUR,
     });
     expect((await simulated(log, { policy })).total.policy.removed).toEqual(counts(removed));
@@ -138,34 +144,40 @@ test.each([
 
 test.each([
   { name: 'a container that runs after all', state: 'running' as const, back: 1 },
-  { name: 'one that does not', state: 'created' as const, back: 0 },
+  { name: 'a container that does not', state: 'created' as const, back: 0 },
 ])('$name is back: $back', async ({ state, back }) => {
-  const first = dead('c1', { state: 'created' });
   const log = recorded({
-    looks: [
-      look(0, { containers: [first, dead('c2')] }),
-      look(5, { containers: [dead('c1', { state }), dead('c2')] }),
-      look(10, { containers: [dead('c1', { state: 'exited' }), dead('c2')] }),
-    ],
+    looks: (['created', state, 'exited'] as const).map((now, index) =>
+      look(index * 5, { containers: [dead('c1', { state: now }), dead('c2')] }),
+    ),
   });
   const { total } = await simulated(log, { policy: ONE });
   expect(total.policy.removed).toEqual(counts(1 + back));
 });
 
+test.each([
+  { name: 'a sandbox that is ready after all', state: 'ready' as const, back: 1 },
+  { name: 'a sandbox that is not', state: 'notReady' as const, back: 0 },
+])('$name is back: $back', async ({ state, back }) => {
+  const newest = sandbox('s2', { createdAtNs: nsAgo(0) });
+  const log = recorded({
+    looks: (['notReady', state, 'notReady'] as const).map((now, index) =>
+      look(index * 5, { sandboxes: [sandbox('s1', { state: now }), newest] }),
+    ),
+  });
+  const { total } = await simulated(log, { policy: ONE });
+  expect(total.policy.removed).toEqual(counts(0, { sandboxes: 1 + back }));
+});
+
 test('[C8] an image is free to go when the dead container that used it went, and its real use by that is no regret', async () => {
   const containers = [dead('c1'), dead('c2')];
-  const [a, b] = [heldBy('a', 'c1', { lastUsedMs: NOW }), heldBy('b', 'c2', { lastUsedMs: NOW })];
-  const later = [heldBy('a', 'c1', { lastUsedMs: NOW + 5 * MINUTE }), b];
+  const b = heldBy('b', 'c2', { lastUsedMs: NOW });
+  const a = (minute: number) => heldBy('a', 'c1', { lastUsedMs: NOW + minute * MINUTE });
   const log = recorded({
     looks: [
-      look(0, { containers }, [a, b], 250),
-      look(5, { containers }, later, 250),
-      look(
-        10,
-        { containers: [dead('c2')] },
-        later.map((each) => ({ ...each, usedBy: each.id === 'a' ? [] : each.usedBy })),
-        250,
-      ),
+      look(0, { containers }, [a(0), b], 250),
+      look(5, { containers }, [a(5), b], 250),
+      look(10, { containers: [dead('c2')] }, [{ ...a(8), usedBy: [] }, b], 250),
     ],
   });
   const { total, regrets } = await simulated(log, { policy: LOWER });
@@ -241,4 +253,36 @@ test('[J21, M20] in a reclaim containers go first, and no image when that was en
 
   expect(await removedWith(150)).toEqual(counts(1));
   expect(await removedWith(149)).toEqual(counts(1, { images: 1 }));
+});
+
+test('a container that names no image keeps all of them only while it is there', async () => {
+  const over = { containers: [dead('c1'), dead('c2')], containersWithoutImage: ['c1'] };
+  const log = recorded({ looks: [look(0, over, ['a', 'b', 'd', 'e'], 250)] });
+  expect((await simulated(log, { policy: LOWER })).total.policy.removed).toEqual(counts(1, { images: 2 }));
+});
+
+test('a reclaim that ends short of its target with known effects is unrelieved', async () => {
+  const many = Array.from({ length: 64 }, (_, index) => hundred(`i${index}`, { sizeBytes: 1 }));
+  const unrelievedWith = async (containers: readonly InventoryContainer[]) => {
+    const log = recorded({ looks: [look(0, { containers: [...containers] }, many, 250)] });
+    return (await simulated(log, { policy: LOWER })).total.policy;
+  };
+  expect(await unrelievedWith([])).toMatchObject({ removed: counts(0, { images: 62 }), unrelieved: 1 });
+  expect(await unrelievedWith([dead('c1'), dead('c2')])).toMatchObject({ unmeasured: 1, unrelieved: 0 });
+});
+
+test('a real removal of containers on the disk of the images ends the time above the threshold', async () => {
+  const gone = objectResult({
+    object: { kind: 'container', id: 'c1' },
+    result: {
+      outcome: 'removed',
+      measured: { filesystem: 'containerfs', beforeBytes: '250', afterBytes: '350' },
+      durationMs: 5,
+    },
+  });
+  const log = recorded({
+    looks: [look(0, { containers: [dead('c1')] }, [], 250), look(5, {}, [], 350)],
+    others: [{ minute: 1, output: nodeOutput('results', gone) }],
+  });
+  expect((await simulated(log, { policy: LOWER })).total.against.aboveMs).toBe(MINUTE);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Bucket, DiskStats } from '../../schemas/disk-stats.ts';
 import type { EvictionThreshold } from '../../schemas/eviction.ts';
 import type { Policy } from '../../schemas/policy.ts';
-import { filesystems } from '../fixtures/filesystems.ts';
+import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { HOUR, MINUTE } from '../fixtures/time.ts';
 import { policies, recorded, simulated } from './support/simulated-past.ts';
 
@@ -104,4 +104,38 @@ test.each([
 ])('an order waits for the next inventory, which $name: $removed', async ({ minute, available, removed }) => {
   const log = recorded({ looks: [look(minute, available)], stats: [stats(3, 0, low)] });
   expect((await simulated(log, { policy: forced(soft()) })).total.policy.removed.images).toBe(removed);
+});
+
+test('an order that is fulfilled leaves the inventory to its own thresholds', async () => {
+  const log = recorded({ looks: [look(4, 300)], stats: [stats(3, 0, low)] });
+  const policy = policies({
+    imageGCHighThresholdPercent: 70,
+    imageGCLowThresholdPercent: 60,
+    evictionThresholds: [soft()],
+  });
+  expect((await simulated(log, { policy })).total.policy.removed.images).toBe(1);
+});
+
+test('[J10] what went in the simulation clears a threshold in its past', async () => {
+  const threshold = soft({ kind: 'hard', gracePeriodMs: 0, minimumReclaim: { quantity: '50' } });
+  const falling = (minute: number) => (minute < 8 ? 250 : 240);
+  const log = recorded({
+    looks: [look(4, 250), look(9, 240)],
+    stats: [stats(3, 0, falling), stats(8, 0, falling)],
+  });
+  expect((await simulated(log, { policy: forced(threshold) })).total.policy.removed.images).toBe(1);
+});
+
+test('[J5] beside a reclaim of containers alone images go by their age, and by nothing else', async () => {
+  const onNode = filesystem({ device: 'node', availableBytes: '250' });
+  const onImages = filesystem({ device: 'images', availableBytes: '900' });
+  const over = { filesystems: { nodefs: onNode, imagefs: onImages, containerfs: onNode } };
+  const log = recorded({ looks: [{ ...look(0, 0), over }] });
+  const threshold = soft({ signal: 'nodefs.available', kind: 'hard', gracePeriodMs: 0 });
+  const removedAfter = async (imageMaximumGCAgeMs: number) =>
+    (await simulated(log, { policy: forced(threshold, { imageMaximumGCAgeMs }) })).total.policy.removed
+      .images;
+
+  expect(await removedAfter(HOUR)).toBe(2);
+  expect(await removedAfter(0)).toBe(0);
 });

@@ -3,11 +3,12 @@ import type { InventoryImage } from '../../schemas/inventory.ts';
 import { POOL_LABEL } from '../../schemas/policy.ts';
 import { newestDeciders } from '../../services/audit/simulate/newest-deciders.ts';
 import { simulate } from '../../services/audit/simulate/simulate.ts';
+import { isAbove } from '../../services/audit/simulate/thresholds.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
-import { filesystems } from '../fixtures/filesystems.ts';
+import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { NODE } from '../fixtures/inventory.ts';
-import { EVERY_NODE } from '../fixtures/policy.ts';
+import { EVERY_NODE, policy } from '../fixtures/policy.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
 import { HOUR, MINUTE, NOW } from '../fixtures/time.ts';
 import { at, type Given, hundred, policies, recorded, simulated } from './support/simulated-past.ts';
@@ -65,20 +66,41 @@ test('[D11] what went is not there to go again when the disk fills further', asy
 });
 
 test.each([
-  { inodesFree: '500', removed: 0, aboveMs: 0, name: 'not met' },
-  { inodesFree: '1', removed: 4, aboveMs: 0, name: 'met, and each of four frees an estimated 199' },
-  { inodesFree: '401', removed: 2, aboveMs: 0, name: 'met, and each frees an estimated 119' },
+  { inodesFree: '500', removed: 0, name: 'not met' },
+  { inodesFree: '1', removed: 4, name: 'met, and each of four frees an estimated 199' },
+  { inodesFree: '401', removed: 2, name: 'met, and each of two frees an estimated 119' },
 ])('[M13] inodes: a threshold that is $name', async ({ inodesFree, removed }) => {
   const few = filesystems({ availableBytes: '500', inodesFree });
+  const eight = [...ALL, 'e', 'f', 'g', 'h'];
   const past = recorded({
-    looks: [{ minute: 0, images: ALL, available: 0, over: { filesystems: few } }],
+    looks: [{ minute: 0, images: eight, available: 0, over: { filesystems: few } }],
   });
-  const policy = policies({ imageGCInodes: { highThresholdPercent: 51, lowThresholdPercent: 40 } });
-  expect((await run(past, { policy })).total.policy).toMatchObject({
+  const byInodes = policies({ imageGCInodes: { highThresholdPercent: 51, lowThresholdPercent: 40 } });
+  expect((await run(past, { policy: byInodes })).total.policy).toMatchObject({
     removed: images(removed),
     guessed: removed,
     peakPercent: 50,
   });
+});
+
+test.each([
+  { name: 'in percent', over: {}, above: { availableBytes: '150' }, below: { availableBytes: '160' } },
+  {
+    name: 'absolute [M39]',
+    over: { imageGCAvailable: { startBelowBytes: '300', untilBytes: '400' } },
+    above: { availableBytes: '299' },
+    below: { availableBytes: '300' },
+  },
+  {
+    name: 'of inodes [M13]',
+    over: { imageGCInodes: { highThresholdPercent: 51, lowThresholdPercent: 40 } },
+    above: { availableBytes: '500', inodesFree: '490' },
+    below: { availableBytes: '500', inodesFree: '500' },
+  },
+])('time above a threshold $name is counted', ({ over, above, below }) => {
+  const thresholds = { ...policy(), ...over };
+  expect(isAbove(filesystem(above), thresholds)).toBe(true);
+  expect(isAbove(filesystem(below), thresholds)).toBe(false);
 });
 
 test.each([
