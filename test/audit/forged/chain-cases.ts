@@ -54,6 +54,55 @@ export const CHAIN_CHANGED: readonly Changed[] = [
     rewrite: (text) => text.replace('"round":2', '"round":3'),
     kind: 'not-decided',
   },
+  {
+    name: 'the object of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherLetter('"object":{"kind":"image","id":"sha256:'),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'the id of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"id":"object-result-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the command of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"commandId":"command-'),
+    kind: 'not-commanded',
+  },
+  {
+    name: 'the decision of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"decisionId":"decision-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the rule of a result',
+    topic: 'results',
+    pick: removal,
+    rewrite: anotherDigit('"rule":'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'the count in the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: anotherDigit('"removed":'),
+    kind: 'result-missing',
+  },
+  {
+    name: 'the id of the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: anotherDigit('"id":"command-result-'),
+    kind: 'result-differs',
+  },
 ];
 
 export const CHAIN_GONE: readonly Gone[] = [

@@ -75,6 +75,13 @@ export const RECORDS_CHANGED: readonly Changed[] = [
     rewrite: anotherDigit('"offset":"'),
     kind: 'input-changed',
   },
+  {
+    name: 'the version of an event',
+    topic: 'decisions',
+    pick: any,
+    rewrite: (text) => text.replace('"version":1', '"version":9'),
+    kind: 'unknown-version',
+  },
 ];
 
 export const RECORDS_GONE: readonly Gone[] = [
