@@ -17,6 +17,14 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY schemas ./schemas
 COPY services ./services
+# Compiled now, so that every start takes half as long: the help of a verb reads all of its code. What root compiled, Node.js
+# looks for under the number of its own user, which is that of `node` here, and makes for root's eyes only.
+RUN for verb in node simulate-node decide plan "topics create" "policy apply" "audit verify"; do \
+    bin/fleetgc $verb --help >/dev/null || exit 1; \
+  done && \
+  cd node_modules/.cache/fleetgc/compiled && \
+  chmod -R a+r . && \
+  for compiled in *-0; do ln -s "$compiled" "${compiled%-0}-$(id -u node)"; done
 # Decision services need no privilege. On a node, run agent and executor as root (deploy/kubernetes/node.yaml does).
 USER node
 # Every service answers /livez here, whatever its verb; one-shot verbs end before the first check. To listen elsewhere set this

@@ -15,14 +15,14 @@ test('--version is one line on stdout', async () => {
 });
 
 test('--help lists every verb', async () => {
-  const { exitCode, stdout, stderr } = await fleetgc(['--help']);
+  const { exitCode, stdout, stderr } = await inProcess(['--help']);
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   for (const { name, summary } of ALL_VERBS) expect(stdout).toContain(`  ${name.padEnd(22)}${summary}\n`);
 });
 
 test('without a verb help goes to stderr, and the exit code says that nothing was done', async () => {
-  const { exitCode, stdout, stderr } = await fleetgc([]);
+  const { exitCode, stdout, stderr } = await inProcess([]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toMatch(/^Usage: fleetgc <verb>/);

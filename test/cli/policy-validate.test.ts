@@ -30,7 +30,7 @@ test('a good file: what it holds, on stdout', async () => {
 test('[B12] a bad file: two errors at once with line and column, and exit code 2', async () => {
   const path = policyFile('name: web\nmode: on\nimageGCHighThresholdPercent: 85%\n');
 
-  expect(await fleetgc(['policy', 'validate', path])).toEqual({
+  expect(await inProcess(['policy', 'validate', path])).toEqual({
     exitCode: 2,
     stdout: '',
     stderr: [

@@ -71,6 +71,19 @@ describe('the image', () => {
     expect(found).toEqual(expect.arrayContaining(wanted));
     expect(found.filter((name) => UNWANTED.has(name))).toEqual([]);
   });
+
+  test.each([
+    ['decide', 'node'],
+    ['node', 'root'],
+  ])('%s as %s starts with files that were compiled when the image was built', async (verb, user) => {
+    const told = ['--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE', '--user', user, '--entrypoint', 'sh'];
+    const command = `bin/fleetgc ${verb} --help 2>&1 >/dev/null`;
+    const { stdout } = await docker('run', '--rm', ...told, SERVICE_IMAGE, '-c', command);
+
+    const readings = stdout.split('\n').filter((line) => /reading cache .*opt\/fleetgc\/services/.test(line));
+    expect(readings.length).toBeGreaterThan(100);
+    expect(readings.filter((line) => !line.includes('success'))).toEqual([]);
+  });
 });
 
 describe('a decision service whose broker is away', () => {

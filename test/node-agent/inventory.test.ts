@@ -309,27 +309,24 @@ const manyContainers = (count: number) =>
     }),
   });
 
-test.each([
-  [20_000, 'complete'],
-  [20_001, 'too-large'],
-])('%d objects: %s', (count, status) => {
-  expect(publish(manyContainers(count)).status).toBe(status);
+test('20000 objects: complete', () => {
+  expect(publish(manyContainers(20_000)).status).toBe('complete');
 });
 
-test('beyond the limit only counts are published', () => {
+test('20001 objects: too large, and only counts are published', () => {
   expect(publish(manyContainers(20_001))).toMatchObject({
+    status: 'too-large',
     counts: { images: 0, containers: 20_001, sandboxes: 0, bytes: 0 },
   });
 });
 
 test('more than 4 MiB as published, however few objects: too large', () => {
-  const incompressible = Array.from({ length: 12_000 }, (_, n) => runtimeImage(`image-${n}`));
-  const labelled = incompressible.map((image) => ({
-    ...image,
-    repoDigests: Array.from({ length: 9 }, (_, n) => `r/x@${digestOf(`${image.id}-${n}`)}`),
+  const images = Array.from({ length: 9 }, (_, n) => ({
+    ...runtimeImage(`image-${n}`),
+    repoDigests: [`r/x@sha256:${randomBytes(MAX_INVENTORY_COMPRESSED_BYTES / 8).toString('hex')}`],
   }));
-  const inventory = publish(look({ listing: completeListing({ images: labelled }) }));
-  expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 12_000 } });
+  const inventory = publish(look({ listing: completeListing({ images }) }));
+  expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 9 } });
 });
 
 const layerTable = (digest: string): LayerTable => ({

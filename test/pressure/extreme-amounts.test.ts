@@ -36,7 +36,7 @@ test('[B15, J9, J10] whatever a stored policy asks to have free again, the order
     }),
     runs(500),
   );
-  expect(ordered).toBeGreaterThan(20);
+  expect(ordered).toBeGreaterThan(runs(500).numRuns / 10);
 });
 
 test('[B15] a percentage that 32 bits do not hold is none', () => {

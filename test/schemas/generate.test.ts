@@ -29,18 +29,23 @@ test('every event that may stand on a topic has a schema', () => {
   expect([...generated.keys()]).toEqual(expect.arrayContaining(types));
 });
 
-test.each([...generated.keys()])('%s is a JSON Schema that other tools understand', (file) => {
-  const code = { optimize: false };
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { uuid: true }, code });
+// One for all: a new one compiles the schema of schemas first.
+const otherTool = new Ajv2020({
+  strict: true,
+  allowUnionTypes: true,
+  formats: { uuid: true },
+  code: { optimize: false },
+});
+for (const [file, text] of generated) otherTool.addSchema(JSON.parse(text), file);
 
-  expect(() => ajv.compile(JSON.parse(generated.get(file) ?? ''))).not.toThrow();
+test.each([...generated.keys()])('%s is a JSON Schema that other tools understand', (file) => {
+  expect(otherTool.getSchema(file)).toBeTypeOf('function');
 });
 
 test('the schema of a policy file accepts what people write and refuses a misspelt key', () => {
-  const ajv = new Ajv2020({ strict: true });
-  const validate = ajv.compile(JSON.parse(generated.get('policy-file.schema.json') ?? ''));
+  const validate = otherTool.getSchema('policy-file.schema.json');
 
-  expect(validate({ name: 'web', mode: 'enforce', keep: { images: ['registry.example/**'] } })).toBe(true);
-  expect(validate({ name: 'web', mode: 'enforce', kep: {} })).toBe(false);
-  expect(validate({ name: 'web' })).toBe(false);
+  expect(validate?.({ name: 'web', mode: 'enforce', keep: { images: ['registry.example/**'] } })).toBe(true);
+  expect(validate?.({ name: 'web', mode: 'enforce', kep: {} })).toBe(false);
+  expect(validate?.({ name: 'web' })).toBe(false);
 });

@@ -1,7 +1,7 @@
 import type { TopicName } from '../../../schemas/topics.ts';
 import type { EventLogContext } from './context.ts';
 import { partitionDifference } from './differences.ts';
-import { append, declaredPartitions } from './embedded/append.ts';
+import { append, requireDeclared } from './embedded/append.ts';
 import { watchChanges } from './embedded/changes.ts';
 import { openDatabase } from './embedded/database.ts';
 import { watchEnds } from './embedded/ends.ts';
@@ -24,7 +24,7 @@ export interface EmbeddedOptions {
 }
 
 function createMissing(statements: Statements): TopicName[] {
-  const missing = TOPIC_NAMES.filter((topic) => statements.partitions(topic).length === 0);
+  const missing = TOPIC_NAMES.filter((topic) => statements.countPartitions(topic) === 0);
   for (const topic of missing) {
     const { partitions } = topicSpec(topic);
     for (let number = 0; number < partitions; number += 1) statements.addPartition(topic, number);
@@ -34,7 +34,7 @@ function createMissing(statements: Statements): TopicName[] {
 
 const differences = (statements: Statements): TopicDifference[] =>
   TOPIC_NAMES.map((topic) =>
-    partitionDifference(topic, statements.partitions(topic).length, statements.creation),
+    partitionDifference(topic, statements.countPartitions(topic), statements.creation),
   ).filter((difference) => difference !== null);
 
 async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
@@ -52,7 +52,7 @@ function createPublish(core: EmbeddedCore): (records: readonly OutgoingRecord[])
     await refuseTooLarge(records);
     const topics = new Set(records.map(({ topic }) => topic).filter((topic) => !checked.has(topic)));
     await core.database.write((statements) => {
-      for (const topic of topics) declaredPartitions(statements, topic);
+      for (const topic of topics) requireDeclared(statements, topic);
       append(statements, records, core.context.now());
     });
     for (const topic of topics) checked.add(topic);

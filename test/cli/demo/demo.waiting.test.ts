@@ -21,7 +21,7 @@ test('the demo shows its policy, what happens on three nodes, and a summary whos
 }, async () => {
   const run = (args: readonly string[]) =>
     promisify(execFile)(PROGRAM, args, { timeout: LIMIT_MS, env: PROGRAM_ENVIRONMENT });
-  const { stdout } = await run(['demo', '--duration', '8s', '--json']);
+  const { stdout } = await run(['demo', '--duration', '5s', '--json']);
   const lines = stdout
     .trimEnd()
     .split('\n')

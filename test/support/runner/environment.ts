@@ -20,7 +20,7 @@ export function suiteEnvironment(
     PATH: [join(repository, 'node_modules', '.bin'), shell.PATH ?? ''].join(delimiter),
     LANG: 'C.UTF-8',
     TZ: 'UTC',
-    // A quarter of the time of the tests that start processes is the compiling of the same files.
+    // As bin/fleetgc keeps it: a quarter of the time of tests that start processes is the compiling of the same files.
     NODE_COMPILE_CACHE: join(repository, 'node_modules', '.cache', 'fleetgc', 'compiled'),
     ...temporaryFiles(passedOn.TMPDIR),
     NO_COLOR: '1',

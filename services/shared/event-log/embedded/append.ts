@@ -5,22 +5,16 @@ import { partitionOf } from '../partition.ts';
 import type { OutgoingRecord } from '../port.ts';
 import type { PartitionEnd, Statements } from './statements.ts';
 
-/** The partitions of a topic as they lie in the file. Throws `TOPICS_MISSING`. */
-export function partitionsOf(statements: Statements, topic: TopicName): readonly PartitionEnd[] {
-  const partitions = statements.partitions(topic);
-  if (partitions.length === 0) throw refusal(missingTopic(topic, statements.creation));
-  return partitions;
-}
-
-/** As `partitionsOf`; throws `TOPICS_DIFFER` for another number than declared. */
-export function declaredPartitions(statements: Statements, topic: TopicName): readonly PartitionEnd[] {
-  const partitions = partitionsOf(statements, topic);
-  const difference = partitionDifference(topic, partitions.length, statements.creation);
+/** Throws `TOPICS_MISSING`, and `TOPICS_DIFFER` for another number of partitions than declared. */
+export function requireDeclared(statements: Statements, topic: TopicName): void {
+  const count = statements.countPartitions(topic);
+  if (count === 0) throw refusal(missingTopic(topic, statements.creation));
+  const difference = partitionDifference(topic, count, statements.creation);
   if (difference !== null) throw refusal(difference);
-  return partitions;
 }
 
-function endOf(statements: Statements, topic: TopicName, partition: number): PartitionEnd {
+/** Throws `TOPICS_MISSING`. */
+export function endOf(statements: Statements, topic: TopicName, partition: number): PartitionEnd {
   const end = statements.partition(topic, partition);
   if (end === null) throw refusal(missingTopic(topic, statements.creation));
   return end;

@@ -1,7 +1,7 @@
 import type { TopicName } from '../../../../schemas/topics.ts';
 import { partitionOf } from '../partition.ts';
 import type { Subscription } from '../port.ts';
-import { declaredPartitions } from './append.ts';
+import { endOf, requireDeclared } from './append.ts';
 import type { PartitionEnd, Statements } from './statements.ts';
 
 /** A partition a member owns, and how far it is. */
@@ -36,9 +36,11 @@ function topicPositions(
   nowMs: number,
 ): Position[] {
   const { assignment } = subscription;
-  const owned = declaredPartitions(statements, topic).filter(
-    ({ partition }) => assignment.kind === 'shared' || partition === partitionOf(topic, assignment.key),
-  );
+  requireDeclared(statements, topic);
+  const owned =
+    assignment.kind === 'shared'
+      ? statements.partitions(topic)
+      : [endOf(statements, topic, partitionOf(topic, assignment.key))];
   return owned.map((end) => ({
     id: end.id,
     topic,

@@ -2,7 +2,7 @@ import type { TopicName } from '../../../../schemas/topics.ts';
 import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
-import { declaredPartitions } from './append.ts';
+import { endOf, requireDeclared } from './append.ts';
 import { endFor } from './ends.ts';
 import type { EmbeddedCore } from './membership.ts';
 import type { PartitionEnd, Statements } from './statements.ts';
@@ -23,16 +23,19 @@ function firstOffset(statements: Statements, end: PartitionEnd, from: ReadFrom):
   return statements.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
 }
 
-function openCursors(statements: Statements, { topic, partition, from }: ReadRequest): Cursor[] {
-  return declaredPartitions(statements, topic)
-    .filter((end) => partition === undefined || end.partition === partition)
-    .map((end) => ({
-      id: end.id,
-      topic,
-      partition: end.partition,
-      next: firstOffset(statements, end, from),
-      end: end.nextOffset,
-    }));
+function requestedEnds(statements: Statements, { topic, partition }: ReadRequest): readonly PartitionEnd[] {
+  requireDeclared(statements, topic);
+  return partition === undefined ? statements.partitions(topic) : [endOf(statements, topic, partition)];
+}
+
+function openCursors(statements: Statements, request: ReadRequest): Cursor[] {
+  return requestedEnds(statements, request).map((end) => ({
+    id: end.id,
+    topic: request.topic,
+    partition: end.partition,
+    next: firstOffset(statements, end, request.from),
+    end: end.nextOffset,
+  }));
 }
 
 async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<readonly LogRecord[]> {

@@ -15,9 +15,7 @@ const PartitionRow = z
 /** A partition and its end. */
 export type PartitionEnd = z.infer<typeof PartitionRow>;
 
-const EndRow = z
-  .object({ id: z.int(), next_offset: z.int() })
-  .transform((row): [id: number, end: number] => [row.id, row.next_offset]);
+const EndRows = z.array(z.tuple([z.int(), z.int()]));
 
 const RecordRow = z.object({
   offset: z.int(),
@@ -28,6 +26,7 @@ const RecordRow = z.object({
   value: z.instanceof(Uint8Array).nullable(),
 });
 const Headers = z.record(z.string(), z.string());
+const Count = z.object({ n: z.int() }).transform((row) => row.n);
 const OneNumber = z.object({ n: z.int().nullable() }).transform((row) => row.n);
 const LeaseRow = z
   .object({ member: z.string(), expires_at_ms: z.int() })
@@ -71,7 +70,9 @@ const toRecord = (page: PageRequest, row: z.infer<typeof RecordRow>): LogRecord 
 export function prepareRecords(db: DatabaseSync) {
   const partitions = db.prepare('SELECT * FROM partitions WHERE topic = ? ORDER BY partition');
   const partition = db.prepare('SELECT * FROM partitions WHERE topic = ? AND partition = ?');
+  const partitionCount = db.prepare('SELECT count(*) AS n FROM partitions WHERE topic = ?');
   const ends = db.prepare('SELECT id, next_offset FROM partitions');
+  ends.setReturnArrays(true);
   const addPartition = db.prepare('INSERT INTO partitions (topic, partition) VALUES (?, ?)');
   const insert = db.prepare(
     'INSERT INTO records (partition_id, offset, timestamp_ms, size_bytes, key, headers, value) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -94,7 +95,9 @@ export function prepareRecords(db: DatabaseSync) {
       const row = partition.get(topic, number);
       return row === undefined ? null : PartitionRow.parse(row);
     },
-    ends: (): Map<number, number> => new Map(ends.all().map((row) => EndRow.parse(row))),
+    countPartitions: (topic: TopicName): number => Count.parse(partitionCount.get(topic)),
+    /** The end of each partition, by its id. */
+    ends: (): Map<number, number> => new Map(EndRows.parse(ends.all())),
     addPartition: (topic: TopicName, partition: number): void => void addPartition.run(topic, partition),
     insert(row: NewRow): void {
       insert.run(

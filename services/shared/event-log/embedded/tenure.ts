@@ -17,7 +17,7 @@ const LEASE = 'lease';
 /** Partitions that somebody added or took away behind our back. Ours stay the declared ones; somebody should know. */
 function tellOfPartitions({ subscription, serving }: Tenure, statements: Statements): void {
   for (const topic of subscription.topics) {
-    const difference = partitionDifference(topic, statements.partitions(topic).length, statements.creation);
+    const difference = partitionDifference(topic, statements.countPartitions(topic), statements.creation);
     serving.problems.set(topic, difference === null ? null : difference.message);
   }
 }
