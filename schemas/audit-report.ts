@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Holder, OBJECT_KINDS } from './command.ts';
 import { DecisionOutcome } from './decision.ts';
 import { ClusterName, NodeName } from './identity.ts';
-import { Policy } from './policy.ts';
+import { NodeSelector, PauseRecord, Policy } from './policy.ts';
 import { CommandRefusal, ObjectRefusal, RemovalFailure } from './result.ts';
 
 const Count = z.int().nonnegative();
@@ -58,6 +58,29 @@ export const PolicyChange = z.object({
 });
 export type PolicyChange = z.infer<typeof PolicyChange>;
 
+/**
+ * When something happened: exactly, as its record says; else the record is not on the log any more, and it is when the
+ * first decision was made that knew of it.
+ */
+export const Moment = z.object({ atMs: EpochMs, exact: z.boolean() });
+export type Moment = z.infer<typeof Moment>;
+
+/** A policy that was deleted. */
+export const PolicyDeletion = z.object({ name: z.string(), deleted: Moment });
+export type PolicyDeletion = z.infer<typeof PolicyDeletion>;
+
+/** A pause that held in the time of the report, or a part of it. */
+export const Pause = z.object({
+  /** These two are `null` where nothing of the pause is left but that it ended. */
+  selector: NodeSelector.nullable(),
+  reason: PauseRecord.shape.reason.nullable(),
+  /** `null`: before anything is known. */
+  begun: Moment.nullable(),
+  /** `null`: it still held at the end. */
+  ended: Moment.nullable(),
+});
+export type Pause = z.infer<typeof Pause>;
+
 /** What `fleetgc audit report -o json` prints. All times are epoch milliseconds by the log's own clock. */
 export const AuditReport = z.object({
   type: z.literal('fleetgc.audit-report'),
@@ -93,5 +116,7 @@ export const AuditReport = z.object({
   unrelieved: z.array(UnrelievedNode),
   pulledAgain: z.array(PulledAgain),
   policyChanges: z.array(PolicyChange),
+  policyDeletions: z.array(PolicyDeletion),
+  pauses: z.array(Pause),
 });
 export type AuditReport = z.infer<typeof AuditReport>;

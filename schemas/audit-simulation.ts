@@ -6,16 +6,27 @@ const EpochMs = z.int().nonnegative();
 const DurationMs = z.int().nonnegative();
 const Node = { cluster: ClusterName, node: NodeName };
 
-/** What became of the images of some nodes. Bytes are decimal digits: sums of a fleet pass 2^53. */
+/** Objects that went, by kind. `logs` are entries of the two log directories. */
+export const RemovedCounts = z.object({ images: Count, containers: Count, sandboxes: Count, logs: Count });
+export type RemovedCounts = z.infer<typeof RemovedCounts>;
+
+/** What became of some nodes. Bytes are decimal digits: sums of a fleet pass 2^53. */
 export const SimulatedSums = z.object({
-  removed: Count,
-  /** As measured where it happened, as estimated by the plan where it is simulated. */
+  removed: RemovedCounts,
+  /**
+   * As measured where it happened. Where it is simulated, as the plan estimates it of images, and of the rest as it was
+   * measured where it happened too.
+   */
   freedBytes: z.string().regex(/^-?(0|[1-9][0-9]*)$/),
-  /** Removed, and needed again within the regret window. */
+  /** Of the removed those of which nobody knows what they free: they count as nothing. */
+  unmeasured: Count,
+  /** Of the removed those images that make room for inodes: a guess tells how many are enough. */
+  guessed: Count,
+  /** Images that were removed, and needed again within the regret window. */
   regrets: Count,
   /** Reclaims that ended above their target. */
   unrelieved: Count,
-  /** How long imagefs was used to the high threshold of the simulated policy or more. */
+  /** How long a usage threshold of image GC of the simulated policy was met, of bytes or inodes. */
   aboveMs: DurationMs,
   /** Highest use of imagefs; `null` where no reading was believable. */
   peakPercent: z.int().min(0).max(100).nullable(),
@@ -45,7 +56,7 @@ export const SimulatedNode = z.object({
   policies: z.object({ policy: z.string().nullable(), against: z.string().nullable() }),
   /** Since when the node is not any more as it was recorded; `null` where it always is. */
   estimatedFromMs: z.object({ policy: EpochMs.nullable(), against: EpochMs.nullable() }),
-  /** The high threshold by which `aboveMs` is counted; `null` where no simulated policy holds. */
+  /** The high threshold of the simulated policy, in percent; `null` where none holds. */
   thresholdPercent: z.int().nullable(),
   /** How long nobody knew how full it was: inventories were too far apart. */
   unknownMs: DurationMs,
@@ -63,7 +74,17 @@ export const AuditSimulation = z.object({
   regretWindowMs: DurationMs,
   /** `against` is `null` where it is what happened. */
   compared: z.object({ policy: PolicyNames, against: PolicyNames.nullable() }),
-  read: z.object({ records: Count, unreadable: Count, inventories: Count, incomplete: Count }),
+  read: z.object({
+    records: Count,
+    unreadable: Count,
+    inventories: Count,
+    incomplete: Count,
+    /**
+     * Complete inventories without disk statistics shortly before them, where policies need those: thresholds with a grace
+     * period, or a minimum reclaim, count as if the disk had no past. 0 where no policy has any.
+     */
+    withoutDiskStats: Count,
+  }),
   /** What a simulation cannot know, and how it is estimated; for people. */
   assumptions: z.array(z.string()),
   nodes: z.array(SimulatedNode),

@@ -85,6 +85,8 @@ export function pauseKey({ clusters, nodeNames, pools, nodeLabels }: NodeSelecto
     : `${PAUSE_EVERYWHERE_KEY} ${JSON.stringify(conditions)}`;
 }
 
+export const isPauseKey = (key: string): boolean => key.startsWith(PAUSE_EVERYWHERE_KEY);
+
 const distinctSorted = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].toSorted(compareText);
 

@@ -23,10 +23,8 @@ export interface RecordedEvent {
   readonly record: LogRecord;
 }
 
-/** Causes before effects, where the log gives several topics the same time: facts, orders, decisions, commands, results. */
-export const CAUSES_FIRST = [
-  'policies',
-  'policyVersions',
+/** What lies in the partition of a node, causes before effects: facts, orders, decisions, commands, results. */
+export const NODE_TOPICS = [
   'diskStats',
   'inventory',
   'observe',
@@ -34,6 +32,13 @@ export const CAUSES_FIRST = [
   'commands',
   'results',
   'deadLetters',
+] as const satisfies readonly TopicId[];
+
+/** Causes before effects, where the log gives several topics the same time. */
+export const CAUSES_FIRST = [
+  'policies',
+  'policyVersions',
+  ...NODE_TOPICS,
 ] as const satisfies readonly TopicId[];
 
 /**

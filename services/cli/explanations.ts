@@ -133,6 +133,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     examples: [
       'fleetgc audit verify --from 24h',
       'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+      'fleetgc audit verify --from gc.node.decisions/3@1042',
     ],
   },
   'audit explain': {
@@ -146,14 +147,14 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'audit simulate': {
-    text: 'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: images removed, bytes freed, images that were needed again soon (regret), and time at or above the high threshold, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.\n\nExit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
+    text: 'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: what was removed of each kind, bytes freed, images that were needed again soon (regret), and time at or above the usage thresholds, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.\n\nExit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
     examples: [
       'fleetgc audit simulate --policy new.yaml --from 168h',
       'fleetgc audit simulate --policy new.yaml --against old.yaml --node web-1 --regret-window 2h -o json',
     ],
   },
   'audit report': {
-    text: 'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, and which policies were applied. markdown and html are for people, html as one file with plots and without scripts; json says the same for machines (schemas/generated/audit-report.schema.json).\n\nExit codes: 0 a report was made, 3 the log has no record of that time.',
+    text: 'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, which policies were applied and deleted, and what was paused. markdown and html are for people, html as one file with plots and without scripts; json says the same for machines (schemas/generated/audit-report.schema.json).\n\nExit codes: 0 a report was made, 3 the log has no record of that time.',
     examples: [
       'fleetgc audit report',
       'fleetgc audit report --period 24h -o json',

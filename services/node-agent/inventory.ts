@@ -7,6 +7,7 @@ import {
   MAX_INVENTORY_OBJECTS,
 } from '../../schemas/inventory.ts';
 import type { ListingProblem } from '../shared/cri/listing-types.ts';
+import { brokenTexts } from './broken-texts.ts';
 import type { ImageContents } from './content-reading.ts';
 import { wallTimeOf } from './image-history.ts';
 import {
@@ -40,6 +41,8 @@ export function inventoryOf(header: InventoryHeader, look: Look, parts: Inventor
     return { ...header, status: 'incomplete', problems };
   }
   const inventory = completeInventory(header, look, parts);
+  const broken = problemsOfTexts(inventory);
+  if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
   const counts = countsOf(inventory);
   if (!isTooLarge(counts)) return inventory;
   return parts.layers === null
@@ -69,6 +72,17 @@ const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProble
           message: `All images count as just detected from here on: ${historyUnreadable}`,
         },
       ];
+
+const MOST_TEXTS = 5;
+
+/** Nothing can be said of such an object, not even that it stays, so nothing is said of any. */
+const problemsOfTexts = (inventory: CompleteInventory): ListingProblem[] =>
+  brokenTexts(inventory)
+    .slice(0, MOST_TEXTS)
+    .map((text) => ({
+      code: 'value-out-of-range',
+      message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
+    }));
 
 function completeInventory(
   header: InventoryHeader,

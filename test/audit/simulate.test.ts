@@ -1,130 +1,53 @@
 import { expect, test } from 'vitest';
-import { AuditSimulation } from '../../schemas/audit-simulation.ts';
-import type { CompleteInventory, InventoryImage } from '../../schemas/inventory.ts';
-import { POOL_LABEL, type Policy } from '../../schemas/policy.ts';
+import type { InventoryImage } from '../../schemas/inventory.ts';
+import { POOL_LABEL } from '../../schemas/policy.ts';
 import { newestDeciders } from '../../services/audit/simulate/newest-deciders.ts';
 import { simulate } from '../../services/audit/simulate/simulate.ts';
-import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { isAbove } from '../../services/audit/simulate/thresholds.ts';
+import type { EventLog } from '../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
-import { policySet } from '../../services/shared/policy-set.ts';
-import { appliedPolicy } from '../fixtures/applied-policy.ts';
-import { filesystems } from '../fixtures/filesystems.ts';
-import { image, inventory, NODE } from '../fixtures/inventory.ts';
-import { EVERY_NODE } from '../fixtures/policy.ts';
-import { objectResult, pressureUnrelieved } from '../fixtures/results.ts';
-import { HOUR, instant, MINUTE, NOW } from '../fixtures/time.ts';
-import { outgoing } from '../support/log-record.ts';
-import { timedLog } from './support/timed-log.ts';
+import { filesystem, filesystems } from '../fixtures/filesystems.ts';
+import { NODE } from '../fixtures/inventory.ts';
+import { EVERY_NODE, policy } from '../fixtures/policy.ts';
+import { pressureUnrelieved } from '../fixtures/results.ts';
+import { HOUR, MINUTE, NOW } from '../fixtures/time.ts';
+import { at, type Given, hundred, policies, recorded, simulated } from './support/simulated-past.ts';
 
-/** Usage thresholds alone, and images may go however young they are. */
-const policies = (overrides: Partial<Policy> = {}) =>
-  policySet([appliedPolicy({ evictionThresholds: [], imageMinimumGCAgeMs: 0, ...overrides })], []);
 /** From 70 % used down to 60 %. */
 const LOWER = policies({ imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 60 });
 const HIGHER = policies({ imageGCHighThresholdPercent: 95, imageGCLowThresholdPercent: 90 });
 
-/** Images of 100 bytes on a disk of 1000, `a` least recently used, then `b`, and so on. */
-const hundred = (id: string, overrides: Partial<InventoryImage> = {}): InventoryImage =>
-  image(id, { sizeBytes: 100, lastUsedMs: NOW - 5 * HOUR + id.charCodeAt(0), ...overrides });
 const IN_USE = { usedBy: [{ kind: 'container', id: 'c1' }] } as const satisfies Partial<InventoryImage>;
 
 const used = (id: string) => hundred(id, IN_USE);
 
-const at = (minute: number) =>
-  instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: 24 * HOUR + minute * MINUTE });
+const run = (log: Pick<EventLog, 'read'>, given: Partial<Given> = {}) =>
+  simulated(log, { policy: LOWER, ...given });
 
-interface Look {
-  readonly minute: number;
-  readonly images: readonly (string | InventoryImage)[];
-  readonly available: number;
-  readonly over?: Partial<CompleteInventory>;
-}
-
-interface Past {
-  readonly looks: readonly Look[];
-  /** Image that went, minute, and what was available before and after. */
-  readonly went?: readonly (readonly [id: string, minute: number, before: number, after: number])[];
-}
-
-const lookRecord = ({ minute, images, available, over }: Look): OutgoingRecord =>
-  outgoing(
-    nodeOutput(
-      'inventory',
-      inventory({
-        id: `i${minute}-${over?.node ?? ''}`,
-        takenAt: at(minute),
-        images: images.map((each) => (typeof each === 'string' ? hundred(each) : each)),
-        filesystems: filesystems({ availableBytes: String(available) }),
-        ...over,
-      }),
-    ),
-  );
-
-const wentRecord = ([id, minute, before, after]: NonNullable<Past['went']>[number]): OutgoingRecord =>
-  outgoing(
-    nodeOutput(
-      'results',
-      objectResult({
-        id: `r-${id}-${minute}`,
-        at: at(minute),
-        object: { kind: 'image', id },
-        result: {
-          outcome: 'removed',
-          measured: { filesystem: 'imagefs', beforeBytes: String(before), afterBytes: String(after) },
-          durationMs: 5,
-        },
-      }),
-    ),
-  );
-
-async function recorded({ looks, went = [] }: Past) {
-  const { log, publishAt } = await timedLog();
-  const records = [
-    ...looks.map((look) => ({ minute: look.minute, record: lookRecord(look) })),
-    ...went.map((result) => ({ minute: result[1], record: wentRecord(result) })),
-  ].toSorted((a, b) => a.minute - b.minute);
-  for (const { minute, record } of records) await publishAt(NOW + minute * MINUTE, record);
-  return { log, publishAt };
-}
-
-type Given = Partial<Parameters<typeof simulate>[0]['comparison']>;
-
-async function run({ log }: Pick<Awaited<ReturnType<typeof timedLog>>, 'log'>, given: Given = {}) {
-  const comparison = {
-    policy: LOWER,
-    against: null,
-    regretWindowMs: HOUR,
-    deciders: await newestDeciders(),
-    ...given,
-  };
-  const needs = { log, comparison, range: { fromMs: null, toMs: null } };
-  const simulation = await simulate(
-    { ...needs, isWanted: () => true, onProgress: () => undefined },
-    new AbortController().signal,
-  );
-  expect(AuditSimulation.parse(simulation)).toEqual(simulation);
-  return simulation;
-}
+const images = (count: number) => ({ images: count, containers: 0, sandboxes: 0, logs: 0 });
+/** Of a node on which nothing happened. */
+const NONE = {
+  removed: images(0),
+  freedBytes: '0',
+  unmeasured: 0,
+  guessed: 0,
+  regrets: 0,
+  unrelieved: 0,
+  aboveMs: 0,
+};
 
 const ALL = ['a', 'b', 'c', 'd'];
 
 test('[D6, D11] a lower threshold removes the least recently used, once, and what went stays away', async () => {
-  const past = await recorded({
+  const past = recorded({
     looks: [0, 5, 10].map((minute) => ({ minute, images: ALL, available: 250 })),
   });
   const { total, nodes } = await run(past);
 
   expect(total).toEqual({
     nodes: 1,
-    policy: { removed: 2, freedBytes: '200', regrets: 0, unrelieved: 0, aboveMs: 0, peakPercent: 75 },
-    against: {
-      removed: 0,
-      freedBytes: '0',
-      regrets: 0,
-      unrelieved: 0,
-      aboveMs: 10 * MINUTE,
-      peakPercent: 75,
-    },
+    policy: { ...NONE, removed: images(2), freedBytes: '200', peakPercent: 75 },
+    against: { ...NONE, aboveMs: 10 * MINUTE, peakPercent: 75 },
   });
   expect(nodes).toMatchObject([
     { thresholdPercent: 70, inventories: 3, estimatedFromMs: { policy: NOW, against: null } },
@@ -132,27 +55,52 @@ test('[D6, D11] a lower threshold removes the least recently used, once, and wha
 });
 
 test('[D11] what went is not there to go again when the disk fills further', async () => {
-  const past = await recorded({
+  const past = recorded({
     looks: [250, 50, 50].map((available, index) => ({ minute: index * 5, images: ALL, available })),
   });
-  expect((await run(past)).total.policy).toMatchObject({ removed: 4, freedBytes: '400', peakPercent: 75 });
+  expect((await run(past)).total.policy).toMatchObject({
+    removed: images(4),
+    freedBytes: '400',
+    peakPercent: 75,
+  });
 });
 
-test('[J8, M13] thresholds of inodes are left out, since nobody knows what a removal frees of them', async () => {
-  const few = filesystems({ availableBytes: '500', inodesFree: '1' });
-  const past = await recorded({
-    looks: [{ minute: 0, images: ALL, available: 0, over: { filesystems: few } }],
+test.each([
+  { inodesFree: '500', removed: 0, name: 'not met' },
+  { inodesFree: '1', removed: 4, name: 'met, and each of four frees an estimated 199' },
+  { inodesFree: '401', removed: 2, name: 'met, and each of two frees an estimated 119' },
+])('[M13] inodes: a threshold that is $name', async ({ inodesFree, removed }) => {
+  const few = filesystems({ availableBytes: '500', inodesFree });
+  const eight = [...ALL, 'e', 'f', 'g', 'h'];
+  const past = recorded({
+    looks: [{ minute: 0, images: eight, available: 0, over: { filesystems: few } }],
   });
-  const policy = policySet(
-    [
-      appliedPolicy({
-        imageMinimumGCAgeMs: 0,
-        imageGCInodes: { highThresholdPercent: 50, lowThresholdPercent: 40 },
-      }),
-    ],
-    [],
-  );
-  expect((await run(past, { policy })).total.policy).toMatchObject({ removed: 0, peakPercent: 50 });
+  const byInodes = policies({ imageGCInodes: { highThresholdPercent: 51, lowThresholdPercent: 40 } });
+  expect((await run(past, { policy: byInodes })).total.policy).toMatchObject({
+    removed: images(removed),
+    guessed: removed,
+    peakPercent: 50,
+  });
+});
+
+test.each([
+  { name: 'in percent', over: {}, above: { availableBytes: '150' }, below: { availableBytes: '160' } },
+  {
+    name: 'absolute [M39]',
+    over: { imageGCAvailable: { startBelowBytes: '300', untilBytes: '400' } },
+    above: { availableBytes: '299' },
+    below: { availableBytes: '300' },
+  },
+  {
+    name: 'of inodes [M13]',
+    over: { imageGCInodes: { highThresholdPercent: 51, lowThresholdPercent: 40 } },
+    above: { availableBytes: '500', inodesFree: '490' },
+    below: { availableBytes: '500', inodesFree: '500' },
+  },
+])('time above a threshold $name is counted', ({ over, above, below }) => {
+  const thresholds = { ...policy(), ...over };
+  expect(isAbove(filesystem(above), thresholds)).toBe(true);
+  expect(isAbove(filesystem(below), thresholds)).toBe(false);
 });
 
 test.each([
@@ -160,8 +108,8 @@ test.each([
   { available: 309, removed: 1, name: 'which the free share, rounded down, comes to' },
   { available: 310, removed: 0, name: 'below it' },
 ])('[D6] a disk $name with $available bytes: $removed go', async ({ available, removed }) => {
-  const past = await recorded({ looks: [{ minute: 0, images: ALL, available }] });
-  expect((await run(past)).total.policy.removed).toBe(removed);
+  const past = recorded({ looks: [{ minute: 0, images: ALL, available }] });
+  expect((await run(past)).total.policy.removed.images).toBe(removed);
 });
 
 test.each<{ name: string; later: readonly (string | InventoryImage)[]; windowMs: number; regrets: string[] }>(
@@ -189,7 +137,7 @@ test.each<{ name: string; later: readonly (string | InventoryImage)[]; windowMs:
     { name: 'gone by itself', later: ['c', 'd'], windowMs: HOUR, regrets: [] },
   ],
 )('an image that would have gone and is $name', async ({ later, windowMs, regrets }) => {
-  const past = await recorded({
+  const past = recorded({
     looks: [
       { minute: 0, images: ALL, available: 250 },
       { minute: 5, images: later, available: 250 },
@@ -208,7 +156,7 @@ test.each<{ name: string; later: readonly (string | InventoryImage)[]; windowMs:
 });
 
 test('what really went and would have stayed keeps its space, and goes when that is short', async () => {
-  const past = await recorded({
+  const past = recorded({
     looks: [
       { minute: 0, images: ALL, available: 100 },
       { minute: 5, images: [used('c')], available: 300 },
@@ -221,13 +169,13 @@ test('what really went and would have stayed keeps its space, and goes when that
   });
   const { total, nodes } = await run(past, { policy: HIGHER });
 
-  expect(total.against).toMatchObject({ removed: 2, freedBytes: '200', peakPercent: 90 });
-  expect(total.policy).toMatchObject({ removed: 1, freedBytes: '100', peakPercent: 95 });
+  expect(total.against).toMatchObject({ removed: images(2), freedBytes: '200', peakPercent: 90 });
+  expect(total.policy).toMatchObject({ removed: images(1), freedBytes: '100', peakPercent: 95 });
   expect(nodes[0]?.estimatedFromMs.policy).toBe(NOW + MINUTE);
 });
 
 test('what was pulled again after it went both ways is regretted both ways', async () => {
-  const past = await recorded({
+  const past = recorded({
     looks: [
       { minute: 0, images: ALL, available: 300 },
       { minute: 2, images: ['b', 'c', 'd'], available: 400 },
@@ -246,7 +194,7 @@ test('what was pulled again after it went both ways is regretted both ways', asy
 });
 
 test('an inventory that was taken before a removal and comes after it changes nothing', async () => {
-  const past = await recorded({
+  const past = recorded({
     looks: [
       { minute: 0, images: ALL, available: 300 },
       { minute: 3, images: ALL, available: 300, over: { takenAt: at(0.5) } },
@@ -256,7 +204,7 @@ test('an inventory that was taken before a removal and comes after it changes no
   });
   const { total, nodes } = await run(past, { policy: HIGHER });
 
-  expect(total.against).toMatchObject({ removed: 1, regrets: 0, peakPercent: 70 });
+  expect(total.against).toMatchObject({ removed: images(1), regrets: 0, peakPercent: 70 });
   expect(nodes[0]?.policy.peakPercent).toBe(75);
 });
 
@@ -264,7 +212,7 @@ test.each([
   { name: 'more than there is in all', over: { availableBytes: '1001' } },
   { name: 'nothing at all', over: { availableBytes: null } },
 ])('a disk that says $name: nothing goes, and nobody knows how full it was', async ({ over }) => {
-  const past = await recorded({
+  const past = recorded({
     looks: [0, 5].map((minute) => ({
       minute,
       images: ALL,
@@ -273,24 +221,27 @@ test.each([
     })),
   });
   expect((await run(past)).nodes).toMatchObject([
-    { unknownMs: 5 * MINUTE, policy: { removed: 0, aboveMs: 0, peakPercent: null } },
+    { unknownMs: 5 * MINUTE, policy: { removed: images(0), aboveMs: 0, peakPercent: null } },
   ]);
 });
 
 test('policies can be compared with each other, and policies that hold for no node keep everything', async () => {
-  const past = await recorded({ looks: [0, 5].map((minute) => ({ minute, images: ALL, available: 250 })) });
+  const past = recorded({ looks: [0, 5].map((minute) => ({ minute, images: ALL, available: 250 })) });
   const elsewhere = policies({ selector: { ...EVERY_NODE, clusters: ['other'] } });
   const { compared, total, nodes } = await run(past, { policy: elsewhere, against: LOWER });
 
   expect(compared).toMatchObject({ policy: [{ name: 'default' }], against: [{ name: 'default' }] });
-  expect(total).toMatchObject({ policy: { removed: 0, aboveMs: 0 }, against: { removed: 2 } });
+  expect(total).toMatchObject({
+    policy: { removed: images(0), aboveMs: 0 },
+    against: { removed: images(2) },
+  });
   expect(nodes).toMatchObject([{ thresholdPercent: null, policies: { policy: null, against: 'default' } }]);
 });
 
 test('nodes are told apart by pool and by installation', async () => {
   const gpu = { [POOL_LABEL]: 'gpu' };
   const other = '3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2d';
-  const past = await recorded({
+  const past = recorded({
     looks: [
       { minute: 0, images: ALL, available: 250 },
       {
@@ -311,17 +262,17 @@ test('nodes are told apart by pool and by installation', async () => {
 
   expect(nodes.map(({ node }) => node)).toEqual(['web-1', 'web-1', 'web-2']);
   expect(pools).toMatchObject([
-    { pool: null, nodes: 2, policy: { removed: 4 } },
-    { pool: 'gpu', nodes: 1, policy: { removed: 2 } },
+    { pool: null, nodes: 2, policy: { removed: images(4) } },
+    { pool: 'gpu', nodes: 1, policy: { removed: images(2) } },
   ]);
-  expect(total.policy).toMatchObject({ removed: 6, freedBytes: '600', peakPercent: 75 });
+  expect(total.policy).toMatchObject({ removed: images(6), freedBytes: '600', peakPercent: 75 });
 });
 
 test('of a time without inventories nobody says how full the disk was', async () => {
   const looks = (apart: number) =>
     [0, apart].map((minute) => ({ minute, images: [used('a')], available: 250 }));
-  const near = await run(await recorded({ looks: looks(15) }));
-  const far = await run(await recorded({ looks: looks(16) }));
+  const near = await run(recorded({ looks: looks(15) }));
+  const far = await run(recorded({ looks: looks(16) }));
 
   expect(near.nodes).toMatchObject([{ unknownMs: 0, policy: { aboveMs: 15 * MINUTE } }]);
   expect(far.nodes).toMatchObject([{ unknownMs: 16 * MINUTE, policy: { aboveMs: 0 } }]);
@@ -330,16 +281,16 @@ test('of a time without inventories nobody says how full the disk was', async ()
 test('what lies there twice counts once, and what is short of space is counted', async () => {
   const look = { minute: 0, images: [used('a')], available: 250 };
   const went = ['z', 1, 0, 10] as const;
-  const { log, publishAt } = await recorded({ looks: [look, look], went: [went, went] });
-  await publishAt(NOW + MINUTE, outgoing(nodeOutput('decisions', pressureUnrelieved())));
-  const { read, total } = await run({ log });
+  const unrelieved = { minute: 1, output: nodeOutput('decisions', pressureUnrelieved()) };
+  const log = recorded({ looks: [look, look], went: [went, went], others: [unrelieved] });
+  const { read, total } = await run(log);
 
-  expect(read).toEqual({ records: 5, unreadable: 0, inventories: 1, incomplete: 0 });
-  expect(total).toMatchObject({ policy: { unrelieved: 1 }, against: { unrelieved: 1, removed: 1 } });
+  expect(read).toEqual({ records: 5, unreadable: 0, inventories: 1, incomplete: 0, withoutDiskStats: 0 });
+  expect(total).toMatchObject({ policy: { unrelieved: 1 }, against: { unrelieved: 1, removed: images(1) } });
 });
 
 test('a node that nobody asked for is not run, and half a run tells nothing', async () => {
-  const { log } = await recorded({ looks: [{ minute: 0, images: ALL, available: 250 }] });
+  const log = recorded({ looks: [{ minute: 0, images: ALL, available: 250 }] });
   const comparison = { policy: LOWER, against: null, regretWindowMs: HOUR, deciders: await newestDeciders() };
   const needs = { log, comparison, range: { fromMs: null, toMs: null }, onProgress: () => undefined };
   const isWanted = (key: string) => key !== `${NODE.cluster}/${NODE.node}`;

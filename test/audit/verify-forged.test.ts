@@ -2,16 +2,19 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { Decision, type DecisionInput } from '../../schemas/decision.ts';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
-import { type DeviationKind, type GapKind, placeOf } from '../../services/audit/verify/findings.ts';
+import { placeOf } from '../../services/audit/verify/findings.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { allEnded } from '../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
+import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
+import { anotherLetter, decided, imageCommand } from './forged/forgeries.ts';
+import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
+import { RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
   inserted,
-  type Picking,
   pickedRecord,
   type Recording,
   recordingOf,
@@ -53,17 +56,6 @@ beforeAll(async () => {
   recording = await recordingOf(log, 30 * SECOND);
 });
 
-const contains =
-  (...texts: readonly string[]): Picking =>
-  (value) =>
-    texts.every((text) => value.includes(text));
-const any: Picking = () => true;
-const imageCommand = contains('"kind":"image-removal"');
-const removal = contains('"outcome":"removed"', '"kind":"image"');
-const endOfCommand = contains('fleetgc.node.command-result', '"outcome":"done"', '"kind":"image-removal"');
-const decided = (outcome: string, decider: string) =>
-  contains(`"outcome":"${outcome}"`, `"name":"${decider}"`);
-
 test('untouched, all of it is verified', async () => {
   const found = await verify(replayed(recording));
 
@@ -77,274 +69,28 @@ test('untouched, all of it is verified', async () => {
   expect(found.counts.removals).toBeGreaterThan(2);
 });
 
-/** Another digit in place of the first one after a text. */
-const anotherDigit = (after: string) => (text: string) => {
-  const at = text.search(new RegExp(`(?<=${after}[^0-9]*)[0-9]`));
-  return `${text.slice(0, at)}${text[at] === '1' ? '2' : '1'}${text.slice(at + 1)}`;
-};
-/** Another letter in the first place after a text. */
-const anotherLetter = (after: string) => (text: string) => {
-  const at = text.indexOf(after) + after.length;
-  return `${text.slice(0, at)}${text[at] === 'b' ? 'c' : 'b'}${text.slice(at + 1)}`;
-};
+test.each([...RECORDS_CHANGED, ...CHAIN_CHANGED, ...POLICIES_CHANGED])(
+  'one byte: $name',
+  async ({ topic, pick, rewrite, kind, named: other }) => {
+    const { offset } = pickedRecord(recording, topic, pick);
+    const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)));
 
-test.each<{
-  name: string;
-  topic: TopicId;
-  pick: Picking;
-  rewrite: (text: string) => string;
-  kind: DeviationKind | GapKind;
-  /** Whose record is named, when it is that of another topic. */
-  named?: TopicId;
-}>([
-  {
-    name: 'the size of an image in an inventory',
-    topic: 'inventory',
-    pick: any,
-    rewrite: anotherDigit('sizeBytes'),
-    kind: 'input-changed',
-    named: 'decisions',
+    expect(named(found)).toContainEqual(
+      other === undefined
+        ? `${kind} ${TOPICS[topic].name}@${offset}`
+        : expect.stringMatching(`^${kind} ${TOPICS[other].name}@`),
+    );
   },
-  {
-    name: 'a space more in an inventory',
-    topic: 'inventory',
-    pick: any,
-    rewrite: (text) => `${text} `,
-    kind: 'input-changed',
-    named: 'decisions',
-  },
-  {
-    name: 'free bytes in disk statistics',
-    topic: 'diskStats',
-    pick: any,
-    rewrite: anotherDigit('availableBytes'),
-    kind: 'input-changed',
-    named: 'decisions',
-  },
-  {
-    name: 'a rule in a record',
-    topic: 'decisions',
-    pick: decided('commanded', 'image-gc'),
-    rewrite: anotherDigit('"rule":'),
-    kind: 'decided-differently',
-  },
-  {
-    name: 'the reason in a record',
-    topic: 'decisions',
-    pick: decided('nothing-to-do', 'container-gc'),
-    rewrite: anotherLetter('"reason":"'),
-    kind: 'decided-differently',
-  },
-  {
-    name: 'the hash of the output in a record',
-    topic: 'decisions',
-    pick: any,
-    rewrite: anotherDigit('outputSha256'),
-    kind: 'decided-differently',
-  },
-  {
-    name: 'the decider in a record',
-    topic: 'decisions',
-    pick: any,
-    rewrite: anotherDigit('"version":"'),
-    kind: 'wrong-id',
-  },
-  {
-    name: 'the policies in a record',
-    topic: 'decisions',
-    pick: any,
-    rewrite: anotherDigit('policySetHash'),
-    kind: 'wrong-id',
-  },
-  {
-    name: 'the id of a record',
-    topic: 'decisions',
-    pick: any,
-    rewrite: anotherDigit('"id":"decision-'),
-    kind: 'wrong-id',
-  },
-  {
-    name: 'the position of the input in a record',
-    topic: 'decisions',
-    pick: any,
-    rewrite: anotherDigit('"offset":"'),
-    kind: 'input-changed',
-  },
-  {
-    name: 'an object in a command',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherLetter('"kind":"image","id":"sha256:'),
-    kind: 'output-differs',
-  },
-  {
-    name: 'the lifetime of a command',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherDigit('lifetimeMs'),
-    kind: 'output-differs',
-  },
-  {
-    name: 'the id of a command',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherDigit('"id":"command-'),
-    kind: 'not-decided',
-  },
-  {
-    name: 'the type of a command',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherLetter('fleetgc.node.'),
-    kind: 'unreadable',
-  },
-  {
-    name: 'the target of an order',
-    topic: 'observe',
-    pick: any,
-    rewrite: anotherDigit('atLeast'),
-    kind: 'output-differs',
-  },
-  {
-    name: 'the round of an order by an executor',
-    topic: 'observe',
-    pick: contains('"round":2'),
-    rewrite: (text) => text.replace('"round":2', '"round":3'),
-    kind: 'not-decided',
-  },
-  {
-    name: 'the object of a result',
-    topic: 'results',
-    pick: removal,
-    rewrite: anotherLetter('"object":{"kind":"image","id":"sha256:'),
-    kind: 'not-commanded',
-  },
-  {
-    name: 'the id of a result',
-    topic: 'results',
-    pick: removal,
-    rewrite: anotherDigit('"id":"object-result-'),
-    kind: 'result-differs',
-  },
-  {
-    name: 'the command of a result',
-    topic: 'results',
-    pick: removal,
-    rewrite: anotherDigit('"commandId":"command-'),
-    kind: 'not-commanded',
-  },
-  {
-    name: 'the decision of a result',
-    topic: 'results',
-    pick: removal,
-    rewrite: anotherDigit('"decisionId":"decision-'),
-    kind: 'result-differs',
-  },
-  {
-    name: 'the rule of a result',
-    topic: 'results',
-    pick: removal,
-    rewrite: anotherDigit('"rule":'),
-    kind: 'result-differs',
-  },
-  {
-    name: 'the count in the result of a command',
-    topic: 'results',
-    pick: endOfCommand,
-    rewrite: anotherDigit('"removed":'),
-    kind: 'result-missing',
-  },
-  {
-    name: 'the id of the result of a command',
-    topic: 'results',
-    pick: endOfCommand,
-    rewrite: anotherDigit('"id":"command-result-'),
-    kind: 'result-differs',
-  },
-  {
-    name: 'a threshold in the version of a policy',
-    topic: 'policyVersions',
-    pick: contains('"fleetgc.policy"'),
-    rewrite: anotherDigit('imageGCHighThresholdPercent'),
-    kind: 'policy-changed',
-  },
-  {
-    name: 'a policy in a set of policies',
-    topic: 'policyVersions',
-    pick: contains('fleetgc.policy-set'),
-    rewrite: anotherDigit('"name":"default","policyVersion":1,"hash":"'),
-    kind: 'policy-changed',
-  },
-  {
-    name: 'the version of an event',
-    topic: 'decisions',
-    pick: any,
-    rewrite: (text) => text.replace('"version":1', '"version":9'),
-    kind: 'unknown-version',
-  },
-])('one byte: $name', async ({ topic, pick, rewrite, kind, named: other }) => {
-  const { offset } = pickedRecord(recording, topic, pick);
-  const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)));
+);
 
-  expect(named(found)).toContainEqual(
-    other === undefined
-      ? `${kind} ${TOPICS[topic].name}@${offset}`
-      : expect.stringMatching(`^${kind} ${TOPICS[other].name}@`),
-  );
-});
+test.each([...RECORDS_GONE, ...CHAIN_GONE, ...POLICIES_GONE])(
+  'one record gone: $name',
+  async ({ topic, pick, kind, named: other }) => {
+    const found = await verify(replayed(without(recording, topic, pick)));
 
-test.each<{ name: string; topic: TopicId; pick: Picking; kind: DeviationKind | GapKind; named: TopicId }>([
-  { name: 'an inventory', topic: 'inventory', pick: any, kind: 'input-gone', named: 'decisions' },
-  { name: 'disk statistics', topic: 'diskStats', pick: any, kind: 'input-gone', named: 'decisions' },
-  {
-    name: 'a record that kept everything',
-    topic: 'decisions',
-    pick: decided('nothing-to-do', 'container-gc'),
-    kind: 'undecided',
-    named: 'inventory',
+    expect(named(found)).toContainEqual(expect.stringMatching(`^${kind} ${TOPICS[other].name}@`));
   },
-  {
-    name: 'a record that commanded',
-    topic: 'decisions',
-    pick: decided('commanded', 'image-gc'),
-    kind: 'not-decided',
-    named: 'commands',
-  },
-  {
-    name: 'a record that ordered',
-    topic: 'decisions',
-    pick: decided('ordered', 'pressure'),
-    kind: 'not-decided',
-    named: 'observe',
-  },
-  { name: 'a command', topic: 'commands', pick: imageCommand, kind: 'output-missing', named: 'decisions' },
-  { name: 'an order', topic: 'observe', pick: any, kind: 'output-missing', named: 'decisions' },
-  {
-    name: 'the result of an object',
-    topic: 'results',
-    pick: removal,
-    kind: 'result-missing',
-    named: 'results',
-  },
-  {
-    name: 'the result of a command',
-    topic: 'results',
-    pick: endOfCommand,
-    kind: 'result-missing',
-    named: 'commands',
-  },
-  {
-    name: 'a policy',
-    topic: 'policyVersions',
-    pick: contains('"fleetgc.policy"'),
-    kind: 'unknown-policy-set',
-    named: 'decisions',
-  },
-])('one record gone: $name', async ({ topic, pick, kind, named: other }) => {
-  const found = await verify(replayed(without(recording, topic, pick)));
-
-  expect(named(found)).toContainEqual(expect.stringMatching(`^${kind} ${TOPICS[other].name}@`));
-});
+);
 
 test('sets of policies that nobody recorded: their decisions are not verified, and nothing is wrong', async () => {
   const policyVersions = recording.policyVersions.filter(
@@ -357,50 +103,7 @@ test('sets of policies that nobody recorded: their decisions are not verified, a
   expect(unverified.byKind['unknown-policy-set']).toBe(counts.decisions);
 });
 
-test.each<{
-  name: string;
-  topic: TopicId;
-  pick: Picking;
-  rewrite: (text: string) => string;
-  kind: DeviationKind;
-}>([
-  {
-    name: 'a removal of an object that no command names',
-    topic: 'results',
-    pick: removal,
-    rewrite: (text) =>
-      anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
-    kind: 'not-commanded',
-  },
-  {
-    name: 'a removal by a command that nobody gave',
-    topic: 'results',
-    pick: removal,
-    rewrite: (text) => anotherDigit('"commandId":"command-')(anotherDigit('"id":"object-result-')(text)),
-    kind: 'not-commanded',
-  },
-  {
-    name: 'a command that no decision lists',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherDigit('"id":"command-'),
-    kind: 'not-decided',
-  },
-  {
-    name: 'an order that nobody gave',
-    topic: 'observe',
-    pick: any,
-    rewrite: anotherDigit('"id":"observe-'),
-    kind: 'not-decided',
-  },
-  {
-    name: 'a command with the id of another one',
-    topic: 'commands',
-    pick: imageCommand,
-    rewrite: anotherDigit('lifetimeMs'),
-    kind: 'id-reused',
-  },
-])('one record more: $name', async ({ topic, pick, rewrite, kind }) => {
+test.each(CHAIN_ADDED)('one record more: $name', async ({ topic, pick, rewrite, kind }) => {
   const forged = inserted(recording, topic, pick, rewrite);
   const { offset } = pickedRecord(recording, topic, pick);
   const found = await verify(replayed(forged));

@@ -96,6 +96,12 @@ test('audit explain reads an archive of a log that is gone', async () => {
     stdout: expect.stringContaining('node prod/web-1'),
     stderr: '',
   });
+  expect(await inProcess([...asked, '--from', 'gc.node.inventory/5@0'])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(
+      'there is no record gc.node.inventory/5@0: nothing lies in that partition',
+    ),
+  });
 });
 
 test('audit verify reads it too, and names the file that is not as it was written', async () => {

@@ -122,13 +122,18 @@ test('--at tells what was known then', async () => {
   const startMs = Date.now() - HOUR;
   await publishAt(startMs, ...first);
   await publishAt(startMs + MINUTE, ...later.flat());
-  const asked = (time: string) =>
-    inProcess(['audit', 'explain', 'shop/web', '--at', time, '--log', 'embedded', '--log-path', path]);
+  const logOptions = ['--log', 'embedded', '--log-path', path];
+  const asked = (time: string, ...options: readonly string[]) =>
+    inProcess(['audit', 'explain', 'shop/web', '--at', time, ...logOptions, ...options]);
 
   expect((await asked(new Date(startMs).toISOString())).stdout).toMatch(
     /^There at the last look \(\S+\); nothing was decided about it\.$/m,
   );
   expect((await asked('30m')).stdout).toMatch(/^Removed by FleetGC/m);
+  const { partition, offset } = JSON.parse((await asked('30m', '-o', 'json')).stdout).timeline[0].record;
+  expect((await asked(`gc.node.inventory/${partition}@${offset}`)).stdout).toMatch(
+    /^There at the last look/m,
+  );
 });
 
 test('names that would rewrite the terminal are made harmless', async () => {

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { AuditReport } from '../../schemas/audit-report.ts';
+import { pauseKey } from '../../schemas/policy.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { timeText } from '../../services/shared/time-text.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
+import { EVERY_NODE } from '../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../fixtures/results.ts';
 import { HOUR, instant } from '../fixtures/time.ts';
 import { outgoing } from '../support/log-record.ts';
@@ -20,6 +22,8 @@ const logs = objectResult({
   rule: 'I3',
   result: removed(500_000),
 });
+
+const PAUSE = { type: 'fleetgc.pause', version: 1, id: 'p1', selector: EVERY_NODE, reason: '' } as const;
 
 /** An image with a name made to mislead goes and comes back, and the reclaim ends above its target. */
 async function recordedLog() {
@@ -43,6 +47,9 @@ async function recordedLog() {
     ),
     outgoing(nodeOutput('results', pressureUnrelieved())),
   );
+  const pause = { ...PAUSE, reason: 'a|b' };
+  await publishAt(T + 2_000, outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }));
+  await publishAt(T + 3_000, { topic: 'gc.policies', key: 'old', value: null, headers: {} });
   const takenAt = instant({ sinceBootMs: 25 * HOUR });
   await publishAt(T + 61_000, outgoing(nodeOutput('inventory', inventory({ id: 'i2', takenAt, images }))));
   await log[Symbol.asyncDispose]();
@@ -62,6 +69,8 @@ test('markdown says what people ask, and what looks like markup stays text', asy
   expect(stdout).toContain(
     `| \`evil\\|'\\u{1b}[2J<script>\` | \`prod/web-1\` | 2.0 MB | unused, and least recently used | ${timeText(T + 1_000)} | 1m |`,
   );
+  expect(stdout).toContain(`| ${timeText(T + 3_000)} | deleted | \`old\` |  |  |  |`);
+  expect(stdout).toContain(`| ${timeText(T + 2_000)} | still holds | \`all nodes\` | \`a\\|b\` |`);
 });
 
 test('html is one file with plots, without scripts, and what looks like markup stays text', async () => {

@@ -49,13 +49,13 @@ test('a policy that says dry-run is tried as if it enforced, and compared with w
   expect(stdout).toMatch(/^Simulated: lower \([0-9a-f]{12}\)\nAgainst: {3}what happened\n/);
   expect(stdout).toContain('On 2 complete inventories of 1 node\n');
   expect(stdout).toMatch(
-    /\nall +1 +simulated +2 +200 B +1 +0 +0s +75 %\nall +1 +happened +0 +0 B +0 +0 +5m +75 %\n/,
+    /\nall +1 +simulated +2 +0 +0 +0 +200 B +1 +0 +0s +75 %\nall +1 +happened +0 +0 +0 +0 +0 B +0 +0 +5m +75 %\n/,
   );
   expect(stdout).toMatch(
     new RegExp(`\\nsimulated +registry\\.example/a:1 +prod/web-1 +100 B +${iso(0)} +5m\\n`),
   );
   expect(stdout).toContain(`prod/web-1 is an estimate since ${iso(0)}.`);
-  expect(stdout).toContain('What a simulation cannot know:\n- Images only');
+  expect(stdout).toContain('What a simulation cannot know:\n- Each recorded');
 });
 
 test.each([

@@ -6,6 +6,7 @@ import {
   Inventory,
   MAX_INVENTORY_COMPRESSED_BYTES,
 } from '../../schemas/inventory.ts';
+import { brokenTexts } from '../../services/node-agent/broken-texts.ts';
 import type { ImageOrigin } from '../../services/node-agent/content-reading.ts';
 import { agentEvents } from '../../services/node-agent/events.ts';
 import { type InventoryParts, inventoryOf } from '../../services/node-agent/inventory.ts';
@@ -280,6 +281,25 @@ test.each([
   if (inventory.status !== 'incomplete') throw new Error(`inventory is ${inventory.status}`);
   expect(inventory.problems.map(({ code }) => code)).toEqual(codes);
   expect(inventory).not.toHaveProperty('images');
+});
+
+test.each([
+  ['a name', { name: 'half \ud83d' }],
+  ['a label', { labels: { ...LABELS, 'io.kubernetes.pod.name': '\udc00' } }],
+])('[P3] half a character in %s: incomplete, and the inventory itself has none', (_name, over) => {
+  const listing = completeListing({ containers: [listedContainer('c1', { imageId: APP, ...over })] });
+  const inventory = publish(look({ listing }));
+
+  expect(inventory).toMatchObject({ status: 'incomplete', problems: [{ code: 'value-out-of-range' }] });
+  expect(brokenTexts(inventory)).toEqual([]);
+});
+
+test('whole characters of two halves, and the sign for what is none, are texts like others', () => {
+  const listing = completeListing({
+    containers: [listedContainer('c1', { imageId: APP, name: '\ud83d\ude00 \ufffd' })],
+  });
+  expect(publish(look({ listing })).status).toBe('complete');
+  expect(brokenTexts([{ '\ud83d': 1 }, ['\udc00']])).toEqual(['\ufffd', '\ufffd']);
 });
 
 const manyContainers = (count: number) =>

@@ -3,7 +3,10 @@ import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { parseRecord } from '../../shared/parse-record.ts';
+import { readPolicyHistory } from '../policy-history.ts';
 import { readPartition, type TimeRange } from '../read-log.ts';
+import { recordSigns, withSightings } from './policy-signs.ts';
+import { deletionsIn, pausesIn } from './policy-standings.ts';
 import { createTally, REPORTED_TOPICS, type Tally } from './tally.ts';
 
 export interface ReportNeeds {
@@ -25,6 +28,8 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     if (signal.aborted) throw stopped(partition);
   }
   const policyChanges = await readPolicyChanges(needs, tally, signal);
+  const stood = await readStandings(needs, tally, signal);
+  if (signal.aborted) throw stopped(NODE_PARTITIONS);
   const { records, unreadable, nodes, firstMs, lastMs } = tally.read;
   return {
     type: 'fleetgc.audit-report',
@@ -33,6 +38,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     read: { nodes: nodes.size, records, unreadable, firstMs, lastMs },
     ...tally.told(),
     policyChanges,
+    ...stood,
   };
 }
 
@@ -73,4 +79,17 @@ async function readPolicyChanges(
     }
   }
   return changes;
+}
+
+/** Pauses, and policies that were deleted. */
+async function readStandings(
+  { log, range }: ReportNeeds,
+  { read, sightings }: Tally,
+  signal: AbortSignal,
+): Promise<Pick<AuditReport, 'policyDeletions' | 'pauses'>> {
+  const { policySetOf } = await readPolicyHistory(log, signal);
+  const { unreadable, ...records } = await recordSigns(log, range, signal);
+  read.unreadable += unreadable;
+  const signs = withSightings(records, sightings, policySetOf);
+  return { policyDeletions: deletionsIn(range, signs), pauses: pausesIn(range, signs) };
 }

@@ -7,6 +7,7 @@ import type { RecordedEvent } from '../read-log.ts';
 import { readOnDecisions } from '../verify/recorded-decision.ts';
 import { createSeen } from '../verify/seen.ts';
 import { createCounts } from './counts.ts';
+import { createSetSightings } from './policy-signs.ts';
 import { createRemovals } from './removals.ts';
 import { createUnrelieved } from './unrelieved.ts';
 
@@ -36,6 +37,7 @@ export function createTally() {
   const decisions = createCounts<Omit<AuditReport['decisions'][number], 'decisions'>>(
     ({ decider, outcome }) => `${decider} ${outcome}`,
   );
+  const sightings = createSetSightings();
   const removals = createRemovals();
   const refused = createCounts<Stayed<'refused'>>(({ kind, reason }) => `${kind} ${reason}`);
   const failed = createCounts<Stayed<'failed'>>(({ kind, reason }) => `${kind} ${reason}`);
@@ -79,8 +81,9 @@ export function createTally() {
       else if (on.kind === 'unrelieved') {
         if (isNew(on.event, record)) unrelieved.add(on.event, record.timestampMs);
       } else if (isNew(on.decision.head, record)) {
-        const { decider, outcome } = on.decision.head;
+        const { decider, outcome, policySetHash } = on.decision.head;
         decisions.add({ decider: decider.name, outcome });
+        sightings.decided(policySetHash, record.timestampMs);
       }
     },
     results: (record) => {
@@ -95,6 +98,7 @@ export function createTally() {
 
   return {
     read,
+    sightings,
     take: ({ topicId, record }: RecordedEvent): void => {
       count(read, record);
       const reported = REPORTED_TOPICS.find((id) => id === topicId);

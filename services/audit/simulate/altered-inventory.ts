@@ -1,68 +1,80 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/inventory.ts';
+import { type Effect, type Shift, shiftedReadings, shiftOf } from './effect.ts';
+import { type ListedObject, objectKey } from './listed-object.ts';
 
 /** How a simulated node differs from the recorded one. */
 export interface Alteration {
-  /** Listed, but gone. */
+  /** Listed, but gone; by their keys. */
   readonly absent: ReadonlySet<string>;
   /** Not listed, but there. */
-  readonly extra: readonly InventoryImage[];
-  /** Bytes that are free beyond what was read; below zero where more is used. */
-  readonly freedBytes: bigint;
+  readonly extra: readonly ListedObject[];
+  /** Pods of what is there that are gone and not listed any more. */
+  readonly extraPods: readonly InventoryPod[];
+  /** An image with those who use it in the simulation. */
+  readonly asUsed: (image: InventoryImage) => InventoryImage;
+  /** By what is gone, and not to be had because of what is there. */
+  readonly freed: readonly Effect[];
+  readonly held: readonly Effect[];
 }
 
+export const shiftBy = (
+  { freed, held }: Alteration,
+  { filesystems }: Pick<CompleteInventory, 'filesystems'>,
+): Shift => shiftOf(freed, held, filesystems);
+
 /** The inventory as the simulated node would have taken it, without a reclaim. */
-export function altered(
-  inventory: CompleteInventory,
-  { absent, extra, freedBytes }: Alteration,
-): CompleteInventory {
+export function altered(inventory: CompleteInventory, alteration: Alteration): CompleteInventory {
+  const { absent, extra, extraPods, asUsed } = alteration;
+  const isThere = (kind: ListedObject['kind']) => (id: string) => !absent.has(objectKey({ kind, id }));
+  const isContainer = isThere('container');
+  const isDirectory = isThere('pod-log-directory');
+  const isSymlink = isThere('log-symlink');
   return {
     ...inventory,
     reclaim: null,
-    images: [...inventory.images.filter(({ id }) => !absent.has(id)), ...extra.map(unlayered)],
-    filesystems: shifted(inventory.filesystems, freedBytes),
+    images: [
+      ...inventory.images.filter(({ id }) => isThere('image')(id)),
+      ...extra.flatMap((object) => (object.kind === 'image' ? [unlayered(object.entry)] : [])),
+    ].map(asUsed),
+    containers: [
+      ...inventory.containers.filter(({ id }) => isContainer(id)),
+      ...extra.flatMap((object) => (object.kind === 'container' ? [untried(object.entry)] : [])),
+    ],
+    sandboxes: [
+      ...inventory.sandboxes.filter(({ id }) => isThere('sandbox')(id)),
+      ...extra.flatMap((object) => (object.kind === 'sandbox' ? [untried(object.entry)] : [])),
+    ],
+    pods: [...inventory.pods, ...extraPods],
+    podLogDirectories:
+      inventory.podLogDirectories &&
+      [
+        ...inventory.podLogDirectories.filter(({ name }) => isDirectory(name)),
+        ...extra.flatMap((object) => (object.kind === 'pod-log-directory' ? [untried(object.entry)] : [])),
+      ].toSorted(byName),
+    logSymlinks:
+      inventory.logSymlinks &&
+      [
+        ...inventory.logSymlinks.filter(({ name }) => isSymlink(name)),
+        ...extra.flatMap((object) => (object.kind === 'log-symlink' ? [untried(object.entry)] : [])),
+      ].toSorted(byName),
+    containersWithoutImage: inventory.containersWithoutImage.filter(isContainer),
+    diedContainerIds: inventory.diedContainerIds.filter(isContainer),
+    filesystems: shiftedReadings(inventory.filesystems, shiftBy(alteration, inventory)),
   };
 }
 
-/** Its layers are positions in another list, and who used it has gone on without it. */
-const unlayered = (image: InventoryImage): InventoryImage => ({
-  ...image,
-  layers: null,
-  usedBy: [],
+/** Every removal succeeds, so that none failed of what really went. */
+const untried = <Entry extends object>(entry: Entry): Entry & { readonly backoff: null } => ({
+  ...entry,
   backoff: null,
 });
 
-/** Filesystems on the device of the images change together. */
-function shifted(filesystems: CompleteInventory['filesystems'], freedBytes: bigint) {
-  const device = filesystems.imagefs?.device;
-  const shift = (reading: FilesystemReading | null): FilesystemReading | null =>
-    reading &&
-    withoutInodes(reading.device === device ? { ...reading, ...shiftedBytes(reading, freedBytes) } : reading);
-  return {
-    nodefs: shift(filesystems.nodefs),
-    imagefs: shift(filesystems.imagefs),
-    containerfs: shift(filesystems.containerfs),
-  };
-}
-
-/**
- * Nobody knows how many inodes an image takes up: those that were read would call for ever more removals. A filesystem
- * that counts none has none to run out of (J8).
- */
-const withoutInodes = (reading: FilesystemReading): FilesystemReading => ({
-  ...reading,
-  inodes: '0',
-  inodesFree: '0',
+/** Its layers are positions in another list, and who used it has gone on without it. */
+const unlayered = (image: InventoryImage): InventoryImage => ({
+  ...untried(image),
+  layers: null,
+  usedBy: [],
 });
 
-/** A reading that nobody believes is left as it is. */
-function shiftedBytes(
-  { availableBytes, capacityBytes }: FilesystemReading,
-  freedBytes: bigint,
-): Pick<FilesystemReading, 'availableBytes'> {
-  if (availableBytes === null || capacityBytes === null) return { availableBytes };
-  const capacity = BigInt(capacityBytes);
-  if (BigInt(availableBytes) > capacity) return { availableBytes };
-  const moved = BigInt(availableBytes) + freedBytes;
-  return { availableBytes: String(moved < 0n ? 0n : moved > capacity ? capacity : moved) };
-}
+const byName = ({ name: a }: { readonly name: string }, { name: b }: { readonly name: string }): number =>
+  a < b ? -1 : Number(a > b);

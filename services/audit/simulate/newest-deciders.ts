@@ -5,12 +5,14 @@ import frozen from '../deciders/hashes.json' with { type: 'json' };
 /** What a simulation decides with. */
 export interface SimulationDeciders {
   readonly pressure: FrozenDecider;
+  readonly containerGc: FrozenDecider;
   readonly imageGc: FrozenDecider;
 }
 
 /** The newest frozen ones: a policy that is tried today would be carried out by them. */
 export const newestDeciders = async (): Promise<SimulationDeciders> => ({
   pressure: await newest('pressure'),
+  containerGc: await newest('container-gc'),
   imageGc: await newest('image-gc'),
 });
 

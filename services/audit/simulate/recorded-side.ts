@@ -1,44 +1,58 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import type { Measured } from '../../../schemas/result.ts';
 import { createPulledAgain } from '../pulled-again.ts';
+import { freedBytes } from './removal-effects.ts';
+import { createRemovalSums } from './removal-sums.ts';
 import type { RegrettedImage, Side } from './side.ts';
-import { createUsageTime, percentUsed } from './usage-time.ts';
+import { createUsageTime } from './usage-time.ts';
 
 /** What really became of a node. */
 export function createRecordedSide(regretWindowMs: number): Side {
   const pulledAgain = createPulledAgain();
   const usage = createUsageTime();
+  const removals = createRemovalSums();
   const regretted: RegrettedImage[] = [];
-  let imagefs: FilesystemReading | null = null;
-  let lastThreshold: number | null = null;
-  let removed = 0;
-  let freedBytes = 0n;
+  let filesystems: CompleteInventory['filesystems'] | null = null;
+  let lastPolicy: Policy | null = null;
   let unrelieved = 0;
 
+  const measuredNow = ({ filesystem, afterBytes }: Measured, atMs: number): void => {
+    const imagefs = filesystems?.imagefs ?? null;
+    if (filesystems === null || imagefs === null || filesystems[filesystem]?.device !== imagefs.device)
+      return;
+    filesystems = { ...filesystems, imagefs: { ...imagefs, availableBytes: afterBytes } };
+    usage.at(atMs, filesystems.imagefs, lastPolicy);
+  };
+
   return {
-    look: (inventory, atMs, threshold) => {
+    look: (inventory, atMs, policy) => {
       for (const { imageId, name, sizeBytes, removedAtMs, seenAgainAtMs } of pulledAgain.listed(
         inventory,
         atMs,
       ))
         if (seenAgainAtMs - removedAtMs <= regretWindowMs)
           regretted.push({ imageId, name, sizeBytes, removedAtMs, neededAtMs: seenAgainAtMs });
-      imagefs = inventory.filesystems.imagefs;
-      lastThreshold = threshold;
-      usage.at(atMs, percentUsed(imagefs), threshold);
+      filesystems = inventory.filesystems;
+      lastPolicy = policy;
+      usage.at(atMs, filesystems.imagefs, policy);
     },
+    diskStats: () => undefined,
     wentAway: (result, measured, atMs) => {
-      if (measured?.filesystem === 'imagefs' && imagefs !== null) {
-        imagefs = { ...imagefs, availableBytes: measured.afterBytes };
-        usage.at(atMs, percentUsed(imagefs), lastThreshold);
-      }
-      if (result.object.kind !== 'image') return;
-      removed++;
-      if (measured !== null) freedBytes += BigInt(measured.afterBytes) - BigInt(measured.beforeBytes);
-      pulledAgain.removed(result, atMs);
+      if (measured !== null) measuredNow(measured, atMs);
+      removals.add(result.object.kind, measured && freedBytes(measured));
+      if (result.object.kind === 'image') pulledAgain.removed(result, atMs);
     },
     unrelieved: () => {
       unrelieved++;
     },
-    sums: () => ({ removed, freedBytes, regretted, unrelieved, ...usage.sums(), estimatedFromMs: null }),
+    sums: () => ({
+      ...removals.sums(),
+      guessed: 0,
+      regretted,
+      unrelieved,
+      ...usage.sums(),
+      estimatedFromMs: null,
+    }),
   };
 }

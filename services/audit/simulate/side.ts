@@ -1,14 +1,18 @@
 import type { Regret } from '../../../schemas/audit-simulation.ts';
+import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import type { Measured, ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
+import type { RemovalSums } from './removal-sums.ts';
 
 /** An image that went and was needed again within the window. */
 export type RegrettedImage = Omit<Regret, 'side' | 'cluster' | 'node'>;
 
 /** One of two ways in which a node is taken to have been run. Everything comes in the order of the log. */
 export interface Side {
-  /** A complete inventory, and the high threshold by which time is counted. */
-  look(inventory: CompleteInventory, atMs: number, threshold: number | null): void;
+  /** A complete inventory, and the policy by whose thresholds time is counted. */
+  look(inventory: CompleteInventory, atMs: number, policy: Policy | null): void;
+  diskStats(stats: DiskStats, atMs: number): void;
   /** An object that really went. */
   wentAway(result: ObjectResult, measured: Measured | null, atMs: number): void;
   /** A reclaim that really ended above its target. */
@@ -16,9 +20,9 @@ export interface Side {
   sums(): SideSums;
 }
 
-export interface SideSums {
-  readonly removed: number;
-  readonly freedBytes: bigint;
+export interface SideSums extends RemovalSums {
+  /** Removals for inodes, of which a guess tells how many are enough. */
+  readonly guessed: number;
   readonly regretted: readonly RegrettedImage[];
   readonly unrelieved: number;
   readonly aboveMs: number;

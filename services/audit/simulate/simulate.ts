@@ -1,13 +1,19 @@
 import type { AuditSimulation } from '../../../schemas/audit-simulation.ts';
 import { nodeKey } from '../../../schemas/identity.ts';
 import type { PolicySet } from '../../../schemas/policy.ts';
-import { NODE_PARTITIONS, type TopicId } from '../../../schemas/topics.ts';
+import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import type { EventLog, LogRecord } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import { type RecordedEvent, readPartition, type TimeRange } from '../read-log.ts';
-import { createSeen } from '../verify/seen.ts';
-import { type ComparedNode, type Comparison, createSimulatedNode } from './simulated-node.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
+import { readPartition, type TimeRange } from '../read-log.ts';
+import { readMeasured } from './measured-effects.ts';
+import { createRecordTaker, type ReadCounts, SIMULATED_TOPICS } from './record-taker.ts';
+import {
+  type ComparedNode,
+  type Comparison,
+  createSimulatedNode,
+  type SimulatedNodeRun,
+} from './simulated-node.ts';
+import { looksBack } from './simulated-pressure.ts';
 import { totalsOf } from './totals.ts';
 
 export interface SimulationNeeds {
@@ -25,20 +31,22 @@ export interface SimulationNeeds {
 
 /** For people: what follows from the recorded past, and what is only likely. */
 const ASSUMPTIONS: readonly string[] = [
-  'Images only. Containers, sandboxes and logs go as they really went; that they go first in a reclaim is left out, so images may have to give more than they would. Thresholds of inodes are left out, and eviction thresholds with a grace period.',
-  'Each recorded inventory is decided on with the newest deciders of this release, policies with mode dry-run as if they enforced; every removal succeeds and frees what the plan estimates.',
-  'After the first difference a node is an estimate. What was removed stays away until the real node uses it or lists it again, which is a regret when it is soon; what really went and would have stayed keeps its space.',
+  'Each recorded inventory is decided on with the newest deciders of this release, policies with mode dry-run as if they enforced. Every removal succeeds. An order of the disk statistics waits for the next inventory, up to 5 minutes.',
+  'After the first difference a node is an estimate. What was removed stays away until the real node uses it or has it anew, which is a regret of an image when it is soon; what really went and would have stayed keeps its space.',
+  'An image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
+  'Nobody knows how many inodes a removal frees: of an image its share of those in use is taken, by its bytes, and of the rest nothing.',
+  'Grace periods are told by disk statistics, which the log keeps for a day. Where there are none such a threshold is never met.',
   'Pulls, pods and everything else on the disk are as recorded: no scheduler, no kubelet and no user reacts to the difference.',
 ];
 
-const SIMULATED_TOPICS = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
-
-type Read = { -readonly [Key in keyof AuditSimulation['read']]: number };
+const needsDiskStats = ({ policy, against }: Comparison): boolean =>
+  [policy, against].some((policies) => policies !== null && looksBack(policies));
 
 /** Runs other policies over recorded inventories. Throws `AUDIT_INCOMPLETE` when `signal` aborts. */
 export async function simulate(needs: SimulationNeeds, signal: AbortSignal): Promise<AuditSimulation> {
   const { comparison, range } = needs;
-  const read: Read = { records: 0, unreadable: 0, inventories: 0, incomplete: 0 };
+  const read = { records: 0, unreadable: 0, inventories: 0, incomplete: 0 };
+  const needsPast = needsDiskStats(comparison);
   const compared: ComparedNode[] = [];
   for (let partition = 0; partition < NODE_PARTITIONS; partition++) {
     compared.push(...(await simulatePartition({ ...needs, partition, read }, signal)));
@@ -53,7 +61,12 @@ export async function simulate(needs: SimulationNeeds, signal: AbortSignal): Pro
       policy: namesOf(comparison.policy),
       against: comparison.against && namesOf(comparison.against),
     },
-    read,
+    read: {
+      ...read,
+      withoutDiskStats: needsPast
+        ? compared.reduce((sum, { withoutDiskStats }) => sum + withoutDiskStats, 0)
+        : 0,
+    },
     assumptions: [...ASSUMPTIONS],
     ...totalsOf(compared.toSorted(byName)),
   };
@@ -82,51 +95,23 @@ async function simulatePartition(
     read,
     isWanted,
     onProgress,
-  }: SimulationNeeds & { readonly partition: number; readonly read: Read },
+  }: SimulationNeeds & { readonly partition: number; readonly read: ReadCounts },
   signal: AbortSignal,
 ): Promise<readonly ComparedNode[]> {
-  const nodes = new Map<string, ReturnType<typeof createSimulatedNode>>();
-  const nodeOf = (key: string) => {
-    const node = nodes.get(key) ?? createSimulatedNode(comparison);
-    nodes.set(key, node);
+  const measured = await readMeasured(log, { partition, range }, signal);
+  const nodes = new Map<string, SimulatedNodeRun>();
+  const nodeOf = (nodeInstance: string) => {
+    const node = nodes.get(nodeInstance) ?? createSimulatedNode(comparison, measured(nodeInstance));
+    nodes.set(nodeInstance, node);
     return node;
   };
-  const take = createTaker(nodeOf, read);
-  for await (const event of readPartition(log, { topics: SIMULATED_TOPICS, partition, range }, signal)) {
+  const take = createRecordTaker(nodeOf, read);
+  const topics = SIMULATED_TOPICS.filter((id) => id !== 'diskStats' || needsDiskStats(comparison));
+  for await (const event of readPartition(log, { topics, partition, range }, signal)) {
     if (event.record.key === null || !isWanted(event.record.key)) continue;
     take(event);
     if (read.records % PROGRESS_EVERY_RECORDS === 0)
       onProgress({ done: partition, of: NODE_PARTITIONS, records: read.records });
   }
   return [...nodes.values()].flatMap((node) => node.compared() ?? []);
-}
-
-/** A node that was installed anew is another one. */
-function createTaker(nodeOf: (key: string) => ReturnType<typeof createSimulatedNode>, read: Read) {
-  const seen = createSeen();
-  const takeInventory = (record: LogRecord): void => {
-    const parsed = parseRecord('inventory', record);
-    if (!parsed.ok) {
-      read.unreadable++;
-      return;
-    }
-    const { event } = parsed;
-    read.inventories++;
-    if (event.status === 'complete') nodeOf(event.nodeInstance).look(event, record.timestampMs);
-    else read.incomplete++;
-  };
-  /** Also those on the topic of decisions, where only `pressure-unrelieved` is one. */
-  const takeResult = (record: LogRecord): void => {
-    const parsed = parseRecord('results', record);
-    if (parsed.ok) nodeOf(parsed.event.nodeInstance).result(parsed.event, record.timestampMs);
-    else read.unreadable++;
-  };
-  return ({ topicId, record }: RecordedEvent): void => {
-    read.records++;
-    const id = record.headers.ce_id ?? '';
-    if (seen(`${record.topic} ${id}`, record).kind === 'same') return;
-    if (topicId === 'decisions' && record.headers.ce_type !== 'fleetgc.node.pressure-unrelieved.v1') return;
-    if (topicId === 'inventory') takeInventory(record);
-    else takeResult(record);
-  };
 }

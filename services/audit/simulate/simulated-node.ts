@@ -1,7 +1,9 @@
 import type { SimulatedNode, SimulatedSums } from '../../../schemas/audit-simulation.ts';
+import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy.ts';
 import type { EventOf } from '../../../schemas/topics.ts';
+import type { MeasuredOf } from './measured-effects.ts';
 import type { SimulationDeciders } from './newest-deciders.ts';
 import { createRecordedSide } from './recorded-side.ts';
 import type { Side, SideSums } from './side.ts';
@@ -20,12 +22,18 @@ export interface Comparison {
 export interface ComparedNode {
   readonly node: SimulatedNode;
   readonly sides: { readonly policy: SideSums; readonly against: SideSums };
+  /** Of its inventories. */
+  readonly withoutDiskStats: number;
 }
 
+/** Disk statistics come once a minute while nothing changes; without any for so long, nobody knows of the past. */
+const STATS_HOLD_MS = 5 * 60_000;
+
 /** Runs one installation of a node both ways, in the order of the log. */
-export function createSimulatedNode({ policy, against, regretWindowMs, deciders }: Comparison) {
+export function createSimulatedNode(comparison: Comparison, measuredOf: MeasuredOf) {
+  const { policy, against, regretWindowMs, deciders } = comparison;
   const simulated = (policies: PolicySet): Side =>
-    createSimulatedSide({ deciders, policies }, regretWindowMs);
+    createSimulatedSide({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
   const sides = {
     policy: simulated(policy),
     against: against === null ? createRecordedSide(regretWindowMs) : simulated(against),
@@ -33,12 +41,19 @@ export function createSimulatedNode({ policy, against, regretWindowMs, deciders 
   const both = [sides.policy, sides.against];
   let last: CompleteInventory | null = null;
   let inventories = 0;
+  let statsAtMs = Number.NEGATIVE_INFINITY;
+  let withoutDiskStats = 0;
 
   return {
     look: (inventory: CompleteInventory, atMs: number): void => {
       last = inventory;
       inventories++;
-      for (const side of both) side.look(inventory, atMs, thresholdFor(policy, inventory));
+      if (atMs - statsAtMs > STATS_HOLD_MS) withoutDiskStats++;
+      for (const side of both) side.look(inventory, atMs, policyFor(policy, inventory));
+    },
+    diskStats: (stats: DiskStats, atMs: number): void => {
+      statsAtMs = atMs;
+      for (const side of both) side.diskStats(stats, atMs);
     },
     result: (event: EventOf<'results'>, atMs: number): void => {
       if (event.type === 'fleetgc.node.pressure-unrelieved') for (const side of both) side.unrelieved(event);
@@ -49,10 +64,14 @@ export function createSimulatedNode({ policy, against, regretWindowMs, deciders 
     compared: (): ComparedNode | null => {
       if (last === null) return null;
       const sums = { policy: sides.policy.sums(), against: sides.against.sums() };
-      return { node: { ...describe(last, { policy, against }), inventories, ...told(sums) }, sides: sums };
+      const node = { ...describe(last, { policy, against }), inventories, ...told(sums) };
+      return { node, sides: sums, withoutDiskStats };
     },
   };
 }
+
+/** A node that is run both ways. */
+export type SimulatedNodeRun = ReturnType<typeof createSimulatedNode>;
 
 function describe(inventory: CompleteInventory, { policy, against }: Pick<Comparison, 'policy' | 'against'>) {
   const { cluster, node, nodeLabels } = inventory;
@@ -86,6 +105,8 @@ const thresholdFor = (policies: PolicySet, inventory: CompleteInventory): number
 export const sumsText = ({
   removed,
   freedBytes,
+  unmeasured,
+  guessed,
   regretted,
   unrelieved,
   aboveMs,
@@ -93,6 +114,8 @@ export const sumsText = ({
 }: SideSums): SimulatedSums => ({
   removed,
   freedBytes: String(freedBytes),
+  unmeasured,
+  guessed,
   regrets: regretted.length,
   unrelieved,
   aboveMs,

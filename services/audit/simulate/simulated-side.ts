@@ -1,53 +1,119 @@
+import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import { MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/reclaim.ts';
-import { altered } from './altered-inventory.ts';
-import { type Deciding, decideImages, reclaimFor } from './decide-images.ts';
+import type { Reclaim } from '../../../schemas/reclaim.ts';
+import { missed } from '../../shared/decision/reclaim-target.ts';
+import { altered, shiftBy } from './altered-inventory.ts';
+import { shiftedReadings } from './effect.ts';
+import type { MeasuredOf } from './measured-effects.ts';
+import { freedBytes, imageEffect, keptEffect, measuredEffect } from './removal-effects.ts';
+import { createRemovalSums } from './removal-sums.ts';
 import type { Side } from './side.ts';
-import { createSimulatedImages } from './simulated-images.ts';
-import { createUsageTime, percentUsed } from './usage-time.ts';
+import { type Deciding, decideRemoval, type PlannedItem } from './simulated-decisions.ts';
+import { createSimulatedObjects } from './simulated-objects.ts';
+import { createSimulatedPressure } from './simulated-pressure.ts';
+import { type Done, goThrough, type StepOutcome } from './simulated-reclaim.ts';
+import { createUsageTime } from './usage-time.ts';
 
-/** What would have become of a node's images under other policies. */
-export function createSimulatedSide(deciding: Deciding, regretWindowMs: number): Side {
-  const images = createSimulatedImages(regretWindowMs);
+export interface SimulatedSideParts {
+  readonly deciding: Deciding;
+  readonly regretWindowMs: number;
+  readonly measuredOf: MeasuredOf;
+}
+
+/** A recorded inventory that the simulated node is at. */
+interface Now {
+  readonly recorded: CompleteInventory;
+  readonly atMs: number;
+}
+
+/** What would have become of a node under other policies. */
+export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: SimulatedSideParts): Side {
+  const objects = createSimulatedObjects(regretWindowMs);
+  const pressure = createSimulatedPressure(deciding);
   const usage = createUsageTime();
-  let removed = 0;
-  let freedBytes = 0n;
+  const removals = createRemovalSums();
+  let last: CompleteInventory | null = null;
   let unrelieved = 0;
+  let guessed = 0;
 
-  /** Decides once; whether more may follow in the same reclaim. */
-  const decideOnce = (recorded: CompleteInventory, reclaim: Reclaim | null, atMs: number): boolean => {
-    const { items, unrelieved: isShort } = decideImages(
-      { ...altered(recorded, images.alteration()), reclaim },
-      deciding,
+  const asItIs = (recorded: CompleteInventory): CompleteInventory => altered(recorded, objects.alteration());
+
+  const disksNow = (recorded: CompleteInventory): FilesystemReadings =>
+    shiftedReadings(recorded.filesystems, shiftBy(objects.alteration(), recorded));
+
+  const remove = (item: PlannedItem, { recorded, atMs }: Now): Done => {
+    const object = objects.find(item);
+    if (object === undefined) return { removed: 0, unmeasured: 0 };
+    const measured = measuredOf(item);
+    const bytes =
+      item.estimatedBytes === undefined ? measured && freedBytes(measured) : BigInt(item.estimatedBytes);
+    const effect =
+      item.estimatedBytes === undefined
+        ? measuredEffect(measured)
+        : imageEffect(BigInt(item.estimatedBytes), recorded.filesystems);
+    objects.remove(object, effect, { atMs, wallTimeMs: recorded.takenAt.wallTimeMs });
+    removals.add(item.kind, bytes);
+    return { removed: 1, unmeasured: effect === null ? 1 : 0 };
+  };
+
+  /** The node stops where it measures that it is enough. */
+  const carryOut = (items: readonly PlannedItem[], reclaim: Reclaim | null, now: Now): Done => {
+    let done: Done = { removed: 0, unmeasured: 0 };
+    for (const item of items)
+      if (reclaim === null || !isReached(reclaim, disksNow(now.recorded)))
+        done = sum(done, remove(item, now));
+    return done;
+  };
+
+  const step = (reclaim: Reclaim, now: Now): StepOutcome => {
+    const what = reclaim.step === 'images' ? 'imageGc' : 'containerGc';
+    const decision = decideRemoval(what, { ...asItIs(now.recorded), reclaim }, deciding);
+    const done = carryOut(decision.items, reclaim, now);
+    if (isGuess(reclaim)) guessed += done.removed;
+    const isEnough = isReached(reclaim, disksNow(now.recorded));
+    return { ...done, isReached: isEnough, toldUnrelieved: decision.unrelieved };
+  };
+
+  /** Without a reclaim each decides by itself, on the same inventory; images by age also beside a reclaim that has none. */
+  const decideAlone = (reclaim: Reclaim | null, now: Now): void => {
+    const inventory = { ...asItIs(now.recorded), reclaim };
+    const alone = (['containerGc', 'imageGc'] as const).filter(
+      (what) => reclaim === null || what === 'imageGc',
     );
-    images.remove(items, recorded, atMs);
-    removed += items.length;
-    freedBytes += items.reduce((sum, { estimatedBytes }) => sum + BigInt(estimatedBytes), 0n);
-    if (isShort) unrelieved++;
-    return items.length > 0 && reclaim !== null && !isReached(recorded, reclaim);
+    const decisions = alone.map((what) => decideRemoval(what, inventory, deciding));
+    for (const { items } of decisions) carryOut(items, null, now);
   };
-
-  const isReached = (recorded: CompleteInventory, { target }: Reclaim): boolean => {
-    const { filesystems } = altered(recorded, images.alteration());
-    return BigInt(filesystems[target.filesystem]?.[target.resource] ?? 0) >= BigInt(target.atLeast);
-  };
-
-  const percentNow = (recorded: CompleteInventory): number | null =>
-    percentUsed(altered(recorded, images.alteration()).filesystems.imagefs);
 
   return {
-    look: (inventory, atMs, threshold) => {
-      images.follow(inventory, atMs);
-      usage.at(atMs, percentNow(inventory), threshold);
-      const reclaim = reclaimFor(altered(inventory, images.alteration()), deciding);
-      for (let round = 1; round <= MAX_RECLAIM_ROUNDS; round++)
-        if (!decideOnce(inventory, reclaim && { ...reclaim, round }, atMs)) break;
-      usage.at(atMs, percentNow(inventory), threshold);
+    look: (recorded, atMs, policy) => {
+      const now = { recorded, atMs };
+      last = recorded;
+      objects.follow(recorded, atMs);
+      const before = asItIs(recorded);
+      usage.at(atMs, before.filesystems.imagefs, policy);
+      const reclaim = pressure.reclaimAt(before, atMs);
+      if (!reclaim?.actions.includes('images')) decideAlone(reclaim, now);
+      if (reclaim !== null && goThrough(reclaim, (at) => step(at, now))) unrelieved++;
+      usage.at(atMs, disksNow(recorded).imagefs, policy);
+      pressure.differsBy(shiftBy(objects.alteration(), recorded), recorded.takenAt);
     },
+    diskStats: pressure.diskStats,
     wentAway: (result, measured, atMs) => {
-      if (result.object.kind === 'image') images.wentAway(result, measured, atMs);
+      const object = objects.find(result.object);
+      if (object === undefined || last === null) return;
+      objects.wentAway(result, keptEffect(object, measured, last.filesystems), atMs);
     },
     unrelieved: () => undefined,
-    sums: () => ({ removed, freedBytes, unrelieved, ...usage.sums(), ...images.told() }),
+    sums: () => ({ ...removals.sums(), guessed, unrelieved, ...usage.sums(), ...objects.told() }),
   };
 }
+
+const sum = (a: Done, b: Done): Done => ({
+  removed: a.removed + b.removed,
+  unmeasured: a.unmeasured + b.unmeasured,
+});
+
+const isReached = ({ target }: Reclaim, disks: FilesystemReadings): boolean => missed(target, disks) === null;
+
+/** Sizes do not tell how many inodes an image frees (M13). */
+const isGuess = ({ step, target }: Reclaim): boolean => step === 'images' && target.resource === 'inodesFree';

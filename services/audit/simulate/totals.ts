@@ -1,4 +1,5 @@
 import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/audit-simulation.ts';
+import { NOTHING_REMOVED } from './removal-sums.ts';
 import type { ComparedNode } from './simulated-node.ts';
 
 /** Nodes added up, pool by pool and in all. */
@@ -20,8 +21,10 @@ const added = (compared: readonly ComparedNode[]) => ({
 });
 
 const NONE: SimulatedSums = {
-  removed: 0,
+  removed: NOTHING_REMOVED,
   freedBytes: '0',
+  unmeasured: 0,
+  guessed: 0,
   regrets: 0,
   unrelieved: 0,
   aboveMs: 0,
@@ -29,8 +32,15 @@ const NONE: SimulatedSums = {
 };
 
 const add = (a: SimulatedSums, b: SimulatedSums): SimulatedSums => ({
-  removed: a.removed + b.removed,
+  removed: {
+    images: a.removed.images + b.removed.images,
+    containers: a.removed.containers + b.removed.containers,
+    sandboxes: a.removed.sandboxes + b.removed.sandboxes,
+    logs: a.removed.logs + b.removed.logs,
+  },
   freedBytes: String(BigInt(a.freedBytes) + BigInt(b.freedBytes)),
+  unmeasured: a.unmeasured + b.unmeasured,
+  guessed: a.guessed + b.guessed,
   regrets: a.regrets + b.regrets,
   unrelieved: a.unrelieved + b.unrelieved,
   aboveMs: a.aboveMs + b.aboveMs,

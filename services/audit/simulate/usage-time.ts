@@ -1,14 +1,15 @@
 import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { usagePercent } from '../../shared/decision/usage-thresholds.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { isAbove, percentUsed } from './thresholds.ts';
 
 /** Agents publish an inventory every 5 minutes at least: beyond this, nobody knows how full a disk was. */
 const KNOWN_FOR_MS = 15 * 60_000;
 
-/** How full imagefs is, rounded up as thresholds are compared (D6); `null` where no reading is believable. */
-export function percentUsed(imagefs: FilesystemReading | null): number | null {
-  const believed = believeUsage('imagefs', imagefs);
-  return believed.kind === 'doubt' ? null : Number(usagePercent(believed.usage));
+interface Known {
+  readonly atMs: number;
+  /** `null` where no reading is believable. */
+  readonly percent: number | null;
+  readonly isAbove: boolean;
 }
 
 /** Adds up how long a disk was how full: what was known last is taken to hold until something newer is known. */
@@ -18,23 +19,19 @@ export function createUsageTime() {
   let aboveMs = 0;
   let unknownMs = 0;
 
-  const add = (spanMs: number, percent: number | null, threshold: number | null): void => {
-    if (percent === null || spanMs > KNOWN_FOR_MS) unknownMs += spanMs;
-    else if (threshold !== null && percent >= threshold) aboveMs += spanMs;
+  const add = (spanMs: number, before: Known): void => {
+    if (before.percent === null || spanMs > KNOWN_FOR_MS) unknownMs += spanMs;
+    else if (before.isAbove) aboveMs += spanMs;
   };
 
   return {
-    /** In the order of time. `threshold` is that of the time that ends here; `null` when there is none. */
-    at: (atMs: number, percent: number | null, threshold: number | null): void => {
-      if (last !== null) add(Math.max(0, atMs - last.atMs), last.percent, threshold);
-      last = { atMs, percent };
+    /** In the order of time. `policy` has the thresholds; `null` when none holds. */
+    at: (atMs: number, imagefs: FilesystemReading | null, policy: Policy | null): void => {
+      if (last !== null) add(Math.max(0, atMs - last.atMs), last);
+      const percent = percentUsed(imagefs);
+      last = { atMs, percent, isAbove: policy !== null && isAbove(imagefs, policy) };
       if (percent !== null) peakPercent = Math.max(peakPercent ?? percent, percent);
     },
     sums: () => ({ peakPercent, aboveMs, unknownMs }),
   };
-}
-
-interface Known {
-  readonly atMs: number;
-  readonly percent: number | null;
 }

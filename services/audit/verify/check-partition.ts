@@ -4,7 +4,7 @@ import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
-import type { RecordedEvent } from '../read-log.ts';
+import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
 import { createCommands } from './commands.ts';
 import { type Coverage, SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
@@ -17,17 +17,6 @@ import { removableObjects } from './removable.ts';
 import { createSeen } from './seen.ts';
 import { createUndecided } from './undecided.ts';
 import { createVanished } from './vanished.ts';
-
-/** What is read of a partition to verify it. */
-export const VERIFIED_TOPICS = [
-  'diskStats',
-  'inventory',
-  'observe',
-  'decisions',
-  'commands',
-  'results',
-  'deadLetters',
-] as const satisfies readonly TopicId[];
 
 const JUDGE_EVERY_MS = 60_000;
 
@@ -114,7 +103,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     return null;
   };
 
-  const takers: Record<(typeof VERIFIED_TOPICS)[number], (record: LogRecord) => void | Promise<void>> = {
+  const takers: Record<(typeof NODE_TOPICS)[number], (record: LogRecord) => void | Promise<void>> = {
     diskStats: (record) => {
       counts.diskStats++;
       inputs.keep(record);
@@ -182,8 +171,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   };
 }
 
-const isVerified = (topicId: TopicId): topicId is (typeof VERIFIED_TOPICS)[number] =>
-  VERIFIED_TOPICS.some((verified) => verified === topicId);
+const isVerified = (topicId: TopicId): topicId is (typeof NODE_TOPICS)[number] =>
+  NODE_TOPICS.some((verified) => verified === topicId);
 
 /** All that must lie on the log after a decision. */
 function decidedBy(

@@ -2,8 +2,8 @@ import { TOPICS } from '../../../schemas/topics.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
-import { readPartition, type TimeRange } from '../read-log.ts';
-import { createPartitionCheck, VERIFIED_TOPICS } from './check-partition.ts';
+import { NODE_TOPICS, readPartition, type TimeRange } from '../read-log.ts';
+import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
 import { coverageOf, LATE_RESULT_MS } from './coverage.ts';
 import { createInputs, firstRecord } from './inputs.ts';
@@ -44,7 +44,7 @@ export const createVerifier =
     try {
       for await (const event of readPartition(log, earlierCommands(range, partition), signal))
         check.takeEarlier(event);
-      for await (const event of readPartition(log, { topics: VERIFIED_TOPICS, partition, range }, signal)) {
+      for await (const event of readPartition(log, { topics: NODE_TOPICS, partition, range }, signal)) {
         await check.take(event);
         progress(event.record.timestampMs, findings.counts.records);
       }

@@ -1,5 +1,5 @@
 import { htmlText } from './html-text.ts';
-import type { Bar } from './report-parts.ts';
+import type { Bar } from './report-part.ts';
 
 const WIDTH = 900;
 const ROW = 22;

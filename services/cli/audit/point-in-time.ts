@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { parseDurationMs } from '../../../schemas/quantity.ts';
+import { type LogPosition, timeOfPosition } from '../../audit/log-position.ts';
 import type { TimeRange } from '../../audit/read-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
+import { TOPIC_NAMES, topicSpec } from '../../shared/event-log/partition.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { timeText } from '../../shared/time-text.ts';
 
-/** A time, or how long ago. */
-export type PointInTime = { readonly kind: 'at' | 'ago'; readonly ms: number };
+/** A time, how long ago, or when a record was written. */
+export type PointInTime =
+  | { readonly kind: 'at' | 'ago'; readonly ms: number }
+  | ({ readonly kind: 'record' } & LogPosition);
 
 /** With its zone, since a time of nobody knows where is a wrong one: `2026-01-31T14:02Z`; or the day alone. */
 const IsoTime = z.union([
@@ -15,48 +20,77 @@ const IsoTime = z.union([
   z.iso.datetime({ offset: true, precision: -1 }),
 ]);
 
+/** As places are printed: `gc.node.inventory/3@1042`. */
+const POSITION = /^([^/@\s]+)\/(\d{1,5})@(\d{1,18})$/;
+
 const PointInTime = withMeta(
   z.string().transform((text, context): PointInTime => {
-    const ago = parseDurationMs(text);
-    if (ago !== undefined && ago >= 0) return { kind: 'ago', ms: ago };
-    const at = IsoTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
-    if (at >= 0) return { kind: 'at', ms: at };
-    context.addIssue({
-      code: 'custom',
-      message:
-        'must be a time such as 2026-01-31T14:02:00Z or 2026-01-31, or how long ago, such as 90m or 24h',
-    });
+    const [, topic, partition, offset] = POSITION.exec(text) ?? [];
+    const point =
+      topic === undefined || partition === undefined || offset === undefined
+        ? timeIn(text)
+        : positionIn(topic, Number(partition), BigInt(offset));
+    if (typeof point !== 'string') return point;
+    context.addIssue({ code: 'custom', message: point });
     return z.NEVER;
   }),
-  { commandLineOnly: true, placeholder: 'TIME' },
+  { commandLineOnly: true, placeholder: 'TIME|POSITION' },
 );
+
+/** Or what is wrong with it. */
+function timeIn(text: string): PointInTime | string {
+  const ago = parseDurationMs(text);
+  if (ago !== undefined && ago >= 0) return { kind: 'ago', ms: ago };
+  const at = IsoTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
+  if (at >= 0) return { kind: 'at', ms: at };
+  return 'must be a time such as 2026-01-31T14:02:00Z or 2026-01-31, how long ago, such as 90m or 24h, or the position of a record, such as gc.node.inventory/3@1042';
+}
+
+/** Or what is wrong with it. */
+function positionIn(name: string, partition: number, offset: bigint): PointInTime | string {
+  const topic = TOPIC_NAMES.find((each) => each === name);
+  if (topic === undefined) return `names the topic ${name}; there are ${TOPIC_NAMES.join(', ')}`;
+  const { partitions } = topicSpec(topic);
+  if (partition < partitions) return { kind: 'record', topic, partition, offset };
+  return `names partition ${partition} of ${topic}, which has ${partitions === 1 ? '0 alone' : `0 to ${partitions - 1}`}`;
+}
 
 /** Which part of the log to read, by the log's own clock. */
 export const rangeOptions = {
   from: withMeta(PointInTime.optional(), {
     description:
-      'Reads from this time on (ISO 8601), or from so long ago, e.g. 2h. Default: all that is kept.',
+      'Reads from this time on (ISO 8601), from so long ago (2h), or from when a record was written (gc.node.inventory/3@1042). Default: all that is kept.',
   }),
   to: withMeta(PointInTime.optional(), {
-    description: 'Reads up to this time, or to so long ago. Default: the end.',
+    description: 'Reads what was written before this time, given likewise. Default: up to the end.',
   }),
 };
 
 /** Another option that takes a time. */
 export const pointOption = (description: string) => withMeta(PointInTime.optional(), { description });
 
-export const pointMs = ({ kind, ms }: PointInTime, nowMs: number): number =>
-  kind === 'at' ? ms : Math.max(0, nowMs - ms);
+/** Where points are looked up. */
+export interface Asking {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Epoch milliseconds by the log's clock. Throws `NOT_FOUND` for a record that is not on the log. */
+export async function pointMs(point: PointInTime, { log, nowMs, signal }: Asking): Promise<number> {
+  if (point.kind === 'record') return await timeOfPosition(log, point, signal);
+  return point.kind === 'at' ? point.ms : Math.max(0, nowMs - point.ms);
+}
 
 interface Given {
   readonly from?: PointInTime | undefined;
   readonly to?: PointInTime | undefined;
 }
 
-/** Throws `USAGE` where nothing lies between. */
-export function timeRange({ from, to }: Given, nowMs: number): TimeRange {
-  const fromMs = from === undefined ? null : pointMs(from, nowMs);
-  const toMs = to === undefined ? null : pointMs(to, nowMs);
+/** Throws `USAGE` where nothing lies between, and `NOT_FOUND`. */
+export async function timeRange({ from, to }: Given, asking: Asking): Promise<TimeRange> {
+  const fromMs = from === undefined ? null : await pointMs(from, asking);
+  const toMs = to === undefined ? null : await pointMs(to, asking);
   if (fromMs !== null && toMs !== null && fromMs >= toMs)
     throw new FleetGcError('USAGE', `nothing lies between ${timeText(fromMs)} and ${timeText(toMs)}`);
   return { fromMs, toMs };

@@ -2,7 +2,8 @@ import type { AuditReport } from '../../../schemas/audit-report.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { barPlot } from './bar-plot.ts';
 import { htmlText } from './html-text.ts';
-import { type Cell, introduction, type ReportPart, reportParts, type Table } from './report-parts.ts';
+import type { Cell, ReportPart, Table } from './report-part.ts';
+import { introduction, reportParts } from './report-parts.ts';
 
 /** Nothing is loaded and nothing runs, whatever a name in the report says. */
 const HEAD = `<meta charset="utf-8">

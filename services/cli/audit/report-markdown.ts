@@ -1,6 +1,7 @@
 import type { AuditReport } from '../../../schemas/audit-report.ts';
 import { printableLine } from '../../shared/printable.ts';
-import { type Cell, introduction, type ReportPart, reportParts, type Table } from './report-parts.ts';
+import type { Cell, ReportPart, Table } from './report-part.ts';
+import { introduction, reportParts } from './report-parts.ts';
 
 export const reportMarkdown = (report: AuditReport): string =>
   ['# FleetGC report', paragraph(introduction(report)), ...reportParts(report).map(partMarkdown)].join(

@@ -3,45 +3,21 @@ import { durationText } from '../../policy/value-text.ts';
 import { removedBecause } from '../../shared/decision/rule-text.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
-
-/** A name is given as it is, also where it looks like markup. */
-export type Cell = string | { readonly name: string };
-
-export interface Table {
-  readonly header: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
-export interface Bar {
-  readonly label: string;
-  readonly value: number;
-  readonly text: string;
-}
-
-/** A section of a report, before it has a form. */
-export interface ReportPart {
-  readonly heading: string;
-  readonly text: readonly string[];
-  /** Left out where it has no row. */
-  readonly table: Table | null;
-  /** What a plot shows of it, where there is more than one bar. */
-  readonly bars: readonly Bar[];
-}
-
-/** More would be read by nobody. */
-const MOST_ROWS = 50;
+import { type ReportPart, table } from './report-part.ts';
+import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
 
 /** The report for people, in the order in which they ask. */
 export const reportParts = (report: AuditReport): readonly ReportPart[] =>
   report.read.records === 0
-    ? [policiesPart(report)]
+    ? [policyChangesPart(report), pausesPart(report)]
     : [
         freedPart(report),
         removedPart(report),
         stayedPart(report),
         unrelievedPart(report),
         pulledAgainPart(report),
-        policiesPart(report),
+        policyChangesPart(report),
+        pausesPart(report),
         decisionsPart(report),
       ];
 
@@ -175,22 +151,6 @@ const pulledAgainPart = ({ pulledAgain }: AuditReport): ReportPart => ({
 const sizesOf = (images: readonly PulledAgain[]): bigint =>
   images.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes ?? 0), 0n);
 
-const policiesPart = ({ policyChanges }: AuditReport): ReportPart => ({
-  heading: 'Policy changes',
-  text: policyChanges.length === 0 ? ['No policy was applied.'] : [],
-  table: table(
-    ['When', 'Policy', 'Version', 'Mode', 'Hash'],
-    policyChanges.map(({ atMs, name, policyVersion, mode, hash }) => [
-      timeText(atMs),
-      { name },
-      String(policyVersion),
-      mode,
-      { name: hash.slice(0, 12) },
-    ]),
-  ),
-  bars: [],
-});
-
 const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
   heading: 'Decisions',
   text: decisions.length === 0 ? ['Nothing was decided.'] : [],
@@ -200,13 +160,6 @@ const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
   ),
   bars: [],
 });
-
-function table(header: readonly string[], rows: readonly (readonly Cell[])[]): Table | null {
-  if (rows.length === 0) return null;
-  const more = rows.length - MOST_ROWS;
-  if (more <= 0) return { header, rows };
-  return { header, rows: [...rows.slice(0, MOST_ROWS), [`… and ${more} more; -o json has them all`]] };
-}
 
 const freedText = (bytes: string): string => signedSizeText(BigInt(bytes));
 

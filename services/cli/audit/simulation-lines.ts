@@ -14,6 +14,7 @@ export const simulationLines = (simulation: AuditSimulation): readonly string[] 
     ...comparedLines(simulation),
     '',
     ...sumLines(simulation),
+    ...unknownLines(simulation),
     ...nodeLines(simulation),
     ...regretLines(simulation),
     '',
@@ -36,7 +37,17 @@ function comparedLines({ compared, read, total, nodes }: AuditSimulation): reado
 const policyNames = (policies: AuditSimulation['compared']['policy']): string =>
   policies.map(({ name, hash }) => `${name} (${hash.slice(0, 12)})`).join(', ');
 
-const COLUMNS = ['IMAGES REMOVED', 'FREED', 'REGRET', 'UNRELIEVED', 'TIME ABOVE', 'HIGHEST USE'];
+const COLUMNS = [
+  'IMAGES',
+  'CONTAINERS',
+  'SANDBOXES',
+  'LOGS',
+  'FREED',
+  'REGRET',
+  'UNRELIEVED',
+  'TIME ABOVE',
+  'HIGHEST USE',
+];
 
 const cells = ({
   removed,
@@ -46,7 +57,10 @@ const cells = ({
   aboveMs,
   peakPercent,
 }: SimulatedSums): readonly string[] => [
-  String(removed),
+  String(removed.images),
+  String(removed.containers),
+  String(removed.sandboxes),
+  String(removed.logs),
   signedSizeText(BigInt(freedBytes)),
   String(regrets),
   String(unrelieved),
@@ -69,6 +83,35 @@ function sumLines(simulation: AuditSimulation): readonly string[] {
     sideNames(simulation).map(([side, word]) => [name, String(sums.nodes), word, ...cells(sums[side])]),
   );
   return tableLines(['POOL', 'NODES', 'UNDER', ...COLUMNS], rows);
+}
+
+/** What of these sums is unknown or a guess. */
+function unknownLines(simulation: AuditSimulation): readonly string[] {
+  const { total, read } = simulation;
+  const sides = sideNames(simulation).flatMap(([side, word]) => {
+    const { unmeasured, guessed } = total[side];
+    return [
+      ...(unmeasured > 0
+        ? [
+            `${word}: of ${counted(unmeasured, 'removal', 'removals')} nobody knows what was freed; they count as nothing.`,
+          ]
+        : []),
+      ...(guessed > 0
+        ? [
+            `${word}: ${counted(guessed, 'image', 'images')} went to free inodes; how many are enough is a guess.`,
+          ]
+        : []),
+    ];
+  });
+  const { withoutDiskStats } = read;
+  const past =
+    withoutDiskStats > 0
+      ? [
+          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the log: no grace period could pass there.`,
+        ]
+      : [];
+  const lines = [...sides, ...past];
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function nodeLines(simulation: AuditSimulation): readonly string[] {

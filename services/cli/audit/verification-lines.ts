@@ -4,13 +4,12 @@ import {
   type Deviation,
   type Gap,
   type GapKind,
-  type NotOurs,
   type Place,
   placeText,
 } from '../../audit/verify/findings.ts';
 import { printable } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
-import { shortIds } from './short-id.ts';
+import { notOursLines } from './not-ours-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
@@ -26,11 +25,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...answerTo(verification),
     ...section('DEVIATIONS', deviations, findingLines),
     ...section('NOT VERIFIED', unverified, findingLines),
-    ...section(
-      'NOT OURS: gone between two inventories, and nothing says that FleetGC removed it',
-      notOurs,
-      notOursLines,
-    ),
+    ...notOursSection(notOurs),
     ...countLines(counts),
   ];
 }
@@ -70,9 +65,14 @@ const findingLines = ({
 const against = (places: readonly Place[]): string =>
   places.length === 0 ? '' : ` (${places.map(placeText).join(', ')})`;
 
-const notOursLines = ({ kind, id, node, places: [before, after] }: NotOurs): readonly string[] => [
-  `${timeText(after.timestampMs)}  ${printable(node)}  ${kind} ${printable(shortIds(id))}  last seen ${timeText(before.timestampMs)} (${placeText(before)})`,
-];
+const notOursSection = (notOurs: Found['notOurs']): readonly string[] =>
+  notOurs.total === 0
+    ? []
+    : [
+        `NOT OURS: gone between two inventories, and nothing says that FleetGC removed it (${notOurs.total})`,
+        ...notOursLines(notOurs).map((line) => `  ${line}`),
+        '',
+      ];
 
 const COUNTED = [
   ['decisions', 'decisions'],

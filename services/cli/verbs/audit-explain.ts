@@ -7,7 +7,14 @@ import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { explanationLines, explanationNdjson } from '../audit/explanation-lines.ts';
-import { type PointInTime, pointMs, pointOption, rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import {
+  type Asking,
+  type PointInTime,
+  pointMs,
+  pointOption,
+  rangeOptions,
+  timeRange,
+} from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { about } from '../verb-list.ts';
 
@@ -25,7 +32,7 @@ export const auditExplain = defineVerb({
       description: 'Only on this node; with its cluster only its part of the log is read.',
     }),
     at: pointOption(
-      'As it stood at this time, or so long ago: nothing later is read, and the name means what was there then.',
+      'As it stood at this time, so long ago, or when this record was written: nothing later is read, and the name means what was there then.',
     ),
     ...rangeOptions,
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
@@ -34,9 +41,11 @@ export const auditExplain = defineVerb({
     ...auditLogOptions,
   }),
   run: async ({ name, node = null, at, from, to, output, ...options }, context) => {
-    const request = { name, node, ...asOf({ at, from, to }, Date.now()) };
+    requireOneEnd({ at, to });
     await using log = await openAuditLog(options, context);
     const { signal, logger } = context;
+    const times = await asOf({ at, from, to }, { log, nowMs: Date.now(), signal });
+    const request = { name, node, ...times };
     const explanation = await explain(request, {
       log,
       signal,
@@ -61,12 +70,19 @@ interface Times {
   readonly to: PointInTime | undefined;
 }
 
+/** Throws `USAGE`. */
+function requireOneEnd({ at, to }: Pick<Times, 'at' | 'to'>): void {
+  if (at !== undefined && to !== undefined) throw new FleetGcError('USAGE', 'give either --at or --to');
+}
+
 /** What was logged at that very time belongs to it. */
-function asOf({ at, from, to }: Times, nowMs: number): Pick<ExplainRequest, 'range' | 'thereOnly'> {
-  if (at === undefined) return { range: timeRange({ from, to }, nowMs), thereOnly: false };
-  if (to !== undefined) throw new FleetGcError('USAGE', 'give either --at or --to');
-  const until: PointInTime = { kind: 'at', ms: pointMs(at, nowMs) + 1 };
-  return { range: timeRange({ from, to: until }, nowMs), thereOnly: true };
+async function asOf(
+  { at, from, to }: Times,
+  asking: Asking,
+): Promise<Pick<ExplainRequest, 'range' | 'thereOnly'>> {
+  if (at === undefined) return { range: await timeRange({ from, to }, asking), thereOnly: false };
+  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, asking)) + 1 };
+  return { range: await timeRange({ from, to: until }, asking), thereOnly: true };
 }
 
 /** Throws `AMBIGUOUS` or `NOT_FOUND`. */

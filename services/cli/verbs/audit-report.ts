@@ -7,7 +7,7 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
-import { type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { type Asking, type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
@@ -42,8 +42,9 @@ export const auditReport = defineVerb({
   }),
   run: async ({ period, from, to, output, ...options }, context) => {
     const { logger, signal } = context;
-    const range = reportedRange({ period, from, to }, Date.now());
+    requireOneBeginning({ period, from });
     await using log = await openAuditLog(options, context);
+    const range = await reportedRange({ period, from, to }, { log, nowMs: Date.now(), signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const report = await makeReport({ log, range, onProgress }, signal);
     await context.write(`${FORMS[output](report)}\n`);
@@ -69,11 +70,15 @@ interface Given {
   readonly to: PointInTime | undefined;
 }
 
-/** The end is open where nobody gave one: the log's clock may be ahead of ours. */
-function reportedRange({ period, from, to }: Given, nowMs: number): TimeRange {
+/** Throws `USAGE`. */
+function requireOneBeginning({ period, from }: Pick<Given, 'period' | 'from'>): void {
   if (from !== undefined && period !== undefined)
     throw new FleetGcError('USAGE', 'give either --period or --from');
-  const given = timeRange({ from, to }, nowMs);
+}
+
+/** The end is open where nobody gave one: the log's clock may be ahead of ours. */
+async function reportedRange({ period, from, to }: Given, asking: Asking): Promise<TimeRange> {
+  const given = await timeRange({ from, to }, asking);
   if (given.fromMs !== null) return given;
-  return { ...given, fromMs: Math.max(0, (given.toMs ?? nowMs) - (period ?? WEEK_MS)) };
+  return { ...given, fromMs: Math.max(0, (given.toMs ?? asking.nowMs) - (period ?? WEEK_MS)) };
 }

@@ -50,7 +50,6 @@ export const auditSimulate = defineVerb({
   }),
   run: async ({ policy, against, node, regretWindow, from, to, output, ...options }, context) => {
     const { logger, signal } = context;
-    const range = timeRange({ from, to }, Date.now());
     const comparison = {
       policy: tried(policy, logger),
       against: against === undefined ? null : tried(against, logger),
@@ -58,6 +57,7 @@ export const auditSimulate = defineVerb({
       deciders: await newestDeciders(),
     };
     await using log = await openAuditLog(options, context);
+    const range = await timeRange({ from, to }, { log, nowMs: Date.now(), signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const isWanted = wantedNodes(node);
     const simulation = await simulate({ log, range, comparison, isWanted, onProgress }, signal);

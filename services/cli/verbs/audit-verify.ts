@@ -44,8 +44,8 @@ export const auditVerify = defineVerb({
   run: async ({ from, to, threads, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
-    const range = timeRange({ from, to }, nowMs);
     await using log = await openAuditLog(options, context);
+    const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
     const settings = threads > 1 ? threadLogSettings(options) : null;
     await using started = settings === null ? null : startVerifyThreads(threads, { settings, range, nowMs });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OBJECT_KINDS } from '../../../schemas/command.ts';
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { PolicySet } from '../../../schemas/policy.ts';
@@ -13,16 +14,22 @@ const Order = z.object({ type: z.literal('fleetgc.node.observe'), reclaim: Recla
 const Unrelieved = z.object({ type: z.literal('fleetgc.node.pressure-unrelieved') });
 const Removal = z.object({
   type: z.literal('fleetgc.node.command'),
-  kind: z.literal('image-removal'),
-  items: z.array(z.object({ id: z.string(), estimatedBytes: z.int().nonnegative() })),
+  items: z.array(
+    z.object({
+      kind: z.enum(OBJECT_KINDS),
+      id: z.string(),
+      /** Of images. */
+      estimatedBytes: z.int().nonnegative().optional(),
+    }),
+  ),
 });
 const Outputs = z.array(z.unknown());
 
-/** An image that a command would name. */
-export type PlannedImage = z.infer<typeof Removal>['items'][number];
+/** An object that a command would name. */
+export type PlannedItem = z.infer<typeof Removal>['items'][number];
 
-export interface ImageDecision {
-  readonly items: readonly PlannedImage[];
+export interface RemovalDecision {
+  readonly items: readonly PlannedItem[];
   readonly unrelieved: boolean;
 }
 
@@ -31,16 +38,21 @@ export interface Deciding {
   readonly policies: PolicySet;
 }
 
-/** The reclaim that these readings begin, at the step that removes images; `null` when there is none. */
-export function reclaimFor(inventory: CompleteInventory, { deciders, policies }: Deciding): Reclaim | null {
-  const order = outputs(deciders.pressure, TOPICS.diskStats.name, { event: diskStatsOf(inventory), policies })
+/** The reclaim that these readings begin; `null` when there is none. */
+export function decideReclaim(stats: DiskStats, { deciders, policies }: Deciding): Reclaim | null {
+  const order = outputs(deciders.pressure, TOPICS.diskStats.name, { event: stats, policies })
     .map((output) => Order.safeParse(output).data)
     .find((each) => each !== undefined);
-  return order?.reclaim.actions.includes('images') ? { ...order.reclaim, step: 'images' } : null;
+  return order?.reclaim ?? null;
 }
 
-export function decideImages(inventory: CompleteInventory, { deciders, policies }: Deciding): ImageDecision {
-  const events = outputs(deciders.imageGc, TOPICS.inventory.name, { event: inventory, policies });
+/** What would go of this inventory by the decider of containers or that of images. */
+export function decideRemoval(
+  what: 'containerGc' | 'imageGc',
+  inventory: CompleteInventory,
+  { deciders, policies }: Deciding,
+): RemovalDecision {
+  const events = outputs(deciders[what], TOPICS.inventory.name, { event: inventory, policies });
   const removals = events.flatMap((event) => Removal.safeParse(event).data ?? []);
   return {
     items: removals.flatMap(({ items }) => items),
@@ -58,27 +70,3 @@ function outputs({ decide }: FrozenDecider, topic: string, { event, policies }: 
   const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(bytes) };
   return Outputs.parse(JSON.parse(decide(bytes, position, policies)));
 }
-
-const NO_HISTORY = { availableBytes: [], inodesFree: [] };
-
-/** Disk statistics as of an inventory. The log keeps those of the node for a day only, and they tell another past. */
-const diskStatsOf = ({
-  id,
-  cluster,
-  node,
-  nodeInstance,
-  takenAt,
-  nodeLabels,
-  filesystems,
-}: CompleteInventory): DiskStats => ({
-  type: 'fleetgc.node.disk-stats',
-  version: 1,
-  id,
-  cluster,
-  node,
-  nodeInstance,
-  takenAt,
-  nodeLabels,
-  filesystems,
-  history: { nodefs: NO_HISTORY, imagefs: NO_HISTORY, containerfs: NO_HISTORY },
-});

@@ -1,0 +1,50 @@
+import type { TopicName } from '../../schemas/topics.ts';
+import { FleetGcError } from '../shared/errors.ts';
+import { topicSpec } from '../shared/event-log/partition.ts';
+import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
+import { timeText } from '../shared/time-text.ts';
+import { placeOf, placeText } from './verify/findings.ts';
+import { firstRecord } from './verify/inputs.ts';
+
+/** Where a record lies. */
+export interface LogPosition {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** When the record of this position was written, by the log's clock. Throws `NOT_FOUND` where there is none. */
+export async function timeOfPosition(
+  log: Pick<EventLog, 'read'>,
+  position: LogPosition,
+  signal: AbortSignal,
+): Promise<number> {
+  const { topic, partition, offset } = position;
+  const next = await firstRecord(log, { topic, partition, from: { offset } }, signal);
+  if (next?.offset === offset) return next.timestampMs;
+  const oldest = next ?? (await firstRecord(log, { topic, partition, from: 'earliest' }, signal));
+  if (signal.aborted)
+    throw new FleetGcError('AUDIT_INCOMPLETE', 'stopped before the record was found that begins or ends it');
+  throw new FleetGcError(
+    'NOT_FOUND',
+    `there is no record ${textOf(position)}: ${whyNot(topic, { next, oldest })}`,
+  );
+}
+
+const textOf = ({ topic, partition, offset }: LogPosition): string =>
+  placeText({ topic, partition, offset: String(offset) });
+
+interface Neighbours {
+  /** The first record after where it would be. */
+  readonly next: LogRecord | null;
+  readonly oldest: LogRecord | null;
+}
+
+function whyNot(topic: TopicName, { next, oldest }: Neighbours): string {
+  if (oldest === null) return 'nothing lies in that partition';
+  if (next === null) return 'the partition ends before it';
+  const deleted = topicSpec(topic).compacted
+    ? 'newer ones of its key took its place'
+    : 'retention deleted it';
+  return `${deleted}, or it never was there. The next is ${placeText(placeOf(next))}, of ${timeText(next.timestampMs)}`;
+}
