@@ -46,9 +46,9 @@ test('what a node recorded under pressure: its own policy again gives the same r
   expect(report.pulledAgain).toMatchObject([{ imageId: oldest, name: 'docker.io/app/a:1' }]);
 
   const again = await simulated(pipeline, 85);
-  const happened = { removed: gone[0]?.objects, regrets: 1 };
+  const happened = { removed: { images: gone[0]?.objects }, regrets: 1 };
   expect(again.total).toMatchObject({ nodes: 1, policy: happened, against: happened });
   expect(again.nodes[0]?.estimatedFromMs.policy).toBeNull();
   const never = await simulated(pipeline, 99);
-  expect(never.total).toMatchObject({ policy: { removed: 0, regrets: 0 }, against: happened });
+  expect(never.total).toMatchObject({ policy: { removed: { images: 0 }, regrets: 0 }, against: happened });
 });
