@@ -136,8 +136,10 @@ export const onlyWhatAKubeletHas: CrossCheck = (settings) =>
     message: 'is no part of profile: kubelet; leave it out, or write profile: fleetgc',
   }));
 
+const Written = z.looseObject({});
+
 function isWritten(settings: unknown, setting: string): boolean {
-  const { data } = z.looseObject({}).safeParse(settings);
+  const { data } = Written.safeParse(settings);
   return data?.[setting] !== undefined;
 }
 
@@ -153,5 +155,5 @@ export const addProblems = (
 
 /** Cross checks run even where single settings are wrong, and only on a map. */
 export const ON_ANY_MAP = {
-  when: ({ value }: { readonly value: unknown }): boolean => z.looseObject({}).safeParse(value).success,
+  when: ({ value }: { readonly value: unknown }): boolean => Written.safeParse(value).success,
 };

@@ -61,9 +61,11 @@ const Question = z.strictObject({
   trigger: PlanTrigger.optional(),
 });
 
+const AnyMap = z.looseObject({});
+
 /** Every problem of every part is told. */
 function readQuestion(value: unknown, defaults: RequestDefaults): ReadRequest {
-  const parts = z.looseObject({}).safeParse(value).data;
+  const parts = AnyMap.safeParse(value).data;
   if (parts === undefined) return failure(NO_REQUEST);
   const { data, error } = Question.safeParse(value, { error: plainIssue });
   const policy = readPolicyOf(parts, defaults);

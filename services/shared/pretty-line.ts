@@ -23,8 +23,10 @@ export function prettyLine(json: string): string {
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
+const WithStack = z.object({ stack: z.string() });
+
 /** Only what nobody foresaw is logged with its stack. */
 function stackOf(err: unknown): string {
-  const { success, data } = z.object({ stack: z.string() }).safeParse(err);
+  const { success, data } = WithStack.safeParse(err);
   return success ? `${data.stack.replaceAll(/^/gm, '    ')}\n` : '';
 }

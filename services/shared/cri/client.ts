@@ -9,7 +9,8 @@ import {
   runtimeSandbox,
   sandboxState,
   verboseImageLabels,
-  verboseText,
+  verboseImageOfSandbox,
+  verboseSandboxImage,
 } from './from-wire.ts';
 import { METHODS } from './methods.ts';
 import type { RuntimeContainerEvent, RuntimeReader, RuntimeRemover, RuntimeVersion } from './port.ts';
@@ -62,7 +63,7 @@ export function readerOver(connection: Connection, { readMs }: CallTimeouts): Ru
     sandboxStatus: async (podSandboxId) => {
       const { status, info } = await call(METHODS.podSandboxStatus, { podSandboxId, verbose: true }, readMs);
       const { id, state } = present(status, 'PodSandboxStatus', podSandboxId);
-      return { id, state: sandboxState(state), image: verboseText(info.info, 'image') };
+      return { id, state: sandboxState(state), image: verboseImageOfSandbox(info.info) };
     },
     imageLabels: async (id) => {
       const { image, info } = await call(
@@ -148,7 +149,7 @@ async function runtimeStatus({ call }: Connection, readMs: number) {
   const { status, info } = await call(METHODS.status, { verbose: true }, readMs);
   return {
     runtimeReady: status?.conditions.some((c) => c.type === 'RuntimeReady' && c.status) ?? false,
-    sandboxImage: verboseText(info.config, 'sandboxImage'),
+    sandboxImage: verboseSandboxImage(info.config),
   };
 }
 

@@ -83,9 +83,13 @@ export const runtimeFilesystem = (usage: FilesystemUsageWire): RuntimeFilesystem
   inodesUsed: usage.inodesUsed?.value ?? null,
 });
 
-/** The text at `key` of a verbose answer, which is JSON inside a string; empty when it is not there. */
-export const verboseText = (info: string | undefined, key: string): string =>
-  fromVerbose(info, z.looseObject({ [key]: z.string() }))?.[key] ?? '';
+/** The image that the runtime makes sandboxes of, as a verbose status tells it; empty when it does not. */
+export const verboseSandboxImage = (info: string | undefined): string =>
+  fromVerbose(info, VerboseConfig)?.sandboxImage ?? '';
+
+/** The image of a sandbox, as its verbose status tells it; empty when it does not. */
+export const verboseImageOfSandbox = (info: string | undefined): string =>
+  fromVerbose(info, VerboseSandbox)?.image ?? '';
 
 /** The labels in a verbose image status, as containerd and CRI-O tell them; `null` when it has no image configuration. */
 export function verboseImageLabels(info: string | undefined): ImageLabels | null {
@@ -93,6 +97,8 @@ export function verboseImageLabels(info: string | undefined): ImageLabels | null
   return status && (status.imageSpec.config?.Labels ?? {});
 }
 
+const VerboseConfig = z.object({ sandboxImage: z.string() });
+const VerboseSandbox = z.object({ image: z.string() });
 const VerboseImage = z.object({
   imageSpec: z.object({ config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish() }),
 });
