@@ -2,6 +2,8 @@ import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { topicSpec } from '../../shared/event-log/partition.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../../shared/event-log/port.ts';
+import { collectNames, isNamedTopic } from '../names/collect-names.ts';
+import { encodeNames } from '../names/name-lines.ts';
 import { CAUSES_FIRST } from '../read-log.ts';
 import type { ArchivedEnd, ArchiveWriter } from './archive-writer.ts';
 import { isCompacted } from './manifest.ts';
@@ -74,16 +76,20 @@ export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Prom
 /** The file in hand: it is closed before a record that does not belong into it. */
 function createFile(needs: ArchiveNeeds, onClosed: (range: OpenRange) => void) {
   let open: OpenRange | null = null;
+  let names = collectNames();
   const close = async (): Promise<void> => {
     if (open === null) return;
-    await needs.archive.addFile(open, needs.table.writeParquet);
+    const index = isNamedTopic(open.topic) ? encodeNames(names.lines()) : null;
+    await needs.archive.addFile(open, { write: needs.table.writeParquet, names: index });
     onClosed(open);
     open = null;
+    names = collectNames();
   };
   const take = async (record: LogRecord): Promise<void> => {
     if (open !== null && !belongs(open, record, needs.limits)) await close();
     if (open === null) noteGap(needs, record);
     needs.table.add(record);
+    if (isNamedTopic(record.topic)) names.add(record);
     open = open === null ? rangeOf(record) : extended(open, record);
   };
   return { take, close };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ArchiveLog } from '../../audit/archive/read-archive.ts';
 import type { RecordedLog } from '../../audit/read-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { EventLogOptions } from '../../shared/event-log/open.ts';
@@ -29,7 +30,7 @@ type AuditLogOptions = z.infer<typeof AuditLogOptions>;
 export async function openAuditLog(
   { log, archive, ...others }: AuditLogOptions,
   context: VerbContext,
-): Promise<RecordedLog> {
+): Promise<RecordedLog | ArchiveLog> {
   if (log !== 'archive') return await openTaskLog({ options: { ...others, log }, context });
   if (archive === undefined)
     throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');

@@ -40,6 +40,8 @@ export const auditExplain = defineVerb({
     const explanation = await explain(request, {
       log,
       signal,
+      ...('index' in log && { index: log.index }),
+      onIndexMissing: () => logger.info(READS_ALL),
       onProgress: readingProgress((line) => logger.info(line), Date.now),
     });
     if (signal.aborted)
@@ -54,6 +56,9 @@ export const auditExplain = defineVerb({
     requireOne(explanation);
   },
 });
+
+const READS_ALL =
+  'files of this archive have no index of names that this release knows, so everything is read; --node CLUSTER/NODE, --from and --to spare most of it';
 
 interface Times {
   readonly at: PointInTime | undefined;
@@ -85,8 +90,9 @@ function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'am
 }
 
 function notFoundText({ asked, reading, nearNames }: Extract<Explanation, { status: 'not-found' }>): string {
-  if (reading.records === 0)
+  const records = reading.records + reading.ruledOut;
+  if (records === 0)
     return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
   const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
-  return `nothing on the log is called ${asked}, in ${reading.records} records that were read${near}`;
+  return `nothing on the log is called ${asked}, in ${records} records${near}`;
 }

@@ -18,6 +18,7 @@ const at = (offset: number, partition: number): LogRecord =>
   });
 const LOG = logOf([at(0, 1), at(1, 1), at(0, 2), at(1, 2)]);
 const FILE = `${TOPICS.inventory.name}/001-0000000000000000001.parquet`;
+const NAMES = FILE.replace('parquet', 'names.jsonl.zst');
 const OTHER = `${TOPICS.inventory.name}/002-0000000000000000000.parquet`;
 
 /** One line to begin, and four files. */
@@ -75,6 +76,16 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
     name: 'a file made longer',
     damage: (directory) => appendFileSync(join(directory, FILE), 'x'),
     names: [`${FILE} was changed`],
+  },
+  {
+    name: 'a byte of an index of names flipped',
+    damage: (directory) => flipByte(join(directory, NAMES)),
+    names: [`${NAMES} was changed: its SHA-256`],
+  },
+  {
+    name: 'an index of names removed',
+    damage: (directory) => rmSync(join(directory, NAMES)),
+    names: [`${NAMES} is missing`],
   },
   {
     name: 'a file removed',
@@ -171,7 +182,8 @@ test('lines removed from the end, with their files, are named by who kept the he
   const directory = await fourFiles();
   const { head } = await checked(directory);
   writeLines(directory, linesOf(directory).slice(0, -1));
-  rmSync(join(directory, OTHER.replace('0.parquet', '1.parquet')));
+  for (const end of ['1.parquet', '1.names.jsonl.zst'])
+    rmSync(join(directory, OTHER.replace('0.parquet', end)));
 
   expect((await checked(directory)).deviations).toEqual([]);
   expect((await checked(directory, head)).deviations).toEqual([
