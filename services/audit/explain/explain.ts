@@ -69,8 +69,9 @@ async function readNarrowed(question: Question, narrowed: Narrowed): Promise<Fou
   const read = watched.reduce((sum, one) => sum + one.records, 0);
   const found = { watched, indexed: candidates, names, ruledOut: Math.max(0, records - read) };
   const only = stillToRead(found, question.request);
-  const itsNode = nodes.filter(({ key }) => key === `${only?.cluster}/${only?.node}`);
-  return only === null ? found : { ...found, indexed: [], watched: await watchNodes(question, itsNode) };
+  if (only === null) return found;
+  const itsNode = nodes.filter(({ key }) => key === `${only.cluster}/${only.node}`);
+  return { ...found, indexed: [], watched: [...watched, ...(await watchNodes(question, itsNode))] };
 }
 
 const readOnly = (watched: FoundSubjects['watched']): FoundSubjects => ({
