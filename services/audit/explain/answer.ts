@@ -1,5 +1,5 @@
 import type { Candidate, Explanation, Reading } from '../../../schemas/explanation.ts';
-import type { ExplainRequest } from './explain.ts';
+import type { ExplainRequest } from './explain-request.ts';
 import { nearNames } from './near-names.ts';
 import type { Watched } from './partition-watch.ts';
 import type { Subject } from './subjects.ts';

@@ -3,21 +3,12 @@ import { NODE_PARTITIONS, TOPICS } from '../../../schemas/topics.ts';
 import { partitionOf } from '../../shared/event-log/partition.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import type { NameIndex } from '../names/name-index.ts';
-import type { TimeRange } from '../read-log.ts';
 import { answerOf, type FoundSubjects, stillToRead } from './answer.ts';
 import { type AskedName, askedName } from './asked-name.ts';
+import type { ExplainRequest } from './explain-request.ts';
 import { type Narrowed, type NodePlace, narrow } from './narrow.ts';
 import type { NodeFilter } from './partition-watch.ts';
 import { type ExplainProgress, watchPartitions } from './watch-partitions.ts';
-
-export interface ExplainRequest {
-  readonly name: string;
-  /** `<node>` or `<cluster>/<node>`; `null`: any. */
-  readonly node: string | null;
-  readonly range: TimeRange;
-  /** Of several things that the name means only those that were there in the end, if there are any. */
-  readonly thereOnly: boolean;
-}
 
 export interface ExplainNeeds {
   readonly log: Pick<EventLog, 'read'>;

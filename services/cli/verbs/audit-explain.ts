@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Explanation } from '../../../schemas/explanation.ts';
-import { type ExplainRequest, explain } from '../../audit/explain/explain.ts';
+import { explain } from '../../audit/explain/explain.ts';
+import type { ExplainRequest } from '../../audit/explain/explain-request.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
