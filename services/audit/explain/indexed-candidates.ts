@@ -1,6 +1,6 @@
 import type { Candidate, ObjectState } from '../../../schemas/explanation.ts';
 import { type Found, type FoundNames, isActed, linesOnNodes } from '../names/name-index.ts';
-import type { ActedName, ListedName, Span } from '../names/name-lines.ts';
+import { type ActedName, isActedName, type ListedName, type Span } from '../names/name-lines.ts';
 import type { IndexedNode } from './indexed-nodes.ts';
 import { objectKey } from './seen-objects.ts';
 
@@ -21,7 +21,7 @@ export function indexedPast(files: readonly FoundNames[]): IndexedPast {
   const looks = files.flatMap((file) =>
     Object.entries(file.nodes.looked).map(([key, [, number]]) => [key, { file, number }] as const),
   );
-  const acts = linesOnNodes(files, ({ line }) => line === 'acted').filter(isActed);
+  const acts = linesOnNodes(files, isActedName).filter(isActed);
   return { lastLooks: new Map(looks), acts: Map.groupBy(acts, ({ key, line }) => placeOf(key, line)) };
 }
 

@@ -1,6 +1,6 @@
 import { isNodeKey } from '../../../schemas/identity.ts';
 import { type Found, type FoundNames, isActed, isListed, linesOnNodes } from '../names/name-index.ts';
-import type { ActedName, ListedName, NameLine } from '../names/name-lines.ts';
+import { type ActedName, isListedName, type ListedName, type NameLine } from '../names/name-lines.ts';
 import type { AskedName } from './asked-name.ts';
 import { meansById, meansListed } from './meanings.ts';
 import { nodeOfKey, type WatchedNode } from './node-state.ts';
@@ -25,7 +25,7 @@ export function indexedNodes(
   filter: (node: WatchedNode) => boolean,
 ): IndexedNode[] {
   const isMeant = (line: NameLine): boolean =>
-    line.line === 'listed' ? meansListed(asked, line) : meansById(asked, line);
+    isListedName(line) ? meansListed(asked, line) : meansById(asked, line);
   const byNode = Map.groupBy(linesOnNodes(files, isMeant), ({ key }) => key);
   const partitions = partitionsIn(files);
   const uncertain = new Set(files.flatMap((file) => uncertainIn(file, asked)));

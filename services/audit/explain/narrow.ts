@@ -7,7 +7,7 @@ import {
   type NameIndex,
   type NameSearch,
 } from '../names/name-index.ts';
-import type { ListedName, NameLine } from '../names/name-lines.ts';
+import { isListedName, type ListedName, type NameLine } from '../names/name-lines.ts';
 import type { AskedName } from './asked-name.ts';
 import {
   type IndexedObject,
@@ -79,7 +79,7 @@ const askable = ({ lines, nodes }: FoundNames, filter: NodeFilter): string[] => 
 ];
 
 const isAskable = (line: NameLine): line is ListedName =>
-  line.line === 'listed' && line.kind !== 'pod-log-directory' && line.kind !== 'log-symlink';
+  isListedName(line) && line.kind !== 'pod-log-directory' && line.kind !== 'log-symlink';
 
 const shortOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 

@@ -90,9 +90,9 @@ function listedIn(inventory: CompleteInventory): Named[] {
   return [
     ...objects.flatMap(({ object: { kind, id, name }, position }): Named[] => {
       if (kind === 'node' || kind === 'pod') return [];
-      return [{ line: 'listed', kind, id, name, ...(kind === 'image' && imageNames(inventory, position)) }];
+      return [{ kind, id, name, ...(kind === 'image' && imageNames(inventory, position)) }];
     }),
-    ...[...pods].map((id) => ({ line: 'listed', kind: 'pod', id, name: podNames.get(id) ?? '' }) as const),
+    ...[...pods].map((id) => ({ kind: 'pod', id, name: podNames.get(id) ?? '' }) as const),
   ];
 }
 
@@ -103,7 +103,7 @@ function imageNames({ images }: CompleteInventory, position: number) {
 
 function* actedIn(event: FleetEvent): Iterable<Named> {
   if (event.type === 'fleetgc.node.command')
-    for (const { kind, id } of event.items) yield { line: 'acted', kind, id, outcome: null };
+    for (const { kind, id } of event.items) yield { kind, id, outcome: null };
   if (event.type === 'fleetgc.node.object-result')
-    yield { line: 'acted', kind: event.object.kind, id: event.object.id, outcome: event.result.outcome };
+    yield { kind: event.object.kind, id: event.object.id, outcome: event.result.outcome };
 }

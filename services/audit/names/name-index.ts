@@ -1,7 +1,14 @@
 import type { TopicId } from '../../../schemas/topics.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import type { TimeRange } from '../read-log.ts';
-import type { ActedName, ListedName, NameLine, NameLines } from './name-lines.ts';
+import {
+  type ActedName,
+  isActedName,
+  isListedName,
+  type ListedName,
+  type NameLine,
+  type NameLines,
+} from './name-lines.ts';
 
 export interface NameSearch {
   readonly topics: readonly TopicId[];
@@ -42,9 +49,8 @@ export interface OnNode<Line> extends Found<Line> {
   readonly key: string;
 }
 
-export const isListed = (found: OnNode<NameLine>): found is OnNode<ListedName> =>
-  found.line.line === 'listed';
-export const isActed = (found: OnNode<NameLine>): found is OnNode<ActedName> => found.line.line === 'acted';
+export const isListed = (found: OnNode<NameLine>): found is OnNode<ListedName> => isListedName(found.line);
+export const isActed = (found: OnNode<NameLine>): found is OnNode<ActedName> => isActedName(found.line);
 
 /** The lines that are wanted, once for each node. */
 export const linesOnNodes = (

@@ -17,43 +17,50 @@ export type Span = z.infer<typeof Span>;
 const Spans = z.record(z.string(), Span).readonly();
 export type Spans = z.infer<typeof Spans>;
 
-/** The first line. */
-const NamedNodes = z.strictObject({
+const namedNodes = {
   /** Nodes with any record. */
   written: z.array(z.string()),
   /** Nodes with a record that could not be read, and so may name anything. */
   unread: z.array(z.string()),
   /** Complete inventories. */
   looked: Spans,
-});
+};
+const NamedNodes = z.strictObject(namedNodes);
 export type NamedNodes = z.infer<typeof NamedNodes>;
 
+/** The first line, with every span that lines have, and its node: most objects of a node have a span in common. */
+const Header = z.strictObject({ ...namedNodes, spans: z.array(z.tuple([z.string(), Span])) });
+
+/** As a line has it: by its place in the first line. */
+const SpanNumbers = z.array(z.int().nonnegative());
+
 /** An object, or a pod, as inventories list it. With another name or tag it is another line. */
-const ListedName = z.strictObject({
-  line: z.literal('listed'),
+const ListedLine = z.strictObject({
   kind: ExplainedKind.exclude(['node']),
   id: z.string(),
   name: z.string(),
   /** Of images. */
   repoTags: z.exactOptional(z.array(z.string())),
   repoDigests: z.exactOptional(z.array(z.string())),
-  on: Spans,
+  on: SpanNumbers,
 });
-export type ListedName = z.infer<typeof ListedName>;
 
 /** An object that commands or results name by its id. */
-const ActedName = z.strictObject({
-  line: z.literal('acted'),
+const ActedLine = z.strictObject({
   kind: z.enum(OBJECT_KINDS),
   id: z.string(),
   /** Of a result; `null` of a command. */
   outcome: z.string().nullable(),
-  on: Spans,
+  on: SpanNumbers,
 });
-export type ActedName = z.infer<typeof ActedName>;
 
-export const NameLine = z.discriminatedUnion('line', [ListedName, ActedName]);
-export type NameLine = z.infer<typeof NameLine>;
+type OnNodes<Line> = Omit<Line, 'on'> & { readonly on: Spans };
+export type ListedName = OnNodes<z.infer<typeof ListedLine>>;
+export type ActedName = OnNodes<z.infer<typeof ActedLine>>;
+export type NameLine = ListedName | ActedName;
+
+export const isActedName = (line: NameLine): line is ActedName => 'outcome' in line;
+export const isListedName = (line: NameLine): line is ListedName => !isActedName(line);
 
 /** What an index says of the records of one file. */
 export interface NameLines {
@@ -65,25 +72,46 @@ const NEWLINE = 10;
 
 /** As it is kept: JSON lines, what is alike side by side, compressed. */
 export function encodeNames({ nodes, lines }: NameLines): Buffer {
-  const texts = lines.map((line) => JSON.stringify(line)).toSorted();
-  return zstdCompressSync([JSON.stringify(nodes), ...texts].map((text) => `${text}\n`).join(''));
+  const numbers = new Map<string, number>();
+  const numberOf = (entry: readonly [string, Span]): number => {
+    const key = JSON.stringify(entry);
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  };
+  const texts = lines
+    .map((line) => JSON.stringify({ ...line, on: Object.entries(line.on).map(numberOf) }))
+    .toSorted();
+  const header = `{${JSON.stringify(nodes).slice(1, -1)},"spans":[${[...numbers.keys()].join(',')}]}`;
+  return zstdCompressSync([header, ...texts].map((text) => `${text}\n`).join(''));
 }
 
 /** Lines in which one of the texts stands; `null`: every line. Throws for what is no index. */
 export function searchNames(content: Buffer, texts: readonly string[] | null): NameLines {
   const plain = zstdDecompressSync(content);
   const firstEnd = plain.indexOf(NEWLINE) + 1;
-  const found = linesWith(plain.subarray(firstEnd), texts ?? ['listed', 'acted']);
-  return {
-    nodes: NamedNodes.parse(JSON.parse(plain.toString('utf8', 0, firstEnd))),
-    lines: found.map((line) => NameLine.parse(JSON.parse(line))),
-  };
+  const { spans, ...nodes } = Header.parse(JSON.parse(plain.toString('utf8', 0, firstEnd)));
+  const spansAt = (numbers: readonly number[]): Spans =>
+    Object.fromEntries(numbers.map((number) => spans[number] ?? noSpan(number)));
+  const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
+  return { nodes, lines: found.map((text) => lineOf(text, spansAt)) };
+}
+
+function noSpan(number: number): never {
+  throw new RangeError(`an index of names has no span ${number}`);
+}
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+function lineOf(text: string, spansAt: (numbers: readonly number[]) => Spans): NameLine {
+  const line = z.union([ListedLine, ActedLine]).parse(JSON.parse(text));
+  return { ...line, on: spansAt(line.on) };
 }
 
 function linesWith(plain: Buffer, texts: readonly string[]): string[] {
   const found = new Map<number, string>();
   for (const text of texts) {
-    const needle = Buffer.from(JSON.stringify(text).slice(1, -1));
+    const needle = Buffer.from(text);
     for (let at = plain.indexOf(needle); at >= 0; ) {
       const start = plain.lastIndexOf(NEWLINE, at) + 1;
       const end = plain.indexOf(NEWLINE, at);

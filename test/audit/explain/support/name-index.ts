@@ -19,7 +19,7 @@ export function nameIndexOf(records: readonly LogRecord[], fileRows: number): Na
     files.flatMap((file) => foundIn(file, { topics, range, texts }));
   return {
     search: async (search) => found(search),
-    lastNames: async (search) => found({ ...search, topics: ['inventory'], texts: ['"'] }),
+    lastNames: async (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
     ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
   };
 }
