@@ -58,7 +58,7 @@ export interface FileContent {
 export interface ArchiveWriter extends Disposable {
   /** `null` when the archive has nothing of the partition. */
   endOf(topic: TopicName, partition: number): ArchivedEnd | null;
-  /** Adds a file: wholly, or not at all. */
+  /** Adds a file: wholly, or not at all. After a failure the archive has to be opened anew, as after a kill. */
   addFile(range: OpenRange, content: FileContent): Promise<void>;
   addGap(gap: Omit<ArchiveGap, 'kind'>): void;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
@@ -87,14 +87,18 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
 
   const append = (entry: ArchivedFile | ArchiveGap): void => {
     const line = chained(entry, head);
-    appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
+    try {
+      appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
+    } catch (cause) {
+      throw unwritable(directory, cause);
+    }
     head = line.hash;
     ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
   };
 
   return {
     endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
-    addFile: async (range, content) => append(await placeFiles(directory, range, content)),
+    addFile: async (range, content) => append(await written(directory, range, content)),
     addGap: (gap) => append({ kind: 'gap', ...gap }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
@@ -141,6 +145,22 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
   truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
   for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));
 }
+
+/** Throws `STATE_UNWRITABLE`. */
+async function written(directory: string, range: OpenRange, content: FileContent): Promise<ArchivedFile> {
+  try {
+    return await placeFiles(directory, range, content);
+  } catch (cause) {
+    throw unwritable(directory, cause);
+  }
+}
+
+const unwritable = (directory: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'STATE_UNWRITABLE',
+    `cannot write to the archive in ${directory}: ${cause instanceof Error ? cause.message : cause}. Nothing is lost while the log keeps it; see to the disk`,
+    { cause },
+  );
 
 /** The names first: there is no file of records whose names are still to come. */
 async function placeFiles(

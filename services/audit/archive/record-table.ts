@@ -26,23 +26,31 @@ const copyTo = (path: string): string =>
 
 export async function createRecordTable(duck: Duck): Promise<RecordTable> {
   const connection = await duck.connect();
-  let appender = await emptyTable(connection);
+  let open: DuckDBAppender | null = await emptyTable(connection);
+  const close = (): void => {
+    open?.closeSync();
+    open = null;
+  };
   return {
-    add: (record) => appendRecord(appender, record),
+    add: (record) => appendRecord(open ?? noTable(), record),
     writeParquet: async (path) => {
-      appender.closeSync();
+      close();
       await connection.run(copyTo(path));
-      appender = await emptyTable(connection);
+      open = await emptyTable(connection);
     },
     clear: async () => {
-      appender.closeSync();
-      appender = await emptyTable(connection);
+      close();
+      open = await emptyTable(connection);
     },
     [Symbol.dispose]: () => {
-      appender.closeSync();
+      close();
       connection[Symbol.dispose]();
     },
   };
+}
+
+function noTable(): never {
+  throw new TypeError('the table was left after a failure');
 }
 
 async function emptyTable(connection: DuckDBConnection): Promise<DuckDBAppender> {
