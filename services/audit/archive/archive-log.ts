@@ -73,7 +73,7 @@ export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Prom
     });
     for await (const record of newRecords(needs, name, signal)) await file.take(record);
     if (signal.aborted) {
-      await needs.table.clear();
+      needs.table.clear();
       break;
     }
     await file.close();
@@ -115,7 +115,7 @@ function createFile(needs: ArchiveNeeds, onClosed: (range: OpenRange) => void) {
   const take = async (record: LogRecord): Promise<void> => {
     if (open !== null && !belongs(open, record, needs.limits)) await close();
     if (open === null) noteGap(needs, record);
-    needs.table.add(record);
+    await needs.table.add(record);
     if (isNamedTopic(record.topic)) names.add(record);
     open = open === null ? rangeOf(record) : extended(open, record);
   };

@@ -31,8 +31,8 @@ export async function archivePass(
   { limits = FILE_LIMITS, ...needs }: PassRequest,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
-  using duck = await openDuckDb();
-  using table = await createRecordTable(duck);
+  await using duck = openDuckDb();
+  using table = createRecordTable(duck);
   const lost: LostRecords[] = [];
   const onLost = (records: LostRecords): void => void lost.push(records);
   const counts = await archiveLog({ ...needs, table, limits, onLost }, signal);

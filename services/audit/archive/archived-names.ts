@@ -81,6 +81,6 @@ async function readNames(
     partition,
     isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
     records: rows,
-    ...searchNames(read.content, texts),
+    ...(await searchNames(read.content, texts)),
   };
 }

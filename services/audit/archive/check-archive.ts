@@ -74,9 +74,9 @@ const headProblems = ({ hashes }: Manifest, expected: string | null): readonly s
         `no line of the manifest has the hash ${expected}: lines up to it were changed or removed, or this is another archive`,
       ];
 
-/** Each is read whole, one after the other. */
-async function changedFiles(
-  { directory, onProgress }: ArchiveCheck,
+/** What is wrong with files, a sentence each. Each is read whole, one after the other. */
+export async function changedFiles(
+  { directory, onProgress }: Pick<ArchiveCheck, 'directory' | 'onProgress'>,
   files: readonly KnownFile[],
   signal: AbortSignal,
 ): Promise<readonly string[]> {

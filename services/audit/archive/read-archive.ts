@@ -24,7 +24,7 @@ export interface ArchiveLog extends RecordedLog {
  */
 export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
   const files = filesOf(await requireManifest(directory));
-  const duck = await openDuckDb();
+  const duck = openDuckDb();
   const checked = new Set<string>();
 
   const requireFile = async (file: ArchivedFile): Promise<void> => {
@@ -42,7 +42,7 @@ export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
       lastNames: (search, signal) => lastNamesOf({ directory, files }, search, signal),
       ofNodes: (keys) => ({ read: (request, signal) => readFiles({ ...archive, keys }, request, signal) }),
     },
-    [Symbol.asyncDispose]: async () => duck[Symbol.dispose](),
+    [Symbol.asyncDispose]: () => duck[Symbol.asyncDispose](),
   };
 }
 
@@ -66,15 +66,30 @@ async function* readFiles(
       'USAGE',
       'an archive does not grow while it is read: follow the event log instead',
     );
+  const files = [...filesFrom(archive.files, request)];
+  if (files.length > 0) yield* recordsIn(archive, { request, files }, signal);
+  if (signal?.aborted) return;
+  yield { kind: 'caught-up' };
+}
+
+interface FilesReading {
+  readonly request: ReadRequest;
+  readonly files: readonly (readonly [ArchivedFile, ReadFrom])[];
+}
+
+async function* recordsIn(
+  archive: OpenArchive,
+  { request, files }: FilesReading,
+  signal?: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
   using connection = await archive.duck.connect();
-  for (const [file, from] of filesFrom(archive.files, request)) {
+  for (const [file, from] of files) {
     await archive.requireFile(file);
     for await (const record of recordsOf(connection, { archive, file, from, request })) {
       if (signal?.aborted) return;
       yield { kind: 'record', record };
     }
   }
-  yield { kind: 'caught-up' };
 }
 
 /** The files that a reading goes through, in order; only the first of a partition is not read from its beginning. */

@@ -1,4 +1,5 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { zstdCompressSync, zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { OBJECT_KINDS } from '../../../schemas/command.ts';
 import { ExplainedKind } from '../../../schemas/timeline.ts';
@@ -69,6 +70,13 @@ export interface NameLines {
 }
 
 const NEWLINE = 10;
+/** Names compress to a fifth. */
+const USUAL_RATIO = 7;
+const LEAST_ROOM_BYTES = 16 * 1024;
+
+const decompress = promisify(zstdDecompress);
+/** What comes out in one piece need not be put together. */
+const roomFor = (content: Buffer): number => Math.max(content.length * USUAL_RATIO, LEAST_ROOM_BYTES);
 
 /** As it is kept: JSON lines, what is alike side by side, compressed. */
 export function encodeNames({ nodes, lines }: NameLines): Buffer {
@@ -87,8 +95,8 @@ export function encodeNames({ nodes, lines }: NameLines): Buffer {
 }
 
 /** Lines in which one of the texts stands; `null`: every line. Throws for what is no index. */
-export function searchNames(content: Buffer, texts: readonly string[] | null): NameLines {
-  const plain = zstdDecompressSync(content);
+export async function searchNames(content: Buffer, texts: readonly string[] | null): Promise<NameLines> {
+  const plain = await decompress(content, { chunkSize: roomFor(content) });
   const firstEnd = plain.indexOf(NEWLINE) + 1;
   const { spans, ...nodes } = Header.parse(JSON.parse(plain.toString('utf8', 0, firstEnd)));
   const spansAt = (numbers: readonly number[]): Spans =>

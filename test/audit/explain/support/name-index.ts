@@ -15,11 +15,11 @@ interface IndexedFile {
 /** The index of an archive of these records, whose files hold so many each. */
 export function nameIndexOf(records: readonly LogRecord[], fileRows: number): NameIndex {
   const files = filesOf(records, fileRows);
-  const found = ({ topics, range, texts }: NameSearch): FoundNames[] =>
-    files.flatMap((file) => foundIn(file, { topics, range, texts }));
+  const found = async (search: NameSearch): Promise<FoundNames[]> =>
+    (await Promise.all(files.map((file) => foundIn(file, search)))).flat();
   return {
-    search: async (search) => found(search),
-    lastNames: async (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
+    search: found,
+    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
     ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
   };
 }
@@ -37,10 +37,10 @@ function filesOf(records: readonly LogRecord[], fileRows: number): IndexedFile[]
   });
 }
 
-function foundIn(
+async function foundIn(
   { name, records, content }: IndexedFile,
   { topics, range, texts }: NameSearch,
-): FoundNames[] {
+): Promise<FoundNames[]> {
   const [first] = records;
   const topicId = first && topicIdOf(first.topic);
   if (topicId === undefined || !topics.includes(topicId)) return [];
@@ -48,6 +48,6 @@ function foundIn(
     timestampMs >= (range.fromMs ?? 0) && timestampMs < (range.toMs ?? Number.POSITIVE_INFINITY);
   if (!records.some(isIn)) return [];
   const place = { name, topicId, partition: first?.partition ?? 0, records: records.length };
-  const lines = searchNames(content, topicId === 'inventory' ? texts : null);
+  const lines = await searchNames(content, topicId === 'inventory' ? texts : null);
   return [{ ...place, isCut: !records.every(isIn), ...lines }];
 }
