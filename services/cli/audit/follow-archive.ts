@@ -3,6 +3,7 @@ import type { followLog } from '../../audit/archive/follow-log.ts';
 import { dueWarnings, type RetentionWatch, watchRetention } from '../../audit/archive/retention-watch.ts';
 import type { FleetGcError } from '../../shared/errors.ts';
 import { TOPIC_NAMES } from '../../shared/event-log/partition.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
 import type { Metrics } from '../../shared/metrics.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
 import { lostText } from './archive-lines.ts';
@@ -15,13 +16,18 @@ export interface FollowSettings {
   readonly onRun: (run: ArchiveRun) => void;
 }
 
+/** What it needs of the process that it runs in. */
+export interface FollowProcess extends Pick<ServiceProcess, 'logger' | 'metrics' | 'sources' | 'addCheck'> {
+  readonly log: Pick<EventLog, 'read'>;
+}
+
 /** How often the retention of topics is looked at while the archiver waits. */
 const LOOK_EVERY_MS = 60_000;
 
 /** Runs the archiver in a process of its own until the signal aborts: logs, counts, and says when it is not well. */
 export async function followArchive(
   follow: typeof followLog,
-  { log, logger, metrics, sources, addCheck }: ServiceProcess,
+  { log, logger, metrics, sources, addCheck }: FollowProcess,
   { onRun, ...settings }: FollowSettings,
   signal: AbortSignal,
 ): Promise<void> {
