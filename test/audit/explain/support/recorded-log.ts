@@ -27,7 +27,7 @@ export const at = (seconds: number) =>
   instant({ wallTimeMs: NOW + seconds * SECOND, sinceBootMs: 24 * HOUR + seconds * SECOND });
 
 /** The events as they lie on the log. */
-function recordsOf(events: readonly Logged[]): LogRecord[] {
+export function recordsOf(events: readonly Logged[]): LogRecord[] {
   const offsets = new Map<string, bigint>();
   return events.map(([seconds, output, bytes]): LogRecord => {
     const record = outgoing(output);
