@@ -35,6 +35,8 @@ const Reading = z.strictObject({
   records: z.int().nonnegative(),
   /** Records that concern the node and cannot be read, such as events of a newer release. */
   unreadable: z.int().nonnegative(),
+  /** Records of an archive that nobody read, since its index of names says that nothing that is meant is in them. */
+  ruledOut: z.int().nonnegative(),
 });
 export type Reading = z.infer<typeof Reading>;
 

@@ -162,10 +162,11 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'audit archive': {
-    text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive-check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, 1 failed, or records were lost, 2 wrong options.',
+    text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours, or let it run on with --follow: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nWith --follow it warns, in its log and at /readyz, when what waits to be archived may be older than half of the time for which its topic is kept, and says how long is left.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive-check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow these end nothing), 2 wrong options.',
     examples: [
       'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
       'fleetgc audit archive --to archive --log embedded',
+      'fleetgc audit archive --follow --to /srv/fleetgc-archive --every 1h --kafka-brokers kafka:9092',
     ],
   },
   'audit archive-check': {
@@ -176,7 +177,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'audit query': {
-    text: 'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written; whether it is as it was written "audit archive-check" says.',
+    text: 'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written. The files of the views that the query names are compared with the manifest first.',
     examples: [
       'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
       "fleetgc audit query \"SELECT time, key, event->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",

@@ -25,13 +25,16 @@ export async function runListedVerb(
   const sources = { flags: given.flags, environment, file, otherKeys: await otherKeys(file) };
   return await runVerb(verb, sources, {
     control,
-    stderr: listed.kind === 'task' ? talkTo(stderr) : stderr,
+    stderr: isService(listed, given.flags) ? stderr : talkTo(stderr),
     print: (line) => void writeOut(`${line}\n`),
     write: writeOut,
     terminalColumns,
     warnings: await unknownVariables(environment, verb, loadAllVerbs),
   });
 }
+
+const isService = ({ kind, serviceSwitch }: ListedVerb, flags: OptionSources['flags']): boolean =>
+  kind === 'service' || (serviceSwitch !== undefined && flags[serviceSwitch] === true);
 
 function readConfigFile(path: string | undefined): OptionSources['file'] {
   if (path === undefined || path === '') return null;

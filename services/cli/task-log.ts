@@ -25,7 +25,7 @@ const TELL_AFTER_MS = 2_000;
 /** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskLog({ options, context, create = false }: TaskLogNeeds): Promise<EventLog> {
   const settings = forAsking(readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
-  if (!create) requireFile(settings);
+  if (!create) requireLogFile(settings);
   const log = await openEventLog(settings, {
     logger: context.logger.child({}, { level: 'error' }),
     now: Date.now,
@@ -45,7 +45,8 @@ export async function openTaskLog({ options, context, create = false }: TaskLogN
   };
 }
 
-function requireFile(settings: EventLogOptions): void {
+/** Throws `NOT_FOUND` for an embedded log that is not there. */
+export function requireLogFile(settings: EventLogOptions): void {
   if (settings.kind !== 'embedded' || existsSync(settings.path)) return;
   throw new FleetGcError(
     'NOT_FOUND',

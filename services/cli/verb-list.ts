@@ -8,6 +8,8 @@ export interface ListedVerb {
    * `task`: does one thing and talks in plain sentences.
    */
   readonly kind: 'service' | 'task';
+  /** The switch that makes a service of a task. */
+  readonly serviceSwitch?: string;
 }
 
 export interface VerbGroup {
@@ -79,7 +81,10 @@ export const VERB_GROUPS = [
         'Run other policies over the recorded past: what would have gone, and been missed?',
       ),
       task('audit report', 'What was freed, removed, refused and pulled again, for people'),
-      task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
+      {
+        ...task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
+        serviceSwitch: 'follow',
+      },
       task('audit archive-check', 'Was anything in an archive changed, added or removed?'),
       task('audit query', 'Ask an archive in SQL'),
     ],

@@ -23,10 +23,30 @@ export const fileName = (topic: string, partition: number, firstOffset: bigint):
 const filePrefix = (topic: string, partition: number): string =>
   `${topic}/${String(partition).padStart(PARTITION_DIGITS, '0')}-`;
 
-const FILE_NAME = /^gc\.[a-z.-]+\/\d{3}-\d{19}\.parquet$/;
+const FILE_NAME = /^gc\.[a-z.-]+\/\d{3}-\d{19}(\.parquet|\.names\.jsonl\.zst)$/;
 
 /** Whether a file has the name of one of the archive's. */
 export const isFileName = (name: string): boolean => FILE_NAME.test(name);
+
+/** Beside a file of records: the index of its names. */
+export const namesFileName = (file: string): string => file.replace(/parquet$/, 'names.jsonl.zst');
+
+/** The file of records that a file is or belongs to. */
+export const recordsFileName = (name: string): string => name.replace(/names\.jsonl\.zst$/, 'parquet');
+
+/** A file as the manifest knows it. */
+export interface KnownFile {
+  readonly file: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Every file that the manifest names. */
+export const knownFiles = (manifest: Manifest): readonly KnownFile[] =>
+  filesOf(manifest).flatMap((archived) => {
+    const { file, names } = archived;
+    return names === undefined ? [archived] : [archived, { ...names, file: namesFileName(file) }];
+  });
 
 /** Throws `NOT_FOUND` when there is no archive. */
 export async function loadManifest(directory: string): Promise<Manifest> {
@@ -50,12 +70,15 @@ export async function requireManifest(directory: string): Promise<Manifest> {
 
 /** Throws `ARCHIVE_CHANGED` with the first problem. */
 export function requireUnchanged(directory: string, [problem]: readonly string[]): void {
-  if (problem === undefined) return;
-  throw new FleetGcError(
+  if (problem !== undefined) throw archiveChanged(directory, problem);
+}
+
+/** `problem` says what of it. */
+export const archiveChanged = (directory: string, problem: string): FleetGcError =>
+  new FleetGcError(
     'ARCHIVE_CHANGED',
     `the archive in ${directory} is not as it was written: ${problem}. "fleetgc audit archive-check ${directory}" lists everything; take the archive from a copy, or begin a new one in another directory`,
   );
-}
 
 const isOwn = (entry: Dirent, name: string): boolean =>
   name === MANIFEST_FILE || name === LOCK_FILE || name === `${LOCK_FILE}-journal` || entry.isDirectory();
@@ -72,12 +95,13 @@ export async function recordFiles(directory: string): Promise<readonly string[]>
 
 /** Those that the manifest does not name. */
 export async function unnamedFiles(directory: string, manifest: Manifest): Promise<readonly string[]> {
-  const named = new Set(filesOf(manifest).map(({ file }) => file));
+  const named = new Set(knownFiles(manifest).map(({ file }) => file));
   return (await recordFiles(directory)).filter((file) => !named.has(file));
 }
 
 /** Whether a file of this name may be the one that comes next in its partition. */
-export function isNextFile(name: string, { entries }: Manifest): boolean {
+export function isNextFile(file: string, { entries }: Manifest): boolean {
+  const name = recordsFileName(file);
   const end = entries.findLast(({ topic, partition }) => name.startsWith(filePrefix(topic, partition)));
   if (end === undefined) return true;
   const next = fileName(end.topic, end.partition, BigInt(end.lastOffset) + 1n);

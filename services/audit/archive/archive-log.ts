@@ -1,7 +1,10 @@
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
+import { mapBounded } from '../../shared/cri/bounded.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { topicSpec } from '../../shared/event-log/partition.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../../shared/event-log/port.ts';
+import { collectNames, isNamedTopic } from '../names/collect-names.ts';
+import { encodeNames } from '../names/name-lines.ts';
 import { CAUSES_FIRST } from '../read-log.ts';
 import type { ArchivedEnd, ArchiveWriter } from './archive-writer.ts';
 import { isCompacted } from './manifest.ts';
@@ -22,6 +25,12 @@ export interface LostRecords {
   readonly lastOffset: bigint;
 }
 
+/** A partition of a topic. */
+export interface PartitionName {
+  readonly topic: TopicName;
+  readonly partition: number;
+}
+
 export interface ArchiveNeeds {
   readonly log: Pick<EventLog, 'read'>;
   readonly archive: ArchiveWriter;
@@ -30,17 +39,15 @@ export interface ArchiveNeeds {
   readonly now: () => number;
   readonly onProgress: (progress: ArchiveProgress) => void;
   readonly onLost: (lost: LostRecords) => void;
+  readonly onFile?: (range: OpenRange) => void;
+  /** Nothing that the log got before `sinceMs` is left to be archived of a partition. */
+  readonly onReached?: (name: PartitionName, sinceMs: number) => void;
 }
 
 /** What one pass added. */
 export interface ArchivedCounts {
   readonly records: number;
   readonly files: number;
-}
-
-interface PartitionName {
-  readonly topic: TopicName;
-  readonly partition: number;
 }
 
 /** Effects before their causes, so that the archive has no effect without its cause. */
@@ -56,34 +63,60 @@ const PARTITIONS: readonly PartitionName[] = CAUSES_FIRST.toReversed().flatMap((
 export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Promise<ArchivedCounts> {
   const counts = { records: 0, files: 0 };
   for (const [done, name] of PARTITIONS.entries()) {
-    const file = createFile(needs, ({ rows }) => {
-      counts.records += rows;
+    const begunMs = needs.now();
+    const file = createFile(needs, (range) => {
+      counts.records += range.rows;
       counts.files += 1;
+      needs.onFile?.(range);
+      needs.onReached?.(name, range.lastMs);
       needs.onProgress({ done, of: PARTITIONS.length, records: counts.records });
     });
     for await (const record of newRecords(needs, name, signal)) await file.take(record);
     if (signal.aborted) {
-      await needs.table.clear();
+      needs.table.clear();
       break;
     }
     await file.close();
+    needs.onReached?.(name, begunMs);
   }
   return counts;
+}
+
+const PARTITIONS_AT_ONCE = 4;
+
+/**
+ * Looks for the oldest record that is not archived, of each partition that the archive has, and tells its time by
+ * `onReached`; of those with nothing new the present. Throws as `archiveLog`.
+ */
+export async function lookAhead(
+  needs: Pick<ArchiveNeeds, 'log' | 'archive' | 'now' | 'onReached'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const begun = PARTITIONS.filter(({ topic, partition }) => needs.archive.endOf(topic, partition) !== null);
+  await mapBounded(begun, PARTITIONS_AT_ONCE, async (name) => {
+    const begunMs = needs.now();
+    const next = await newRecords(needs, name, signal).next();
+    if (!signal.aborted) needs.onReached?.(name, next.done ? begunMs : next.value.timestampMs);
+  });
 }
 
 /** The file in hand: it is closed before a record that does not belong into it. */
 function createFile(needs: ArchiveNeeds, onClosed: (range: OpenRange) => void) {
   let open: OpenRange | null = null;
+  let names = collectNames();
   const close = async (): Promise<void> => {
     if (open === null) return;
-    await needs.archive.addFile(open, needs.table.writeParquet);
+    const index = isNamedTopic(open.topic) ? encodeNames(names.lines()) : null;
+    await needs.archive.addFile(open, { write: needs.table.writeParquet, names: index });
     onClosed(open);
     open = null;
+    names = collectNames();
   };
   const take = async (record: LogRecord): Promise<void> => {
     if (open !== null && !belongs(open, record, needs.limits)) await close();
     if (open === null) noteGap(needs, record);
-    needs.table.add(record);
+    await needs.table.add(record);
+    if (isNamedTopic(record.topic)) names.add(record);
     open = open === null ? rangeOf(record) : extended(open, record);
   };
   return { take, close };
@@ -113,7 +146,7 @@ function noteGap({ archive, now, onLost }: ArchiveNeeds, record: LogRecord): voi
 
 /** Those that the archive does not have. The last one that it has is read again, to see that this is the same log. */
 async function* newRecords(
-  { log, archive }: ArchiveNeeds,
+  { log, archive }: Pick<ArchiveNeeds, 'log' | 'archive'>,
   name: PartitionName,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord, void> {

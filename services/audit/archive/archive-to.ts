@@ -1,5 +1,5 @@
 import { type ArchivedCounts, type ArchiveNeeds, archiveLog, type LostRecords } from './archive-log.ts';
-import { openArchiveWriter } from './archive-writer.ts';
+import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
 import { openDuckDb } from './duckdb.ts';
 import { FILE_LIMITS } from './open-ranges.ts';
 import { createRecordTable } from './record-table.ts';
@@ -11,21 +11,34 @@ export interface ArchiveRun extends ArchivedCounts {
   readonly head: string;
 }
 
-export interface ArchiveRequest extends Pick<ArchiveNeeds, 'log' | 'now' | 'onProgress'> {
+export interface ArchiveRequest
+  extends Pick<ArchiveNeeds, 'log' | 'now' | 'onProgress' | 'onFile' | 'onReached'> {
   readonly directory: string;
   readonly limits?: ArchiveNeeds['limits'];
 }
 
 /** Brings the archive in a directory up to the present end of the log. Throws as `openArchiveWriter` and `archiveLog` do. */
 export async function archiveTo(
-  { directory, limits = FILE_LIMITS, ...needs }: ArchiveRequest,
+  { directory, ...needs }: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
   using archive = await openArchiveWriter(directory, needs.now());
-  using duck = await openDuckDb();
-  using table = await createRecordTable(duck);
+  return await archivePass({ ...needs, archive }, signal);
+}
+
+/** The same into an archive that is open. */
+export async function archivePass(
+  { limits = FILE_LIMITS, ...needs }: PassRequest,
+  signal: AbortSignal,
+): Promise<ArchiveRun> {
+  await using duck = openDuckDb();
+  using table = createRecordTable(duck);
   const lost: LostRecords[] = [];
   const onLost = (records: LostRecords): void => void lost.push(records);
-  const counts = await archiveLog({ ...needs, archive, table, limits, onLost }, signal);
-  return { ...counts, lost, head: archive.head() };
+  const counts = await archiveLog({ ...needs, table, limits, onLost }, signal);
+  return { ...counts, lost, head: needs.archive.head() };
+}
+
+export interface PassRequest extends Omit<ArchiveRequest, 'directory'> {
+  readonly archive: ArchiveWriter;
 }

@@ -7,20 +7,24 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TopicName } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import { makeDirectories } from '../../shared/make-directories.ts';
 import { lockFile } from '../../shared/state-lock.ts';
+import { NAMES_VERSION } from '../names/name-lines.ts';
 import {
   fileName,
   isFileName,
   isNextFile,
+  type KnownFile,
   LOCK_FILE,
   MANIFEST_FILE,
+  namesFileName,
   recordFiles,
+  recordsFileName,
   requireManifest,
   syncToDisk,
   UNFINISHED,
@@ -43,12 +47,19 @@ export interface ArchivedEnd {
   readonly lastMs: number | null;
 }
 
+export interface FileContent {
+  /** Writes the records. */
+  readonly write: (path: string) => Promise<void>;
+  /** The index of their names, where there is one. */
+  readonly names: Buffer | null;
+}
+
 /** An archive in the hands of the one process that writes to it. */
 export interface ArchiveWriter extends Disposable {
   /** `null` when the archive has nothing of the partition. */
   endOf(topic: TopicName, partition: number): ArchivedEnd | null;
-  /** Adds a file that `write` writes: wholly, or not at all. */
-  addFile(range: OpenRange, write: (path: string) => Promise<void>): Promise<void>;
+  /** Adds a file: wholly, or not at all. After a failure the archive has to be opened anew, as after a kill. */
+  addFile(range: OpenRange, content: FileContent): Promise<void>;
   addGap(gap: Omit<ArchiveGap, 'kind'>): void;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
   head(): string;
@@ -76,14 +87,18 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
 
   const append = (entry: ArchivedFile | ArchiveGap): void => {
     const line = chained(entry, head);
-    appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
+    try {
+      appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
+    } catch (cause) {
+      throw unwritable(directory, cause);
+    }
     head = line.hash;
     ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
   };
 
   return {
     endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
-    addFile: async (range, write) => append(await placeFile(directory, range, write)),
+    addFile: async (range, content) => append(await written(directory, range, content)),
     addGap: (gap) => append({ kind: 'gap', ...gap }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
@@ -116,13 +131,13 @@ async function beginArchive(directory: string, nowMs: number): Promise<void> {
 }
 
 /**
- * A kill leaves half a line, files that are not whole, and at most one whole file without a line: its range comes next,
- * and the new file takes its place.
+ * A kill leaves half a line, files that are not whole, and at most one whole file, with its names, without a line: its
+ * range comes next, and the new file takes its place.
  */
 async function clearUnfinished(directory: string, manifest: Manifest): Promise<void> {
   const unnamed = await unnamedFiles(directory, manifest);
   const whole = unnamed.filter(isFileName);
-  if (whole.length > 1 || whole.some((file) => !isNextFile(file, manifest)))
+  if (new Set(whole.map(recordsFileName)).size > 1 || whole.some((file) => !isNextFile(file, manifest)))
     throw new FleetGcError(
       'ARCHIVE_CHANGED',
       `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive-check ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
@@ -131,32 +146,59 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
   for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));
 }
 
-/** Written under another name, so that a file with its own name is whole. */
-async function placeFile(
+/** Throws `STATE_UNWRITABLE`. */
+async function written(directory: string, range: OpenRange, content: FileContent): Promise<ArchivedFile> {
+  try {
+    return await placeFiles(directory, range, content);
+  } catch (cause) {
+    throw unwritable(directory, cause);
+  }
+}
+
+const unwritable = (directory: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'STATE_UNWRITABLE',
+    `cannot write to the archive in ${directory}: ${cause instanceof Error ? cause.message : cause}. Nothing is lost while the log keeps it; see to the disk`,
+    { cause },
+  );
+
+/** The names first: there is no file of records whose names are still to come. */
+async function placeFiles(
   directory: string,
   range: OpenRange,
-  write: (path: string) => Promise<void>,
+  { write, names }: FileContent,
 ): Promise<ArchivedFile> {
   const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
   const file = fileName(topic, partition, firstOffset);
-  const path = join(directory, file);
-  if (mkdirSync(dirname(path), { recursive: true }) !== undefined) syncToDisk(directory);
-  await write(`${path}${UNFINISHED}`);
-  syncToDisk(`${path}${UNFINISHED}`);
-  const content = await readFile(`${path}${UNFINISHED}`);
-  renameSync(`${path}${UNFINISHED}`, path);
-  syncToDisk(dirname(path));
+  if (mkdirSync(dirname(join(directory, file)), { recursive: true }) !== undefined) syncToDisk(directory);
+  const indexed =
+    names && (await placeFile(directory, namesFileName(file), (path) => writeFile(path, names)));
   return {
     kind: 'file',
     file,
-    sha256: sha256Hex(content),
-    sizeBytes: content.length,
+    ...(await placeFile(directory, file, write)),
     topic,
     partition,
     firstOffset: String(firstOffset),
     lastOffset: String(lastOffset),
     ...rest,
+    ...(indexed && { names: { version: NAMES_VERSION, ...indexed } }),
   };
+}
+
+/** Written under another name, so that a file with its own name is whole. */
+async function placeFile(
+  directory: string,
+  file: string,
+  write: (path: string) => Promise<void>,
+): Promise<Omit<KnownFile, 'file'>> {
+  const path = join(directory, file);
+  await write(`${path}${UNFINISHED}`);
+  syncToDisk(`${path}${UNFINISHED}`);
+  const content = await readFile(`${path}${UNFINISHED}`);
+  renameSync(`${path}${UNFINISHED}`, path);
+  syncToDisk(dirname(path));
+  return { sha256: sha256Hex(content), sizeBytes: content.length };
 }
 
 const inUse = (directory: string, cause: unknown): FleetGcError =>

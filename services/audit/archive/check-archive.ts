@@ -1,9 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../shared/ids.ts';
-import { loadManifest, MANIFEST_FILE, UNFINISHED, unnamedFiles } from './archive-files.ts';
+import {
+  type KnownFile,
+  knownFiles,
+  loadManifest,
+  MANIFEST_FILE,
+  UNFINISHED,
+  unnamedFiles,
+} from './archive-files.ts';
 import { filesOf, type Manifest } from './manifest.ts';
-import type { ArchivedFile, ArchiveGap } from './manifest-entry.ts';
+import type { ArchiveGap } from './manifest-entry.ts';
 
 /** What an archive was found to be. */
 export interface ArchiveFindings {
@@ -42,7 +49,7 @@ export async function checkArchive(check: ArchiveCheck, signal: AbortSignal): Pr
     deviations: [
       ...manifest.problems,
       ...headProblems(manifest, expectedHead),
-      ...(await changedFiles(check, files, signal)),
+      ...(await changedFiles(check, knownFiles(manifest), signal)),
       ...unnamed.filter((file) => !file.endsWith(UNFINISHED)).map(addedText),
     ],
     gaps: manifest.entries.filter((entry) => entry.kind === 'gap'),
@@ -52,7 +59,7 @@ export async function checkArchive(check: ArchiveCheck, signal: AbortSignal): Pr
     ],
     files: files.length,
     records: files.reduce((sum, { rows }) => sum + rows, 0),
-    sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    sizeBytes: knownFiles(manifest).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     head: manifest.hashes.at(-1) ?? null,
   };
 }
@@ -67,10 +74,10 @@ const headProblems = ({ hashes }: Manifest, expected: string | null): readonly s
         `no line of the manifest has the hash ${expected}: lines up to it were changed or removed, or this is another archive`,
       ];
 
-/** Each is read whole, one after the other. */
-async function changedFiles(
-  { directory, onProgress }: ArchiveCheck,
-  files: readonly ArchivedFile[],
+/** What is wrong with files, a sentence each. Each is read whole, one after the other. */
+export async function changedFiles(
+  { directory, onProgress }: Pick<ArchiveCheck, 'directory' | 'onProgress'>,
+  files: readonly KnownFile[],
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
@@ -84,21 +91,37 @@ async function changedFiles(
 }
 
 /** What is wrong with a file of the archive; `null` when it is as it was written. */
-export async function fileProblem(
+export async function fileProblem(directory: string, file: KnownFile): Promise<string | null> {
+  const read = await readKnownFile(directory, file);
+  return read.ok ? null : read.problem;
+}
+
+export type FileRead =
+  | { readonly ok: true; readonly content: Buffer }
+  | { readonly ok: false; readonly problem: string };
+
+/** The bytes of a file that is as it was written, or what is wrong with it. */
+export async function readKnownFile(
   directory: string,
-  { file, sizeBytes, sha256 }: ArchivedFile,
-): Promise<string | null> {
+  { file, sizeBytes, sha256 }: KnownFile,
+): Promise<FileRead> {
   try {
     const content = await readFile(join(directory, file));
     if (content.length !== sizeBytes)
-      return `${file} was changed: it has ${content.length} bytes instead of ${sizeBytes}`;
-    return sha256Hex(content) === sha256 ? null : `${file} was changed: its SHA-256 is not ${sha256}`;
+      return wrong(`${file} was changed: it has ${content.length} bytes instead of ${sizeBytes}`);
+    return sha256Hex(content) === sha256
+      ? { ok: true, content }
+      : wrong(`${file} was changed: its SHA-256 is not ${sha256}`);
   } catch (error) {
-    return isMissing(error)
-      ? `${file} is missing`
-      : `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
+    return wrong(
+      isMissing(error)
+        ? `${file} is missing`
+        : `${file} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
   }
 }
+
+const wrong = (problem: string): FileRead => ({ ok: false, problem });
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';

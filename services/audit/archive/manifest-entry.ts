@@ -17,6 +17,9 @@ const Range = {
   lastOffset: Offset,
 };
 
+/** The index of names beside a file of records; without it whoever looks for a name reads the records. */
+const NamesFile = z.strictObject({ version: z.int(), sha256: Sha256, sizeBytes: z.int().positive() });
+
 /** A file of records. Times are the log's, of its oldest, newest and last record. */
 const Archived = z.strictObject({
   kind: z.literal('file'),
@@ -28,6 +31,7 @@ const Archived = z.strictObject({
   oldestMs: EpochMs,
   newestMs: EpochMs,
   lastMs: EpochMs,
+  names: z.exactOptional(NamesFile),
 });
 
 /** Records that were deleted from the log before they were archived. */

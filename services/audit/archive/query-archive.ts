@@ -2,7 +2,8 @@ import { join, resolve } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { requireManifest } from './archive-files.ts';
+import { requireManifest, requireUnchanged } from './archive-files.ts';
+import { type CheckProgress, changedFiles } from './check-archive.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
@@ -13,25 +14,31 @@ export type QueryRow = Readonly<Record<string, Json>>;
 export interface ArchiveQuery {
   readonly directory: string;
   readonly sql: string;
+  /** Whether every file that can be read is compared with the manifest before. */
+  readonly check: boolean;
+  readonly onProgress: (progress: CheckProgress) => void;
 }
 
 /**
  * Answers one SELECT over the view `records`, or over a view for each topic, such as `inventory` or `disk_stats`, which
- * has the event as JSON. Nothing but the files of the archive can be read, and nothing written. The files are taken as
- * they are: `checkArchive` finds what was changed. Throws `USAGE` for a query that cannot be answered.
+ * has the event as JSON. Nothing but the files of the views that the query names can be read, and nothing written.
+ * Throws `ARCHIVE_CHANGED`, or `USAGE` for a query that cannot be answered.
  */
 export async function* queryArchive(
-  { directory, sql }: ArchiveQuery,
+  query: ArchiveQuery,
   signal: AbortSignal,
 ): AsyncGenerator<QueryRow, void> {
+  const { directory, sql, check, onProgress } = query;
   const root = resolve(directory);
-  const files = filesOf(await requireManifest(root));
-  using duck = await openDuckDb();
+  const views = viewsIn(sql, filesOf(await requireManifest(root)));
+  const files = [...new Set(views.flatMap((view) => view.files))];
+  if (check) requireUnchanged(root, await changedFiles({ directory: root, onProgress }, files, signal));
+  await using duck = openDuckDb();
   using connection = await duck.connect();
   const interrupt = (): void => connection.interrupt();
   signal.addEventListener('abort', interrupt);
   try {
-    await prepareViews(connection, root, files);
+    await prepareViews(connection, { root, files, views });
     await requireSelect(connection, sql);
     const result = await connection.stream(sql);
     for await (const rows of result.yieldRowObjectJson()) yield* rows;
@@ -42,29 +49,45 @@ export async function* queryArchive(
   }
 }
 
-/** Then nothing else can be opened any more. */
-async function prepareViews(
-  connection: DuckDBConnection,
-  root: string,
-  files: readonly ArchivedFile[],
-): Promise<void> {
-  await connection.run(`SET allowed_paths = ${pathList(root, files)}`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run(
-    `CREATE VIEW records AS SELECT * REPLACE (headers::JSON AS headers) FROM ${sourceOf(root, files)}`,
-  );
-  for (const [topicId, { name }] of Object.entries(TOPICS)) {
-    const own = files.filter(({ topic }) => topic === name);
-    await connection.run(
-      `CREATE VIEW ${viewName(topicId)} AS SELECT "partition", "offset", time, key, type, id, TRY_CAST(TRY(decode(value)) AS JSON) AS event FROM ${sourceOf(root, own)}`,
-    );
-  }
-  await connection.run('SET lock_configuration = true');
+interface View {
+  readonly name: string;
+  readonly select: string;
+  readonly files: readonly ArchivedFile[];
+}
+
+const RECORDS = { name: 'records', select: 'SELECT * REPLACE (headers::JSON AS headers)' };
+const OF_TOPIC =
+  'SELECT "partition", "offset", time, key, type, id, TRY_CAST(TRY(decode(value)) AS JSON) AS event';
+
+/** Those whose names stand in the query; there are no others for it, so that no file is read that was not checked. */
+function viewsIn(sql: string, files: readonly ArchivedFile[]): readonly View[] {
+  const ofTopics = Object.entries(TOPICS).map(([topicId, { name }]) => ({
+    name: viewName(topicId),
+    select: OF_TOPIC,
+    files: files.filter(({ topic }) => topic === name),
+  }));
+  const text = sql.toLowerCase();
+  return [{ ...RECORDS, files }, ...ofTopics].filter(({ name }) => text.includes(name));
 }
 
 /** `disk_stats` of `diskStats`. */
 const viewName = (topicId: TopicId | string): string =>
   topicId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+interface Prepared {
+  readonly root: string;
+  readonly files: readonly ArchivedFile[];
+  readonly views: readonly View[];
+}
+
+/** Then nothing else can be opened any more. */
+async function prepareViews(connection: DuckDBConnection, { root, files, views }: Prepared): Promise<void> {
+  await connection.run(`SET allowed_paths = ${pathList(root, files)}`);
+  await connection.run('SET enable_external_access = false');
+  for (const { name, select, files: own } of views)
+    await connection.run(`CREATE VIEW ${name} AS ${select} FROM ${sourceOf(root, own)}`);
+  await connection.run('SET lock_configuration = true');
+}
 
 const NOTHING =
   '(SELECT NULL::VARCHAR AS topic, NULL::INTEGER AS "partition", NULL::BIGINT AS "offset", NULL::TIMESTAMP_MS AS time, NULL::VARCHAR AS key, NULL::VARCHAR AS type, NULL::VARCHAR AS id, NULL::VARCHAR AS headers, NULL::BLOB AS value WHERE false)';

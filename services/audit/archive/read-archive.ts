@@ -4,20 +4,27 @@ import { z } from 'zod';
 import { FleetGcError } from '../../shared/errors.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
+import type { NameIndex } from '../names/name-index.ts';
 import type { RecordedLog } from '../read-log.ts';
 import { requireManifest, requireUnchanged } from './archive-files.ts';
+import { lastNamesOf, searchArchive } from './archived-names.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
+/** An archive, read as the event log that it was made of. */
+export interface ArchiveLog extends RecordedLog {
+  readonly index: NameIndex;
+}
+
 /**
- * Opens an archive for reading, as the event log that it was made of. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
+ * Opens an archive for reading. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
  * not as it was written.
  */
-export async function openArchiveLog(directory: string): Promise<RecordedLog> {
+export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
   const files = filesOf(await requireManifest(directory));
-  const duck = await openDuckDb();
+  const duck = openDuckDb();
   const checked = new Set<string>();
 
   const requireFile = async (file: ArchivedFile): Promise<void> => {
@@ -27,9 +34,15 @@ export async function openArchiveLog(directory: string): Promise<RecordedLog> {
     checked.add(file.file);
   };
 
+  const archive = { directory, files, duck, requireFile };
   return {
-    read: (request, signal) => readFiles({ directory, files, duck, requireFile }, request, signal),
-    [Symbol.asyncDispose]: async () => duck[Symbol.dispose](),
+    read: (request, signal) => readFiles({ ...archive, keys: null }, request, signal),
+    index: {
+      search: (search, signal) => searchArchive({ directory, files }, search, signal),
+      lastNames: (search, signal) => lastNamesOf({ directory, files }, search, signal),
+      ofNodes: (keys) => ({ read: (request, signal) => readFiles({ ...archive, keys }, request, signal) }),
+    },
+    [Symbol.asyncDispose]: () => duck[Symbol.asyncDispose](),
   };
 }
 
@@ -38,6 +51,8 @@ interface OpenArchive {
   readonly files: readonly ArchivedFile[];
   readonly duck: Duck;
   readonly requireFile: (file: ArchivedFile) => Promise<void>;
+  /** Records with other keys are left out; `null`: with any. */
+  readonly keys: readonly string[] | null;
 }
 
 async function* readFiles(
@@ -51,15 +66,30 @@ async function* readFiles(
       'USAGE',
       'an archive does not grow while it is read: follow the event log instead',
     );
+  const files = [...filesFrom(archive.files, request)];
+  if (files.length > 0) yield* recordsIn(archive, { request, files }, signal);
+  if (signal?.aborted) return;
+  yield { kind: 'caught-up' };
+}
+
+interface FilesReading {
+  readonly request: ReadRequest;
+  readonly files: readonly (readonly [ArchivedFile, ReadFrom])[];
+}
+
+async function* recordsIn(
+  archive: OpenArchive,
+  { request, files }: FilesReading,
+  signal?: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
   using connection = await archive.duck.connect();
-  for (const [file, from] of filesFrom(archive.files, request)) {
+  for (const [file, from] of files) {
     await archive.requireFile(file);
     for await (const record of recordsOf(connection, { archive, file, from, request })) {
       if (signal?.aborted) return;
       yield { kind: 'record', record };
     }
   }
-  yield { kind: 'caught-up' };
 }
 
 /** The files that a reading goes through, in order; only the first of a partition is not read from its beginning. */
@@ -108,7 +138,7 @@ async function* recordsOf(
 ): AsyncGenerator<LogRecord, void> {
   const source = `read_parquet(${sqlText(join(archive.directory, file.file))})`;
   const result = await connection.stream(
-    `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} ORDER BY "offset"`,
+    `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)} ORDER BY "offset"`,
   );
   for await (const rows of result.yieldRows()) {
     for (const row of rows) yield { topic: request.topic, partition: file.partition, ...fieldsOf(row) };
@@ -125,6 +155,9 @@ function fieldsOf(row: readonly DuckDBValue[]): Omit<LogRecord, 'topic' | 'parti
     value: value === null ? null : Buffer.from(value.bytes),
   };
 }
+
+const keyCondition = (keys: OpenArchive['keys']): string =>
+  keys === null ? 'true' : `key IN (${keys.map(sqlText).join(', ')})`;
 
 /** Times may step back, so all that comes after the first record at that time is read. */
 function condition(source: string, from: ReadFrom): string {

@@ -8,11 +8,11 @@ import { type Duck, sqlText } from './duckdb.ts';
 
 /** Records on their way into a Parquet file. */
 export interface RecordTable extends Disposable {
-  add(record: LogRecord): void;
+  add(record: LogRecord): Promise<void>;
   /** Writes what was added, and begins anew. */
   writeParquet(path: string): Promise<void>;
   /** Begins anew without writing. */
-  clear(): Promise<void>;
+  clear(): void;
 }
 
 /** `type` and `id` repeat the headers of CloudEvents, for whoever queries. */
@@ -24,23 +24,28 @@ const CREATE = `CREATE OR REPLACE TABLE records (
 const copyTo = (path: string): string =>
   `COPY (FROM records ORDER BY key, "offset") TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd)`;
 
-export async function createRecordTable(duck: Duck): Promise<RecordTable> {
-  const connection = await duck.connect();
-  let appender = await emptyTable(connection);
+/** Opens the database with the first record. */
+export function createRecordTable(duck: Duck): RecordTable {
+  let connection: (DuckDBConnection & Disposable) | null = null;
+  let appender: DuckDBAppender | null = null;
+  const clear = (): void => {
+    appender?.closeSync();
+    appender = null;
+  };
   return {
-    add: (record) => appendRecord(appender, record),
+    add: async (record) => {
+      connection ??= await duck.connect();
+      appender ??= await emptyTable(connection);
+      appendRecord(appender, record);
+    },
     writeParquet: async (path) => {
-      appender.closeSync();
-      await connection.run(copyTo(path));
-      appender = await emptyTable(connection);
+      clear();
+      await connection?.run(copyTo(path));
     },
-    clear: async () => {
-      appender.closeSync();
-      appender = await emptyTable(connection);
-    },
+    clear,
     [Symbol.dispose]: () => {
-      appender.closeSync();
-      connection[Symbol.dispose]();
+      clear();
+      connection?.[Symbol.dispose]();
     },
   };
 }

@@ -1,76 +1,90 @@
-import type { Candidate, Explanation, Reading } from '../../../schemas/explanation.ts';
+import type { Explanation } from '../../../schemas/explanation.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/topics.ts';
-import { mapBounded } from '../../shared/cri/bounded.ts';
 import { partitionOf } from '../../shared/event-log/partition.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
-import { readPartition, type TimeRange } from '../read-log.ts';
+import type { NameIndex } from '../names/name-index.ts';
+import { answerOf, type FoundSubjects, stillToRead } from './answer.ts';
 import { type AskedName, askedName } from './asked-name.ts';
-import { nearNames } from './near-names.ts';
-import { createPartitionWatch, type NodeFilter, type Watched } from './partition-watch.ts';
-import type { Subject } from './subjects.ts';
-
-export interface ExplainRequest {
-  readonly name: string;
-  /** `<node>` or `<cluster>/<node>`; `null`: any. */
-  readonly node: string | null;
-  readonly range: TimeRange;
-  /** Of several things that the name means only those that were there in the end, if there are any. */
-  readonly thereOnly: boolean;
-}
-
-export interface ExplainProgress {
-  /** Partitions that were read, and how many there are to read. */
-  readonly done: number;
-  readonly of: number;
-  readonly records: number;
-}
+import type { ExplainRequest } from './explain-request.ts';
+import { type Narrowed, type NodePlace, narrow } from './narrow.ts';
+import type { NodeFilter } from './partition-watch.ts';
+import { type ExplainProgress, watchPartitions } from './watch-partitions.ts';
 
 export interface ExplainNeeds {
   readonly log: Pick<EventLog, 'read'>;
+  /** Of an archive: what it rules out is not read. */
+  readonly index?: NameIndex;
+  /** Of so many nodes the records are read, whatever the index says. */
+  readonly mostNodes?: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExplainProgress) => void;
+  /** Everything has to be read, since the index does not speak of all of it. */
+  readonly onIndexMissing?: () => void;
 }
 
-const READ = ['inventory', 'decisions', 'commands', 'results'] as const;
-const PROGRESS_EVERY_RECORDS = 500;
-/** Waiting for a broker is most of the work where a partition has little to read. */
-const PARTITIONS_AT_ONCE = 4;
+/** A list of more nodes is answer enough: it says to name one of them. */
+const MOST_NODES = 16;
 
 /** What became of whatever the name means, and why. Throws `USAGE` for a name that can mean nothing. */
 export async function explain(request: ExplainRequest, needs: ExplainNeeds): Promise<Explanation> {
-  const asked = askedName(request.name);
-  const watch = watcher(asked, request, needs);
-  return answered(request, asked, await watch(partitionsOf(asked, request)));
+  const question = { asked: askedName(request.name), request, needs };
+  return answerOf(await findSubjects(question), request, question.asked.text);
 }
 
-/** Reads several partitions at once; the first failure ends them all. */
-function watcher(asked: AskedName, request: ExplainRequest, { log, signal, onProgress }: ExplainNeeds) {
-  const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+interface Question {
+  readonly asked: AskedName;
+  readonly request: ExplainRequest;
+  readonly needs: ExplainNeeds;
+}
+
+async function findSubjects(question: Question): Promise<FoundSubjects> {
+  const { asked, request, needs } = question;
+  const { index, signal, mostNodes = MOST_NODES } = needs;
+  if (index === undefined) return await readAll(question);
+  if (request.node?.includes('/')) return readOnly(await watchNodes(question, [placeOf(request.node)]));
   const filter = nodeFilter(request);
-  let isFound = false;
-  let done = 0;
-  let records = 0;
-  const watchOne = async (partition: number, of: number): Promise<Watched> => {
-    const watch = createPartitionWatch(asked, filter, { gatherNames: () => !isFound });
-    const reading = { topics: READ, partition, range: request.range };
-    for await (const recorded of readPartition(log, reading, either)) {
-      watch.tell(recorded);
-      records += 1;
-      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress({ done, of, records });
-    }
-    done += 1;
-    const watched = watch.finish();
-    isFound ||= watched.subjects.length > 0;
-    return watched;
-  };
-  return async (partitions: readonly number[]): Promise<readonly Watched[]> => {
-    try {
-      return await mapBounded(partitions, PARTITIONS_AT_ONCE, (one) => watchOne(one, partitions.length));
-    } finally {
-      failed.abort();
-    }
-  };
+  const narrowed = await narrow(asked, request.range, { index, filter, signal, mostNodes });
+  if (narrowed !== null) return await readNarrowed(question, narrowed);
+  needs.onIndexMissing?.();
+  return await readAll(question);
+}
+
+const placeOf = (key: string): NodePlace => ({
+  key,
+  partitions: new Set([partitionOf(TOPICS.inventory.name, key)]),
+});
+
+async function readNarrowed(question: Question, narrowed: Narrowed): Promise<FoundSubjects> {
+  const { toRead, candidates, names, nodes, records } = narrowed;
+  const watched = await watchNodes(question, toRead);
+  const read = watched.reduce((sum, one) => sum + one.records, 0);
+  const found = { watched, indexed: candidates, names, ruledOut: Math.max(0, records - read) };
+  const only = stillToRead(found, question.request);
+  if (only === null) return found;
+  const itsNode = nodes.filter(({ key }) => key === `${only.cluster}/${only.node}`);
+  return { ...found, indexed: [], watched: [...watched, ...(await watchNodes(question, itsNode))] };
+}
+
+const readOnly = (watched: FoundSubjects['watched']): FoundSubjects => ({
+  watched,
+  indexed: [],
+  names: new Set(),
+  ruledOut: 0,
+});
+
+async function readAll({ asked, request, needs }: Question): Promise<FoundSubjects> {
+  const { range } = request;
+  const filter = nodeFilter(request);
+  return readOnly(await watchPartitions({ ...needs, asked, range, filter }, partitionsOf(asked, request)));
+}
+
+async function watchNodes({ asked, request, needs }: Question, nodes: readonly NodePlace[]) {
+  const { range } = request;
+  const keys = new Set(nodes.map(({ key }) => key));
+  const log = needs.index?.ofNodes([...keys]) ?? needs.log;
+  const filter: NodeFilter = ({ cluster, node }) => keys.has(`${cluster}/${node}`);
+  const partitions = new Set(nodes.flatMap((node) => [...node.partitions]));
+  return await watchPartitions({ ...needs, log, asked, range, filter }, [...partitions]);
 }
 
 /** All of them, unless the cluster is known too, since the partition follows from both. */
@@ -85,52 +99,3 @@ const nodeFilter =
   ({ node }: ExplainRequest): NodeFilter =>
   (one) =>
     node === null || node === one.node || node === `${one.cluster}/${one.node}`;
-
-function answered(
-  { name, range, thereOnly }: ExplainRequest,
-  { text }: AskedName,
-  watched: readonly Watched[],
-): Explanation {
-  const subjects = chosen(
-    watched.flatMap((one) => one.subjects),
-    thereOnly,
-  );
-  const head = {
-    type: 'fleetgc.explanation',
-    version: 1,
-    asked: name,
-    reading: { ...range, ...readingOf(watched) },
-  } as const;
-  const [only, ...others] = subjects;
-  if (only === undefined) {
-    const names = new Set(watched.flatMap((one) => [...one.names]));
-    return { ...head, status: 'not-found', nearNames: nearNames(text, names) };
-  }
-  return others.length === 0
-    ? { ...head, status: 'explained', subject: only.candidate, timeline: [...only.timeline()] }
-    : {
-        ...head,
-        status: 'ambiguous',
-        candidates: subjects.map(({ candidate }) => candidate).toSorted(byPlace),
-      };
-}
-
-function chosen(subjects: readonly Subject[], thereOnly: boolean): readonly Subject[] {
-  const there = subjects.filter(({ candidate }) => candidate.state === 'there');
-  return thereOnly && there.length > 0 ? there : subjects;
-}
-
-const byPlace = (a: Candidate, b: Candidate): number =>
-  compare(`${a.cluster}/${a.node}`, `${b.cluster}/${b.node}`) || a.firstSeenMs - b.firstSeenMs;
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-
-function readingOf(watched: readonly Watched[]): Omit<Reading, 'fromMs' | 'toMs'> {
-  const firsts = watched.flatMap(({ firstRecordMs }) => firstRecordMs ?? []);
-  const lasts = watched.flatMap(({ lastRecordMs }) => lastRecordMs ?? []);
-  return {
-    firstRecordMs: firsts.length === 0 ? null : Math.min(...firsts),
-    lastRecordMs: lasts.length === 0 ? null : Math.max(...lasts),
-    records: watched.reduce((sum, one) => sum + one.records, 0),
-    unreadable: watched.reduce((sum, one) => sum + one.unreadable, 0),
-  };
-}

@@ -1,6 +1,7 @@
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/timeline.ts';
 import { keysOfImage, repositoriesOfImage } from '../../shared/cri/image-names.ts';
+import type { RuntimeImage } from '../../shared/cri/port.ts';
 import type { AskedName } from './asked-name.ts';
 import type { PodNames, SeenObject } from './seen-objects.ts';
 
@@ -16,13 +17,28 @@ export function meaningsIn(
   objects: readonly SeenObject[],
   { asked, podNames }: { readonly asked: AskedName; readonly podNames: PodNames },
 ): Meaning[] {
-  const imagesMeant = imagesOf(inventory, asked);
-  const single = objects.flatMap(({ object: { kind, id, name } }): Meaning[] => {
-    if (kind === 'node' || kind === 'pod' || !allows(asked, kind)) return [];
-    const isMeant = kind === 'image' ? imagesMeant.has(id) : isCalled({ kind, id, name }, asked);
-    return isMeant ? [{ kind, id }] : [];
+  const single = objects.flatMap(({ object: { kind, id, name }, position }): Meaning[] => {
+    if (kind === 'node' || kind === 'pod') return [];
+    const image = kind === 'image' ? inventory.images[position] : undefined;
+    return meansListed(asked, { kind, id, name, ...image }) ? [{ kind, id }] : [];
   });
   return [...single, ...podsOf(objects, asked, podNames)];
+}
+
+/** An object as an inventory lists it, or a pod by the name that it has there. */
+export interface ListedObject extends Meaning {
+  readonly name: string;
+  /** Of images. */
+  readonly repoTags?: readonly string[];
+  readonly repoDigests?: readonly string[];
+}
+
+/** Whether the name means this. */
+export function meansListed(asked: AskedName, listed: ListedObject): boolean {
+  const { kind, id, name, repoTags = [], repoDigests = [] } = listed;
+  if (!allows(asked, kind)) return false;
+  if (kind === 'image') return isImageMeant({ id, repoTags, repoDigests }, asked);
+  return kind === 'pod' ? isPod(id, name, asked) : isCalled(listed, asked);
 }
 
 const allows = ({ kind: asked }: AskedName, kind: ExplainedKind): boolean => asked === null || asked === kind;
@@ -34,22 +50,18 @@ export const meansById = (asked: AskedName, { kind, id }: Pick<Meaning, 'kind' |
 const beginsSo = (id: string, { idPrefix }: AskedName): boolean =>
   idPrefix !== null && id.replace(/^sha256:/, '').startsWith(idPrefix);
 
-function imagesOf({ images }: CompleteInventory, asked: AskedName): ReadonlySet<string> {
-  if (!allows(asked, 'image')) return new Set();
-  const terms = new Set(asked.imageTerms);
-  const meant = images.filter(
-    (image) => couldBe(image, asked) && (beginsSo(image.id, asked) || isNamed(image, terms)),
-  );
-  return new Set(meant.map(({ id }) => id));
-}
+type NamedImage = Pick<RuntimeImage, 'id' | 'repoTags' | 'repoDigests'>;
+
+const isImageMeant = (image: NamedImage, asked: AskedName): boolean =>
+  couldBe(image, asked) && (beginsSo(image.id, asked) || isNamed(image, asked));
 
 /** What every name of it would have in it, before all its names are made out. */
-const couldBe = ({ id, repoTags, repoDigests }: InventoryImage, { needles }: AskedName): boolean =>
+const couldBe = ({ id, repoTags, repoDigests }: NamedImage, { needles }: AskedName): boolean =>
   [id, ...repoTags, ...repoDigests].some((name) => needles.some((needle) => name.includes(needle)));
 
-const isNamed = (image: InventoryImage, terms: ReadonlySet<string>): boolean =>
+const isNamed = (image: NamedImage, { imageTerms }: AskedName): boolean =>
   [...image.repoTags, ...image.repoDigests, ...keysOfImage(image), ...repositoriesOfImage(image)].some(
-    (name) => terms.has(name),
+    (name) => imageTerms.includes(name),
   );
 
 /** A sandbox has the name of its pod, which is the pod's unless the attempt or the kind says otherwise. */
@@ -72,12 +84,14 @@ const isOfAttempt = (name: string, text: string): boolean =>
   name === text || name.replace(/#\d+$/, '') === text;
 
 function podsOf(objects: readonly SeenObject[], asked: AskedName, podNames: PodNames): Meaning[] {
-  if (!allows(asked, 'pod')) return [];
   const uids = new Set(objects.flatMap(({ podUid }) => (podUid === null || podUid === '' ? [] : [podUid])));
-  return [...uids].filter((uid) => isPod(uid, podNames.get(uid), asked)).map((id) => ({ kind: 'pod', id }));
+  return [...uids]
+    .map((id) => ({ kind: 'pod', id, name: podNames.get(id) ?? '' }) as const)
+    .filter((pod) => meansListed(asked, pod))
+    .map(({ kind, id }) => ({ kind, id }));
 }
 
-function isPod(uid: string, name: string | undefined, asked: AskedName): boolean {
+function isPod(uid: string, name: string, asked: AskedName): boolean {
   if (uid === asked.text || beginsSo(uid, asked)) return true;
-  return name !== undefined && endingsOf(name).includes(asked.text);
+  return endingsOf(name).includes(asked.text);
 }

@@ -10,6 +10,12 @@ export interface WatchedNode {
   readonly node: string;
 }
 
+/** Of a key, `<cluster>/<node>`. */
+export function nodeOfKey(key: string): WatchedNode {
+  const [cluster = '', node = ''] = key.split('/');
+  return { cluster, node };
+}
+
 /** What is known so far of one node, by whoever watches it. */
 export interface NodeState {
   readonly asked: AskedName;

@@ -5,7 +5,7 @@ import { parseRecord } from '../../shared/parse-record.ts';
 import type { RecordedEvent } from '../read-log.ts';
 import type { AskedName } from './asked-name.ts';
 import { askableNames } from './near-names.ts';
-import type { WatchedNode } from './node-state.ts';
+import { nodeOfKey, type WatchedNode } from './node-state.ts';
 import { meansNode, type NodeWatch, watchNode } from './node-watch.ts';
 import type { Subject } from './subjects.ts';
 import { createWaiting } from './waiting.ts';
@@ -105,8 +105,8 @@ interface WatchedKey {
 
 function nodeOf({ key }: LogRecord, filter: NodeFilter): WatchedNode | null {
   if (key === null || !isNodeKey(key)) return null;
-  const [cluster = '', node = ''] = key.split('/');
-  return filter({ cluster, node }) ? { cluster, node } : null;
+  const node = nodeOfKey(key);
+  return filter(node) ? node : null;
 }
 
 /**

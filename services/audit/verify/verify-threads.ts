@@ -26,9 +26,22 @@ export function startVerifyThreads(count: number, task: WorkerTask): VerifyThrea
   return {
     verifiers: workers.map(verifierOf),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(workers.map((worker) => worker.terminate()));
+      await Promise.all(workers.map(ended));
     },
   };
+}
+
+const END_WITHIN_MS = 5_000;
+
+/** A thread that were ended in the middle of reading an archive would take the process along. */
+async function ended(worker: Worker): Promise<void> {
+  if (worker.threadId < 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  worker.once('exit', () => resolve());
+  worker.postMessage({ kind: 'end' } satisfies WorkerOrder);
+  const tooLate = setTimeout(() => void worker.terminate(), END_WITHIN_MS);
+  await promise;
+  clearTimeout(tooLate);
 }
 
 const verifierOf =
@@ -46,7 +59,7 @@ const verifierOf =
     worker.on('message', onMessage).on('error', reject).on('exit', onExit);
     signal.addEventListener('abort', onAbort);
     try {
-      worker.postMessage({ partition } satisfies WorkerOrder);
+      worker.postMessage({ kind: 'verify', partition } satisfies WorkerOrder);
       return await promise;
     } finally {
       worker.off('message', onMessage).off('error', reject).off('exit', onExit);

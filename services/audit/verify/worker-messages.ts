@@ -4,17 +4,20 @@ import type { TimeRange } from '../read-log.ts';
 import type { Found } from './collect.ts';
 import type { PartitionProgress } from './verify-partition.ts';
 
-/** What a thread needs to verify partitions: it opens the log by itself. */
+/** What is verified: an event log, or the archive in a directory. */
+export type WorkerSource =
+  | { readonly kind: 'log'; readonly settings: EventLogOptions }
+  | { readonly kind: 'archive'; readonly directory: string };
+
+/** What a thread needs to verify partitions: it opens its source by itself. */
 export interface WorkerTask {
-  readonly settings: EventLogOptions;
+  readonly source: WorkerSource;
   readonly range: TimeRange;
   readonly nowMs: number;
 }
 
-/** To a thread: the next partition. */
-export interface WorkerOrder {
-  readonly partition: number;
-}
+/** To a thread: the next partition, or to close what it has open and end. */
+export type WorkerOrder = { readonly kind: 'verify'; readonly partition: number } | { readonly kind: 'end' };
 
 /** From a thread, about the partition in hand. */
 export type WorkerAnswer =

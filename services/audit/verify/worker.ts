@@ -5,40 +5,60 @@ import { toFleetGcError } from '../../shared/errors.ts';
 import { openEventLog } from '../../shared/event-log/open.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPolicyHistory } from '../policy-history.ts';
-import { createVerifier, type PartitionVerifier } from './verify-partition.ts';
-import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
+import type { RecordedLog } from '../read-log.ts';
+import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
+import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './worker-messages.ts';
 
-/** The thread is ended from outside, in the middle of whatever it does. */
-const { signal } = new AbortController();
+const ending = new AbortController();
+const { signal } = ending;
 
-async function openVerifier({ settings, range, nowMs }: WorkerTask): Promise<PartitionVerifier> {
-  const log = await openEventLog(settings, {
+interface OpenVerifier {
+  readonly log: RecordedLog;
+  readonly verify: PartitionVerifier;
+}
+
+async function openVerifier({ source, range, nowMs }: WorkerTask): Promise<OpenVerifier> {
+  const log = await openSource(source);
+  const policies = await readPolicyHistory(log, signal);
+  return { log, verify: createVerifier({ log, policies, findDecider, range, nowMs }) };
+}
+
+/** An archive is read with a library that need not be installed. */
+async function openSource(source: WorkerSource): Promise<RecordedLog> {
+  if (source.kind === 'archive')
+    return await (await import('../archive/read-archive.ts')).openArchiveLog(source.directory);
+  return await openEventLog(source.settings, {
     logger: pino({ level: 'silent' }),
     now: Date.now,
     random: Math.random,
     newId: randomUUID,
   });
-  const policies = await readPolicyHistory(log, signal);
-  return createVerifier({ log, policies, findDecider, range, nowMs });
 }
 
 function serve(port: MessagePort, task: WorkerTask): void {
   const answer = (message: WorkerAnswer): void => port.postMessage(message);
   const opening = openVerifier(task);
-  const verify = async ({ partition }: WorkerOrder): Promise<void> => {
+  const verify = async (partition: number): Promise<void> => {
     try {
-      const found = await (await opening)(
-        partition,
-        (progress) => answer({ kind: 'progress', progress }),
-        signal,
-      );
-      answer({ kind: 'found', found });
+      const opened = await opening;
+      const onProgress = (progress: PartitionProgress): void => answer({ kind: 'progress', progress });
+      answer({ kind: 'found', found: await opened.verify(partition, onProgress, signal) });
     } catch (thrown) {
       const { code, message } = toFleetGcError(thrown);
       answer({ kind: 'failed', code, message });
     }
   };
-  port.on('message', (order: WorkerOrder) => void verify(order));
+  let inHand: Promise<void> = Promise.resolve();
+  const end = async (): Promise<void> => {
+    ending.abort();
+    await inHand;
+    await opening.then(({ log }) => log[Symbol.asyncDispose]()).catch(() => undefined);
+    port.close();
+  };
+  port.on('message', (order: WorkerOrder) => {
+    if (order.kind === 'end') void end();
+    else inHand = verify(order.partition);
+  });
 }
 
 if (parentPort !== null) serve(parentPort, workerData);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { ArchiveLog } from '../../audit/archive/read-archive.ts';
 import type { RecordedLog } from '../../audit/read-log.ts';
+import type { WorkerSource } from '../../audit/verify/worker-messages.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import type { EventLogOptions } from '../../shared/event-log/open.ts';
 import { forAsking, readLogSettings } from '../../shared/log-settings.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
@@ -29,7 +30,7 @@ type AuditLogOptions = z.infer<typeof AuditLogOptions>;
 export async function openAuditLog(
   { log, archive, ...others }: AuditLogOptions,
   context: VerbContext,
-): Promise<RecordedLog> {
+): Promise<RecordedLog | ArchiveLog> {
   if (log !== 'archive') return await openTaskLog({ options: { ...others, log }, context });
   if (archive === undefined)
     throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');
@@ -37,11 +38,9 @@ export async function openAuditLog(
   return await openArchiveLog(archive);
 }
 
-/**
- * Settings for threads that open the log by themselves; `null` for an archive: a thread that is ended while the library
- * in it reads a file would take the process along.
- */
-export function threadLogSettings({ log, archive: _, ...others }: AuditLogOptions): EventLogOptions | null {
-  if (log === 'archive') return null;
-  return forAsking(readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile }));
+/** The same for threads that open it by themselves. */
+export function threadSource({ log, archive, ...others }: AuditLogOptions): WorkerSource {
+  if (log === 'archive') return { kind: 'archive', directory: archive ?? '' };
+  const settings = readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
+  return { kind: 'log', settings: forAsking(settings) };
 }

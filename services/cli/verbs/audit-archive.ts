@@ -1,15 +1,30 @@
 import { z } from 'zod';
+import { parseDurationMs } from '../../../schemas/quantity.ts';
 import type { ArchiveRun } from '../../audit/archive/archive-to.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { logOptions } from '../../shared/option-groups.ts';
-import { Text, withMeta } from '../../shared/option-types.ts';
-import { formatResult, outputOptions } from '../../shared/output.ts';
-import { defineVerb } from '../../shared/verb.ts';
+import { forAsking, readLogSettings } from '../../shared/log-settings.ts';
+import { httpOptions, type LogOptions, logOptions } from '../../shared/option-groups.ts';
+import { type Address, Switch, Text, withMeta } from '../../shared/option-types.ts';
+import { formatResult, type OutputFormat, outputOptions } from '../../shared/output.ts';
+import { readTextFile } from '../../shared/text-file.ts';
+import { defineVerb, type VerbContext } from '../../shared/verb.ts';
 import { runLines, runValue } from '../audit/archive-lines.ts';
+import { followArchive } from '../audit/follow-archive.ts';
 import { loadArchiveCode } from '../audit/load-archive-code.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
-import { openTaskLog } from '../task-log.ts';
+import { openProcessOn } from '../open-process.ts';
+import { openTaskLog, requireLogFile } from '../task-log.ts';
 import { about } from '../verb-list.ts';
+
+const LEAST_EVERY_MS = 10_000;
+const MOST_EVERY_MS = 6 * 60 * 60 * 1000;
+
+const Every = z.string().transform((text, context) => {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= LEAST_EVERY_MS && ms <= MOST_EVERY_MS) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a duration from 10s to 6h, such as 15m' });
+  return z.NEVER;
+});
 
 export const auditArchive = defineVerb({
   ...about('audit archive'),
@@ -19,20 +34,68 @@ export const auditArchive = defineVerb({
       placeholder: 'DIRECTORY',
       description: 'Where the archive is; begun when there is none.',
     }),
+    follow: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Go on until told to stop, and warn before retention deletes what is not archived yet.',
+    }),
+    every: withMeta(Every.prefault('1h'), {
+      commandLineOnly: true,
+      placeholder: 'DURATION',
+      description: 'With --follow: how often to archive what came. Less often makes fewer, larger files.',
+    }),
     ...outputOptions,
+    ...httpOptions(9648),
     ...logOptions('kafka'),
   }),
-  run: async ({ to: directory, output, ...options }, context) => {
-    const { logger, signal, print } = context;
-    const { archiveTo } = await loadArchiveCode(() => import('../../audit/archive/archive-to.ts'));
-    await using log = await openTaskLog({ options, context });
-    const onProgress = readingProgress((line) => logger.info(line), Date.now);
-    const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
-    print(formatResult(output, { value: runValue(run), lines: runLines(run) }));
-    if (signal.aborted) logger.warn('stopped before the end of the log; the next run goes on from here');
-    requireNothingLost(run);
+  checkFlags: ({ follow }, flags) => {
+    const useless = (['every', 'httpAddress'] as const).find((key) => !follow && flags[key] !== undefined);
+    if (useless !== undefined)
+      throw new FleetGcError('USAGE', `--${useless === 'every' ? 'every' : 'http-address'} is for --follow`);
+  },
+  run: async ({ follow, ...options }, context) => {
+    if (follow) await runFollowing(options, context);
+    else await runOnce(options, context);
   },
 });
+
+interface ArchiveOptions extends LogOptions {
+  readonly to: string;
+  readonly every: number;
+  readonly output: OutputFormat;
+  readonly httpAddress: Address | null;
+}
+
+async function runOnce({ to: directory, output, ...options }: ArchiveOptions, context: VerbContext) {
+  const { logger, signal, print } = context;
+  const { archiveTo } = await loadArchiveCode(() => import('../../audit/archive/archive-to.ts'));
+  await using log = await openTaskLog({ options, context });
+  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
+  print(formatResult(output, { value: runValue(run), lines: runLines(run) }));
+  if (signal.aborted) logger.warn('stopped before the end of the log; the next run goes on from here');
+  requireNothingLost(run);
+}
+
+async function runFollowing(options: ArchiveOptions, { logger, signal, print }: VerbContext) {
+  const { to: directory, every: everyMs, output, httpAddress } = options;
+  const { followLog } = await loadArchiveCode(() => import('../../audit/archive/follow-log.ts'));
+  const service = 'audit-archive';
+  const settings = readLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
+  requireLogFile(settings);
+  await using process = await openProcessOn({ service, eventLog: forAsking(settings), httpAddress, logger });
+  const onRun = (run: ArchiveRun): void => {
+    logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
+    if (run.records + run.lost.length > 0) print(runText(run, output));
+  };
+  await followArchive(followLog, process, { directory, everyMs, onRun }, signal);
+}
+
+/** One of many: a line of JSON, a document of YAML, or lines for people. */
+const runText = (run: ArchiveRun, output: OutputFormat): string => {
+  if (output === 'json') return JSON.stringify(runValue(run));
+  const text = formatResult(output, { value: runValue(run), lines: runLines(run) });
+  return output === 'yaml' ? `---\n${text}` : text;
+};
 
 /** Throws `ARCHIVE_GAP`. */
 function requireNothingLost({ lost }: ArchiveRun): void {
@@ -40,6 +103,6 @@ function requireNothingLost({ lost }: ArchiveRun): void {
   const records = lost.reduce((sum, range) => sum + range.lastOffset - range.firstOffset + 1n, 0n);
   throw new FleetGcError(
     'ARCHIVE_GAP',
-    `${records} records were deleted from the log before they could be archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day`,
+    `${records} records were deleted from the log before they could be archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
   );
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Explanation } from '../../../schemas/explanation.ts';
-import { type ExplainRequest, explain } from '../../audit/explain/explain.ts';
+import { explain } from '../../audit/explain/explain.ts';
+import type { ExplainRequest } from '../../audit/explain/explain-request.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
@@ -49,6 +50,8 @@ export const auditExplain = defineVerb({
     const explanation = await explain(request, {
       log,
       signal,
+      ...('index' in log && { index: log.index }),
+      onIndexMissing: () => logger.info(READS_ALL),
       onProgress: readingProgress((line) => logger.info(line), Date.now),
     });
     if (signal.aborted)
@@ -63,6 +66,9 @@ export const auditExplain = defineVerb({
     requireOne(explanation);
   },
 });
+
+const READS_ALL =
+  'files of this archive have no index of names that this release knows, so everything is read; --node CLUSTER/NODE, --from and --to spare most of it';
 
 interface Times {
   readonly at: PointInTime | undefined;
@@ -101,8 +107,9 @@ function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'am
 }
 
 function notFoundText({ asked, reading, nearNames }: Extract<Explanation, { status: 'not-found' }>): string {
-  if (reading.records === 0)
+  const records = reading.records + reading.ruledOut;
+  if (records === 0)
     return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
   const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
-  return `nothing on the log is called ${asked}, in ${reading.records} records that were read${near}`;
+  return `nothing on the log is called ${asked}, in ${records} records${near}`;
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { Text, withMeta } from '../../shared/option-types.ts';
+import { Switch, Text, withMeta } from '../../shared/option-types.ts';
 import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { defineVerb } from '../../shared/verb.ts';
+import { checkingProgress } from '../audit/archive-lines.ts';
 import { loadArchiveCode } from '../audit/load-archive-code.ts';
 import { about } from '../verb-list.ts';
 
@@ -21,10 +22,15 @@ export const auditQuery = defineVerb({
     output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {
       description: `table for people, of the first ${MOST_ROWS} rows; ndjson for every row, one a line.`,
     }),
+    check: withMeta(Switch.prefault('true'), {
+      commandLineOnly: true,
+      description: 'Do not compare the files with the manifest first, which reads each of them whole.',
+    }),
   }),
-  run: async ({ sql, archive: directory, output }, { logger, signal, print, write }) => {
+  run: async ({ sql, archive: directory, output, check }, { logger, signal, print, write }) => {
     const { queryArchive } = await loadArchiveCode(() => import('../../audit/archive/query-archive.ts'));
-    const rows = queryArchive({ directory, sql }, signal);
+    const onProgress = checkingProgress((line) => logger.info(line), Date.now);
+    const rows = queryArchive({ directory, sql, check, onProgress }, signal);
     if (output === 'ndjson') {
       for await (const row of rows) await write(`${JSON.stringify(row)}\n`);
       return;

@@ -9,7 +9,7 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { WholeNumber, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { auditLogOptions, openAuditLog, threadLogSettings } from '../audit/audit-log.ts';
+import { auditLogOptions, openAuditLog, threadSource } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
@@ -32,8 +32,7 @@ export const auditVerify = defineVerb({
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
       {
         commandLineOnly: true,
-        description:
-          'So many partitions are verified at a time, each on a processor of its own; of an archive one.',
+        description: 'So many partitions are verified at a time, each on a processor of its own.',
       },
     ),
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
@@ -47,8 +46,8 @@ export const auditVerify = defineVerb({
     await using log = await openAuditLog(options, context);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
-    const settings = threads > 1 ? threadLogSettings(options) : null;
-    await using started = settings === null ? null : startVerifyThreads(threads, { settings, range, nowMs });
+    const task = { source: threadSource(options), range, nowMs };
+    await using started = threads > 1 ? startVerifyThreads(threads, task) : null;
     const here = createVerifier({ log, policies, findDecider, range, nowMs });
     const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);

@@ -36,7 +36,8 @@ async function archivedRecords(directory: string, topic: keyof typeof TOPICS = '
 
 const filesIn = (directory: string, topic: string = INVENTORY): string[] => {
   const path = join(directory, topic);
-  return existsSync(path) ? readdirSync(path).toSorted() : [];
+  const files = existsSync(path) ? readdirSync(path) : [];
+  return files.filter((file) => file.endsWith('.parquet')).toSorted();
 };
 
 test('every record of every topic comes back from the archive as it lies on the log', async () => {

@@ -1,6 +1,15 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOPICS } from '../../../schemas/topics.ts';
 import { chained, parseManifestLine } from '../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../services/audit/archive/read-archive.ts';
@@ -18,12 +27,20 @@ const at = (offset: number, partition: number): LogRecord =>
   });
 const LOG = logOf([at(0, 1), at(1, 1), at(0, 2), at(1, 2)]);
 const FILE = `${TOPICS.inventory.name}/001-0000000000000000001.parquet`;
+const NAMES = FILE.replace('parquet', 'names.jsonl.zst');
 const OTHER = `${TOPICS.inventory.name}/002-0000000000000000000.parquet`;
 
+let original = '';
+beforeAll(async () => {
+  original = mkdtempSync(join(tmpdir(), 'fleetgc-test-'));
+  await archived(LOG, original, { limits: { rows: 1, rawBytes: 1_000_000 } });
+});
+afterAll(() => rmSync(original, { recursive: true, force: true }));
+
 /** One line to begin, and four files. */
-async function fourFiles(): Promise<string> {
+function fourFiles(): string {
   const directory = temporaryDirectory();
-  await archived(LOG, directory, { limits: { rows: 1, rawBytes: 1_000_000 } });
+  cpSync(original, directory, { recursive: true });
   return directory;
 }
 
@@ -49,7 +66,7 @@ function forgeLine(text: string, change: object): string {
 }
 
 test('an archive that nobody touched has no deviation', async () => {
-  const directory = await fourFiles();
+  const directory = fourFiles();
 
   expect(await checked(directory)).toMatchObject({
     deviations: [],
@@ -75,6 +92,16 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
     name: 'a file made longer',
     damage: (directory) => appendFileSync(join(directory, FILE), 'x'),
     names: [`${FILE} was changed`],
+  },
+  {
+    name: 'a byte of an index of names flipped',
+    damage: (directory) => flipByte(join(directory, NAMES)),
+    names: [`${NAMES} was changed: its SHA-256`],
+  },
+  {
+    name: 'an index of names removed',
+    damage: (directory) => rmSync(join(directory, NAMES)),
+    names: [`${NAMES} is missing`],
   },
   {
     name: 'a file removed',
@@ -160,7 +187,7 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
     names: ['the manifest has no line'],
   },
 ])('named: $name', async ({ damage, names }) => {
-  const directory = await fourFiles();
+  const directory = fourFiles();
   damage(directory);
   const { deviations } = await checked(directory);
 
@@ -168,10 +195,11 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
 });
 
 test('lines removed from the end, with their files, are named by who kept the head', async () => {
-  const directory = await fourFiles();
+  const directory = fourFiles();
   const { head } = await checked(directory);
   writeLines(directory, linesOf(directory).slice(0, -1));
-  rmSync(join(directory, OTHER.replace('0.parquet', '1.parquet')));
+  for (const end of ['1.parquet', '1.names.jsonl.zst'])
+    rmSync(join(directory, OTHER.replace('0.parquet', end)));
 
   expect((await checked(directory)).deviations).toEqual([]);
   expect((await checked(directory, head)).deviations).toEqual([
@@ -180,7 +208,7 @@ test('lines removed from the end, with their files, are named by who kept the he
 });
 
 test('a line from another form of archive is not taken for ours', async () => {
-  const directory = await fourFiles();
+  const directory = fourFiles();
   const [first = '', ...others] = linesOf(directory);
   writeLines(directory, [forgeLine(first, { version: 2 }), ...others]);
 
@@ -194,7 +222,7 @@ test('no archive in the directory is told, and not an archive without records', 
 });
 
 test('a reading stops at a file that is not as it was written', async () => {
-  const directory = await fourFiles();
+  const directory = fourFiles();
   flipByte(join(directory, FILE));
   await using archive = await openArchiveLog(directory);
 

@@ -1,13 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOPICS } from '../../../schemas/topics.ts';
-import { type QueryRow, queryArchive } from '../../../services/audit/archive/query-archive.ts';
+import {
+  type ArchiveQuery,
+  type QueryRow,
+  queryArchive,
+} from '../../../services/audit/archive/query-archive.ts';
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../../services/shared/handler.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { recordOf } from '../../support/log-record.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { archived, logOf } from '../support/archives.ts';
 
 const listed = (offset: number, over: Partial<LogRecord> = {}): LogRecord =>
@@ -20,9 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-async function answer(sql: string): Promise<QueryRow[]> {
+async function answer(sql: string, over: Partial<ArchiveQuery> = {}): Promise<QueryRow[]> {
   const rows: QueryRow[] = [];
-  for await (const row of queryArchive({ directory, sql }, new AbortController().signal)) rows.push(row);
+  const query = { directory, sql, check: true, onProgress: () => undefined, ...over };
+  for await (const row of queryArchive(query, new AbortController().signal)) rows.push(row);
   return rows;
 }
 
@@ -73,5 +79,25 @@ test.each([
   expect([readdirSync(directory), readFileSync(join(directory, firstFile()))]).toEqual(before);
 });
 
-const firstFile = (): string =>
-  join(TOPICS.inventory.name, readdirSync(join(directory, TOPICS.inventory.name))[0] ?? '');
+const firstFile = (): string => {
+  const files = readdirSync(join(directory, TOPICS.inventory.name));
+  return join(TOPICS.inventory.name, files.find((file) => file.endsWith('.parquet')) ?? '');
+};
+
+test('files that are not as they were written are not asked, unless that is wanted; others do not matter', async () => {
+  const changed = temporaryDirectory();
+  await archived(logOf([listed(0), listed(1, { topic: TOPICS.observe.name })]), changed);
+  const [file = ''] = readdirSync(join(changed, TOPICS.observe.name));
+  appendFileSync(join(changed, TOPICS.observe.name, file), 'PAR1');
+  const count = (view: string) => `SELECT count(*) AS n FROM ${view}`;
+
+  const path = join(changed, TOPICS.observe.name, file);
+  for (const view of ['observe', 'records', '"OBSERVE"', `read_parquet('${path}')`])
+    await expect(answer(count(view), { directory: changed })).rejects.toMatchObject({
+      code: 'ARCHIVE_CHANGED',
+    });
+  expect(await answer(count('inventory'), { directory: changed })).toEqual([{ n: '1' }]);
+  await expect(answer(count('observe'), { directory: changed, check: false })).rejects.toMatchObject({
+    code: 'USAGE',
+  });
+});

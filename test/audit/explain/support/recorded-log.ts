@@ -1,19 +1,23 @@
+import { expect } from 'vitest';
 import type { ImageRemoval } from '../../../../schemas/command.ts';
 import type { Decision, Verdict } from '../../../../schemas/decision.ts';
 import type { Explanation } from '../../../../schemas/explanation.ts';
 import type { CompleteInventory } from '../../../../schemas/inventory.ts';
 import type { ObjectOutcome, ObjectResult } from '../../../../schemas/result.ts';
 import type { TimelineEntry } from '../../../../schemas/timeline.ts';
-import { type ExplainRequest, explain } from '../../../../services/audit/explain/explain.ts';
+import { explain } from '../../../../services/audit/explain/explain.ts';
+import type { ExplainRequest } from '../../../../services/audit/explain/explain-request.ts';
 import { NO_VERDICTS } from '../../../../services/shared/decision/conclusion.ts';
 import { partitionOf } from '../../../../services/shared/event-log/partition.ts';
-import type { EventLog, LogRecord, ReadEvent } from '../../../../services/shared/event-log/port.ts';
+import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
 import { nodeOutput, type Output } from '../../../../services/shared/handler.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory, NODE } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { HOUR, instant, NOW, SECOND } from '../../../fixtures/time.ts';
 import { onLog, outgoing } from '../../../support/log-record.ts';
+import { logInMemory } from './log-in-memory.ts';
+import { nameIndexOf } from './name-index.ts';
 
 /** An event, and when it was logged: so many seconds after `NOW`. */
 export type Logged = readonly [seconds: number, output: Output, bytes?: Buffer];
@@ -22,10 +26,10 @@ export type Logged = readonly [seconds: number, output: Output, bytes?: Buffer];
 export const at = (seconds: number) =>
   instant({ wallTimeMs: NOW + seconds * SECOND, sinceBootMs: 24 * HOUR + seconds * SECOND });
 
-/** A log in memory that has these events. */
-export function recordedLog(events: readonly Logged[]): Pick<EventLog, 'read'> {
+/** The events as they lie on the log. */
+export function recordsOf(events: readonly Logged[]): LogRecord[] {
   const offsets = new Map<string, bigint>();
-  const records = events.map(([seconds, output, bytes]): LogRecord => {
+  return events.map(([seconds, output, bytes]): LogRecord => {
     const record = outgoing(output);
     const partition = partitionOf(record.topic, record.key);
     const place = `${record.topic}/${partition}`;
@@ -34,15 +38,6 @@ export function recordedLog(events: readonly Logged[]): Pick<EventLog, 'read'> {
     const value = bytes ?? record.value;
     return onLog({ ...record, value }, { partition, offset, timestampMs: NOW + seconds * SECOND });
   });
-  return {
-    async *read({ topic, partition, from }): AsyncGenerator<ReadEvent, void> {
-      const fromMs = typeof from === 'object' && 'timestampMs' in from ? from.timestampMs : 0;
-      for (const record of records)
-        if (record.topic === topic && record.partition === partition && record.timestampMs >= fromMs)
-          yield { kind: 'record', record };
-      yield { kind: 'caught-up' };
-    },
-  };
 }
 
 export const asking = (name: string, over: Partial<ExplainRequest> = {}): ExplainRequest => ({
@@ -53,12 +48,34 @@ export const asking = (name: string, over: Partial<ExplainRequest> = {}): Explai
   ...over,
 });
 
-export const explained = (events: readonly Logged[], request: ExplainRequest | string) =>
-  explain(typeof request === 'string' ? asking(request) : request, {
-    log: recordedLog(events),
-    signal: new AbortController().signal,
-    onProgress: () => undefined,
-  });
+const needs = { signal: new AbortController().signal, onProgress: () => undefined };
+
+/** What the log tells; an index of names must not change it, whether lives are read or lists are told. */
+export async function explained(
+  events: readonly Logged[],
+  asked: ExplainRequest | string,
+): Promise<Explanation> {
+  const request = typeof asked === 'string' ? asking(asked) : asked;
+  const records = recordsOf(events);
+  const log = logInMemory(records);
+  const explanation = await explain(request, { ...needs, log });
+  for (const mostNodes of [0, 16]) {
+    const index = nameIndexOf(records, FILE_ROWS);
+    const indexed = await explain(request, { ...needs, log, index, mostNodes });
+    expect(answerIn(indexed), `with an index, at most ${mostNodes} nodes`).toEqual(answerIn(explanation));
+  }
+  return explanation;
+}
+
+/** So few that histories span files. */
+const FILE_ROWS = 2;
+
+/** An index spares reading, and knows more names that are near. */
+const answerIn = (explanation: Explanation) => ({
+  ...explanation,
+  reading: { ...explanation.reading, records: 0, ruledOut: 0, firstRecordMs: 0, lastRecordMs: 0 },
+  nearNames: [],
+});
 
 /** A complete look; its id says when it was taken. */
 export const look = (seconds: number, over: Partial<CompleteInventory> = {}): Logged => [

@@ -1,0 +1,86 @@
+import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
+import { mapBounded } from '../../shared/cri/bounded.ts';
+import type { FoundNames, NameSearch } from '../names/name-index.ts';
+import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
+import type { TimeRange } from '../read-log.ts';
+import { archiveChanged, namesFileName } from './archive-files.ts';
+import { readKnownFile } from './check-archive.ts';
+import type { ArchivedFile } from './manifest-entry.ts';
+
+/** The files of an archive, and where they are. */
+export interface ArchivedNames {
+  readonly directory: string;
+  readonly files: readonly ArchivedFile[];
+}
+
+/** Reading a file and unpacking one go on at the same time. */
+const FILES_AT_ONCE = 4;
+
+/** As `NameIndex.search`. Throws `ARCHIVE_CHANGED` for an index that is not as it was written. */
+export async function searchArchive(
+  { directory, files }: ArchivedNames,
+  { topics, range, texts }: NameSearch,
+  signal: AbortSignal,
+): Promise<readonly FoundNames[] | null> {
+  const all = topics.map((topicId) => ({ topicId, files: inRange(files, topicId, range) }));
+  if (all.some((one) => !one.files.every(hasNames))) return null;
+  const wanted = all.flatMap((one) =>
+    one.files.filter(hasNames).map((file) => ({ topicId: one.topicId, file })),
+  );
+  return await mapBounded(wanted, FILES_AT_ONCE, ({ topicId, file }) => {
+    signal.throwIfAborted();
+    return readNames(directory, { topicId, file, range, texts: topicId === 'inventory' ? texts : null });
+  });
+}
+
+/** As `NameIndex.lastNames`, of inventories. */
+export async function lastNamesOf(
+  { directory, files }: ArchivedNames,
+  { range }: NameSearch,
+  signal: AbortSignal,
+): Promise<readonly FoundNames[]> {
+  const lasts = new Map(inRange(files, 'inventory', range).map((file) => [file.partition, file]));
+  return await mapBounded([...lasts.values()].filter(hasNames), FILES_AT_ONCE, (file) => {
+    signal.throwIfAborted();
+    return readNames(directory, { topicId: 'inventory', file, range, texts: null });
+  });
+}
+
+/** A file of records with an index that this release knows. */
+type NamedFile = ArchivedFile & { readonly names: NonNullable<ArchivedFile['names']> };
+const hasNames = (file: ArchivedFile): file is NamedFile => file.names?.version === NAMES_VERSION;
+
+/** By partition, in the order of the log: those from which a reading of that range can take something. */
+function inRange(files: readonly ArchivedFile[], topicId: TopicId, { fromMs, toMs }: TimeRange) {
+  const begun = new Set<number>();
+  return files.filter(({ topic, partition, oldestMs, newestMs }) => {
+    if (topic !== TOPICS[topicId].name) return false;
+    if (fromMs === null || newestMs >= fromMs) begun.add(partition);
+    return begun.has(partition) && (toMs === null || oldestMs < toMs);
+  });
+}
+
+interface NamesReading extends Pick<NameSearch, 'range'> {
+  readonly topicId: TopicId;
+  readonly file: NamedFile;
+  readonly texts: readonly string[] | null;
+}
+
+async function readNames(
+  directory: string,
+  { topicId, file, range, texts }: NamesReading,
+): Promise<FoundNames> {
+  const { names, partition, rows, oldestMs, newestMs } = file;
+  const { fromMs, toMs } = range;
+  const name = namesFileName(file.file);
+  const read = await readKnownFile(directory, { ...names, file: name });
+  if (!read.ok) throw archiveChanged(directory, read.problem);
+  return {
+    name,
+    topicId,
+    partition,
+    isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
+    records: rows,
+    ...(await searchNames(read.content, texts)),
+  };
+}

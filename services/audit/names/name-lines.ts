@@ -1,0 +1,131 @@
+import { promisify } from 'node:util';
+import { zstdCompressSync, zstdDecompress } from 'node:zlib';
+import { z } from 'zod';
+import { OBJECT_KINDS } from '../../../schemas/command.ts';
+import { ExplainedKind } from '../../../schemas/timeline.ts';
+
+/** The form of an index. What names are made of belongs to it: another making is another form. */
+export const NAMES_VERSION = 1;
+
+/**
+ * From which record to which: the first and the last, counted from the first of the file, and when the log got them, epoch
+ * milliseconds.
+ */
+const Span = z.tuple([z.int(), z.int(), z.int(), z.int()]).readonly();
+export type Span = z.infer<typeof Span>;
+
+/** By the keys of nodes. */
+const Spans = z.record(z.string(), Span).readonly();
+export type Spans = z.infer<typeof Spans>;
+
+const namedNodes = {
+  /** Nodes with any record. */
+  written: z.array(z.string()),
+  /** Nodes with a record that could not be read, and so may name anything. */
+  unread: z.array(z.string()),
+  /** Complete inventories. */
+  looked: Spans,
+};
+const NamedNodes = z.strictObject(namedNodes);
+export type NamedNodes = z.infer<typeof NamedNodes>;
+
+/** The first line, with every span that lines have, and its node: most objects of a node have a span in common. */
+const Header = z.strictObject({ ...namedNodes, spans: z.array(z.tuple([z.string(), Span])) });
+
+/** As a line has it: by its place in the first line. */
+const SpanNumbers = z.array(z.int().nonnegative());
+
+/** An object, or a pod, as inventories list it. With another name or tag it is another line. */
+const ListedLine = z.strictObject({
+  kind: ExplainedKind.exclude(['node']),
+  id: z.string(),
+  name: z.string(),
+  /** Of images. */
+  repoTags: z.exactOptional(z.array(z.string())),
+  repoDigests: z.exactOptional(z.array(z.string())),
+  on: SpanNumbers,
+});
+
+/** An object that commands or results name by its id. */
+const ActedLine = z.strictObject({
+  kind: z.enum(OBJECT_KINDS),
+  id: z.string(),
+  /** Of a result; `null` of a command. */
+  outcome: z.string().nullable(),
+  on: SpanNumbers,
+});
+
+type OnNodes<Line> = Omit<Line, 'on'> & { readonly on: Spans };
+export type ListedName = OnNodes<z.infer<typeof ListedLine>>;
+export type ActedName = OnNodes<z.infer<typeof ActedLine>>;
+export type NameLine = ListedName | ActedName;
+
+export const isActedName = (line: NameLine): line is ActedName => 'outcome' in line;
+export const isListedName = (line: NameLine): line is ListedName => !isActedName(line);
+
+/** What an index says of the records of one file. */
+export interface NameLines {
+  readonly nodes: NamedNodes;
+  readonly lines: readonly NameLine[];
+}
+
+const NEWLINE = 10;
+/** Names compress to a fifth. */
+const USUAL_RATIO = 7;
+const LEAST_ROOM_BYTES = 16 * 1024;
+
+const decompress = promisify(zstdDecompress);
+/** What comes out in one piece need not be put together. */
+const roomFor = (content: Buffer): number => Math.max(content.length * USUAL_RATIO, LEAST_ROOM_BYTES);
+
+/** As it is kept: JSON lines, what is alike side by side, compressed. */
+export function encodeNames({ nodes, lines }: NameLines): Buffer {
+  const numbers = new Map<string, number>();
+  const numberOf = (entry: readonly [string, Span]): number => {
+    const key = JSON.stringify(entry);
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  };
+  const texts = lines
+    .map((line) => JSON.stringify({ ...line, on: Object.entries(line.on).map(numberOf) }))
+    .toSorted();
+  const header = `{${JSON.stringify(nodes).slice(1, -1)},"spans":[${[...numbers.keys()].join(',')}]}`;
+  return zstdCompressSync([header, ...texts].map((text) => `${text}\n`).join(''));
+}
+
+/** Lines in which one of the texts stands; `null`: every line. Throws for what is no index. */
+export async function searchNames(content: Buffer, texts: readonly string[] | null): Promise<NameLines> {
+  const plain = await decompress(content, { chunkSize: roomFor(content) });
+  const firstEnd = plain.indexOf(NEWLINE) + 1;
+  const { spans, ...nodes } = Header.parse(JSON.parse(plain.toString('utf8', 0, firstEnd)));
+  const spansAt = (numbers: readonly number[]): Spans =>
+    Object.fromEntries(numbers.map((number) => spans[number] ?? noSpan(number)));
+  const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
+  return { nodes, lines: found.map((text) => lineOf(text, spansAt)) };
+}
+
+function noSpan(number: number): never {
+  throw new RangeError(`an index of names has no span ${number}`);
+}
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+function lineOf(text: string, spansAt: (numbers: readonly number[]) => Spans): NameLine {
+  const line = z.union([ListedLine, ActedLine]).parse(JSON.parse(text));
+  return { ...line, on: spansAt(line.on) };
+}
+
+function linesWith(plain: Buffer, texts: readonly string[]): string[] {
+  const found = new Map<number, string>();
+  for (const text of texts) {
+    const needle = Buffer.from(text);
+    for (let at = plain.indexOf(needle); at >= 0; ) {
+      const start = plain.lastIndexOf(NEWLINE, at) + 1;
+      const end = plain.indexOf(NEWLINE, at);
+      found.set(start, plain.toString('utf8', start, end));
+      at = plain.indexOf(needle, end);
+    }
+  }
+  return [...found.values()];
+}

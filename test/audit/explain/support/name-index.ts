@@ -1,0 +1,53 @@
+import { TOPICS, type TopicName } from '../../../../schemas/topics.ts';
+import { collectNames, NAMED_TOPICS } from '../../../../services/audit/names/collect-names.ts';
+import type { FoundNames, NameIndex, NameSearch } from '../../../../services/audit/names/name-index.ts';
+import { encodeNames, searchNames } from '../../../../services/audit/names/name-lines.ts';
+import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
+import { topicIdOf } from '../../../../services/shared/event-schemas.ts';
+import { logInMemory } from './log-in-memory.ts';
+
+interface IndexedFile {
+  readonly name: string;
+  readonly records: readonly LogRecord[];
+  readonly content: Buffer;
+}
+
+/** The index of an archive of these records, whose files hold so many each. */
+export function nameIndexOf(records: readonly LogRecord[], fileRows: number): NameIndex {
+  const files = filesOf(records, fileRows);
+  const found = async (search: NameSearch): Promise<FoundNames[]> =>
+    (await Promise.all(files.map((file) => foundIn(file, search)))).flat();
+  return {
+    search: found,
+    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
+    ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
+  };
+}
+
+function filesOf(records: readonly LogRecord[], fileRows: number): IndexedFile[] {
+  const topics: readonly TopicName[] = NAMED_TOPICS.map((topicId) => TOPICS[topicId].name);
+  const places = Map.groupBy(
+    records.filter(({ topic }) => topics.includes(topic)),
+    ({ topic, partition, offset }) => `${topic}/${partition}-${offset / BigInt(fileRows)}`,
+  );
+  return [...places].map(([name, own]) => {
+    const names = collectNames();
+    for (const record of own) names.add(record);
+    return { name, records: own, content: encodeNames(names.lines()) };
+  });
+}
+
+async function foundIn(
+  { name, records, content }: IndexedFile,
+  { topics, range, texts }: NameSearch,
+): Promise<FoundNames[]> {
+  const [first] = records;
+  const topicId = first && topicIdOf(first.topic);
+  if (topicId === undefined || !topics.includes(topicId)) return [];
+  const isIn = ({ timestampMs }: LogRecord): boolean =>
+    timestampMs >= (range.fromMs ?? 0) && timestampMs < (range.toMs ?? Number.POSITIVE_INFINITY);
+  if (!records.some(isIn)) return [];
+  const place = { name, topicId, partition: first?.partition ?? 0, records: records.length };
+  const lines = await searchNames(content, topicId === 'inventory' ? texts : null);
+  return [{ ...place, isCut: !records.every(isIn), ...lines }];
+}

@@ -1,0 +1,78 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { TOPICS } from '../../../schemas/topics.ts';
+import type { FollowRequest } from '../../../services/audit/archive/follow-log.ts';
+import { followArchive } from '../../../services/cli/audit/follow-archive.ts';
+import { FleetGcError } from '../../../services/shared/errors.ts';
+import type { Check } from '../../../services/shared/http.ts';
+import { createMetrics } from '../../../services/shared/metrics.ts';
+import { systemSources } from '../../../services/shared/system-sources.ts';
+import { logOf } from '../../audit/support/archives.ts';
+
+const HOUR_MS = 3_600_000;
+const STATS = { topic: TOPICS.diskStats.name, partition: 3 };
+const run = { records: 0, files: 0, lost: [], head: 'h' };
+const { signal } = new AbortController();
+
+/** An archiver that does what `acts` says, at a time that `acts` sets; what it told, and how well it was after each step. */
+async function following(
+  acts: (request: FollowRequest, setHours: (hours: number) => void) => AsyncGenerator<void>,
+) {
+  const logged: { level: number; msg: string }[] = [];
+  const checks: Check[] = [];
+  const problems: string[][] = [];
+  const metrics = createMetrics();
+  let nowMs = 0;
+  const wait = async (ms: number): Promise<void> => {
+    nowMs += ms;
+  };
+  const process = {
+    log: logOf([]),
+    metrics,
+    logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) }),
+    sources: { ...systemSources, now: () => nowMs, wait },
+    addCheck: (check: Check) => void checks.push(check),
+  };
+  const follow = async (request: FollowRequest): Promise<void> => {
+    for await (const _ of acts(request, (hours) => (nowMs = hours * HOUR_MS)))
+      problems.push(checks.flatMap((check) => check.problem() ?? []));
+  };
+  await followArchive(follow, process, { directory: '', everyMs: HOUR_MS, onRun: () => undefined }, signal);
+  return { logged, problems, text: await metrics.text() };
+}
+
+test('an archive that falls behind is told of in time, at every step once, until it has caught up', async () => {
+  const { logged, problems, text } = await following(async function* (request, setHours) {
+    request.onReached?.(STATS, 0);
+    setHours(11);
+    await request.wait(0.5 * HOUR_MS, signal);
+    yield;
+    await request.wait(HOUR_MS, signal);
+    yield;
+    request.onReached?.(STATS, 12 * HOUR_MS);
+    yield;
+  });
+
+  expect(logged.map(({ level, msg }) => [level, msg.slice(0, 60)])).toEqual([
+    [40, 'gc.node.disk-stats: what came in the last 12 h may not be ar'],
+  ]);
+  expect(problems).toEqual([[], [expect.stringContaining('11 h are left')], []]);
+  expect(text).toContain('fleetgc_archive_lag_seconds{topic="gc.node.disk-stats"} 1800');
+  expect(text).toContain('fleetgc_archive_retention_left_seconds{topic="gc.node.disk-stats"} 84600');
+});
+
+test('a failure is a problem until the next pass, and what was lost is counted for good', async () => {
+  const { logged, problems, text } = await following(async function* (request) {
+    request.onFailure(new FleetGcError('LOG_UNREACHABLE', 'no broker answers'));
+    yield;
+    request.onRun({ ...run, lost: [{ ...STATS, firstOffset: 3n, lastOffset: 7n }] });
+    yield;
+  });
+
+  expect(problems).toEqual([['no broker answers'], []]);
+  expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
+    [40, 'no broker answers; trying again'],
+    [50, 'LOST: 5 records of gc.node.disk-stats/3, offsets 3 to 7'],
+  ]);
+  expect(text).toContain('fleetgc_archive_lost_records_total{topic="gc.node.disk-stats"} 5');
+});
