@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
+import { inProcess } from '../fleetgc.ts';
 
 const LIMIT_MS = 60_000;
 const Line = z.looseObject({ kind: z.string() });
@@ -19,9 +20,11 @@ const Summary = z.object({
 test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', {
   timeout: LIMIT_MS,
 }, async () => {
-  const run = (args: readonly string[]) =>
-    promisify(execFile)(PROGRAM, args, { timeout: LIMIT_MS, env: PROGRAM_ENVIRONMENT });
-  const { stdout } = await run(['demo', '--duration', '5s', '--json']);
+  const demo = ['demo', '--duration', '5s', '--json'];
+  const { stdout } = await promisify(execFile)(PROGRAM, demo, {
+    timeout: LIMIT_MS,
+    env: PROGRAM_ENVIRONMENT,
+  });
   const lines = stdout
     .trimEnd()
     .split('\n')
@@ -32,7 +35,7 @@ test('the demo shows its policy, what happens on three nodes, and a summary whos
   expect(summary.nodes.map(({ node }) => node).toSorted()).toEqual(['node-1', 'node-2', 'node-3']);
   for (const question of summary.questions) {
     const [, ...args] = question.split(' ');
-    await run(args);
+    expect(await inProcess(args), question).toMatchObject({ exitCode: 0 });
   }
   await rm(dirname(summary.logPath), { recursive: true });
 });
