@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fleetgc } from './fleetgc.ts';
+import { inProcess } from './fleetgc.ts';
 import { NO_BROKER, readiness } from './service-options.ts';
 import { startVerb } from './service-process.ts';
 
@@ -13,7 +13,7 @@ test.concurrent('without a broker a service lives, is not ready, says why, and s
 });
 
 test.concurrent('without a broker a task ends with one clear sentence', { timeout: 30_000 }, async () => {
-  const { exitCode, stdout, stderr } = await fleetgc(['policy', 'list', ...NO_BROKER]);
+  const { exitCode, stdout, stderr } = await inProcess(['policy', 'list', ...NO_BROKER]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toMatch(

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { inProcess } from '../fleetgc.ts';
 import { nodeOptions } from '../service-options.ts';
-import { BOUND_MS, spawnVerb } from '../service-process.ts';
+import { BOUND_MS, spawnVerb, startVerb } from '../service-process.ts';
 
 test('run says what it does, and that nothing goes without a policy', async () => {
   const directory = temporaryDirectory();
@@ -27,7 +27,7 @@ test('run says what it does, and that nothing goes without a policy', async () =
 test('a second run on one state directory ends with one clear sentence, and the first goes on', async () => {
   const options = nodeOptions();
   const logPath = ['--log-path', join(temporaryDirectory(), 'log.db')];
-  const first = spawnVerb('run', ...options, ...logPath);
+  const first = startVerb('run', ...options, ...logPath);
   await waitUntil('the introduction', BOUND_MS, () => first.output.stdout.includes('No --policy'));
 
   const other = ['--log-path', join(temporaryDirectory(), 'other.db')];
