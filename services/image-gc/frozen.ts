@@ -1,6 +1,6 @@
 import { Inventory } from '../../schemas/inventory.ts';
-import { decideBytes } from '../shared/frozen.ts';
+import { decideMessage } from '../shared/frozen.ts';
 import { imageGcHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const decide = decideBytes({ schema: Inventory, handler: imageGcHandler });
+export const decide = decideMessage({ schema: Inventory, handler: imageGcHandler });

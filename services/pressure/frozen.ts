@@ -1,6 +1,6 @@
 import { DiskStats } from '../../schemas/disk-stats.ts';
-import { decideBytes } from '../shared/frozen.ts';
+import { decideMessage } from '../shared/frozen.ts';
 import { pressureHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const decide = decideBytes({ schema: DiskStats, handler: pressureHandler });
+export const decide = decideMessage({ schema: DiskStats, handler: pressureHandler });

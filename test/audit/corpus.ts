@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { PauseRecord, PolicyRecord, type PolicySet } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { InputPosition } from '../../services/shared/handler.ts';
-import { sha256Hex } from '../../services/shared/ids.ts';
+import { canonicalJson, sha256Hex } from '../../services/shared/ids.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
 
 /** One message with the policies of its time, as recorded: `make-corpus.ts` wrote it, and nothing changes it. */
@@ -26,13 +26,21 @@ export const readCorpus = (): readonly CorpusCase[] =>
 
 /** What a decider gets to decide on. */
 export interface Question {
-  readonly bytes: Buffer;
+  readonly message: unknown;
   readonly position: InputPosition;
   readonly policies: PolicySet;
 }
 
 export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
-  const bytes = Buffer.from(JSON.stringify(event));
-  const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(bytes) };
-  return { bytes, position, policies: policySet(policies, pauses) };
+  const text = JSON.stringify(event);
+  const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
+  // Several deciders share one message: whoever changes it fails.
+  const message = JSON.parse(text, (_key, value) => Object.freeze(value));
+  return { message, position, policies: policySet(policies, pauses) };
 }
+
+/** The canonical JSON of all that a decider gives. */
+export const answerTo = (
+  { message, position, policies }: Question,
+  decide: (message: unknown, position: InputPosition, policies: PolicySet) => readonly object[],
+): string => canonicalJson(decide(message, position, policies));

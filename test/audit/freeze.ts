@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { BUNDLE_DIRECTORY, bundleName, findDecider } from '../../services/audit/deciders/deciders.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { bundleDecider } from './bundle.ts';
-import { questionOf, readCorpus } from './corpus.ts';
+import { answerTo, questionOf, readCorpus } from './corpus.ts';
 import { type Outputs, readHashes, writeHashes, writeOutputs } from './frozen-files.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 
@@ -13,8 +13,7 @@ function outputHashes({ topic, decide }: Pick<SourceDecider, 'topic' | 'decide'>
   const own = corpus.filter((recorded) => recorded.topic === topic);
   return Object.fromEntries(
     own.map((recorded) => {
-      const { bytes, position, policies } = questionOf(recorded);
-      return [recorded.name, sha256Hex(decide(bytes, position, policies))];
+      return [recorded.name, sha256Hex(answerTo(questionOf(recorded), decide))];
     }),
   );
 }

@@ -8,8 +8,7 @@ import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { DECIDER as PRESSURE } from '../../services/pressure/decide.ts';
 import { pressureHandler } from '../../services/pressure/handler.ts';
 import type { PureHandler } from '../../services/shared/handler.ts';
-import { canonicalJson } from '../../services/shared/ids.ts';
-import { parseJson, parseValue } from '../../services/shared/parse-record.ts';
+import { parseValue } from '../../services/shared/parse-record.ts';
 import type { CorpusCase } from './corpus.ts';
 
 /** A decider as its source stands. */
@@ -28,12 +27,11 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
 ): SourceDecider => ({
   ...decider,
   topic,
-  decide: (bytes, position, policies) => {
-    const json = parseJson(Buffer.from(bytes));
-    const parsed = json.ok ? parseValue(topic, json.event) : json;
+  decide: (message, position, policies) => {
+    const parsed = parseValue(topic, message);
     if (!parsed.ok) throw new Error(parsed.rejection.message);
     const stages = handler(() => policies)({ event: parsed.event, position });
-    return canonicalJson(stages.flat().map(({ event }) => event));
+    return stages.flat().map(({ event }) => event);
   },
 });
 

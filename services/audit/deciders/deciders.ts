@@ -7,11 +7,15 @@ import { sha256Hex } from '../../shared/ids.ts';
 import frozen from './hashes.json' with { type: 'json' };
 
 /**
- * Decides once more as a decider of this version does, on the bytes of a message and where they lay. Returns the canonical
- * JSON (RFC 8785) of the list of all events that follow, the record first. Throws `EVENT_REJECTED` for bytes that this
- * decider does not read.
+ * Decides once more as a decider of this version does, on a message as JSON.parse gave it, so that several deciders share
+ * that, and on where it lay. Returns all events that follow, the record first. Throws `EVENT_REJECTED` for a message that
+ * this decider does not read.
  */
-export type DecideAgain = (bytes: Uint8Array, position: InputPosition, policies: PolicySet) => string;
+export type DecideAgain = (
+  message: unknown,
+  position: InputPosition,
+  policies: PolicySet,
+) => readonly object[];
 
 /** A decider as it was when it was frozen, with everything that it stands on. */
 export interface FrozenDecider {
@@ -67,9 +71,9 @@ export async function loadBundle(
 /** A bundle has a class of errors of its own, which nobody here knows. */
 const refusing =
   (decide: DecideAgain): DecideAgain =>
-  (bytes, position, policies) => {
+  (message, position, policies) => {
     try {
-      return decide(bytes, position, policies);
+      return decide(message, position, policies);
     } catch (error) {
       throw new FleetGcError('EVENT_REJECTED', toFleetGcError(error).message, { cause: error });
     }

@@ -16,7 +16,6 @@ const Removal = z.object({
   kind: z.literal('image-removal'),
   items: z.array(z.object({ id: z.string(), estimatedBytes: z.int().nonnegative() })),
 });
-const Outputs = z.array(z.unknown());
 
 /** An image that a command would name. */
 export type PlannedImage = z.infer<typeof Removal>['items'][number];
@@ -53,10 +52,14 @@ interface Question {
   readonly policies: PolicySet;
 }
 
-function outputs({ decide }: FrozenDecider, topic: string, { event, policies }: Question): unknown[] {
-  const bytes = Buffer.from(JSON.stringify(event));
-  const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(bytes) };
-  return Outputs.parse(JSON.parse(decide(bytes, position, policies)));
+function outputs(
+  { decide }: FrozenDecider,
+  topic: string,
+  { event, policies }: Question,
+): readonly unknown[] {
+  const text = JSON.stringify(event);
+  const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
+  return decide(JSON.parse(text), position, policies);
 }
 
 const NO_HISTORY = { availableBytes: [], inodesFree: [] };

@@ -1,6 +1,7 @@
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
+import { type ParsedRecord, parseJson } from '../../shared/parse-record.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {
@@ -17,12 +18,16 @@ export interface Inputs {
   find(input: InputReference): Promise<LogRecord | null>;
   /** Of the bytes of a message; several deciders ask for the same. */
   sha256Of(input: LogRecord): string;
+  /** What it says as JSON; the last ones are parsed once, however many ask. */
+  messageOf(input: LogRecord): ParsedRecord<unknown>;
   close(): Promise<void>;
 }
 
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
 /** Of a decider that lags further behind than this, each message is read again. */
 const KEPT_BYTES = 16 * 1024 * 1024;
+/** Messages of so many bytes are kept parsed too, which takes several times as much. */
+const PARSED_BYTES = 1024 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
 
@@ -41,8 +46,10 @@ export function createInputs(
 ): Inputs {
   const kept = new Map<string, LogRecord>();
   const hashes = new WeakMap<LogRecord, string>();
+  const parsed = new Map<LogRecord, ParsedRecord<unknown>>();
   const oldest = new Map<TopicName, bigint | null>();
   let bytes = 0;
+  let parsedBytes = 0;
   let reading: Reading | null = null;
 
   const close = async (): Promise<void> => {
@@ -75,6 +82,18 @@ export function createInputs(
     return await readOn(await readingAt(topic, offset), offset);
   };
 
+  const parse = (record: LogRecord): ParsedRecord<unknown> => {
+    const message = parseJson(record.value);
+    parsed.set(record, message);
+    parsedBytes += record.value?.length ?? 0;
+    for (const [oldest] of parsed) {
+      if (parsedBytes <= PARSED_BYTES) break;
+      parsed.delete(oldest);
+      parsedBytes -= oldest.value?.length ?? 0;
+    }
+    return message;
+  };
+
   return {
     keep: (record) => {
       kept.set(nameOf(record.topic, String(record.offset)), record);
@@ -96,6 +115,7 @@ export function createInputs(
       hashes.set(input, sha256);
       return sha256;
     },
+    messageOf: (input) => parsed.get(input) ?? parse(input),
     close,
   };
 }
