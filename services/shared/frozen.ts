@@ -9,19 +9,19 @@ export interface Freezable<Event> {
   readonly handler: (policies: () => PolicySet) => PureHandler<Event>;
 }
 
-/**
- * Decides on a message as JSON.parse gave it: all events that follow, the record first. Throws `EVENT_REJECTED` for a message
- * that this decider does not read.
- */
-export const decideMessage =
-  <Event>({ schema, handler }: Freezable<Event>) =>
-  (message: unknown, position: InputPosition, policies: PolicySet): readonly object[] => {
+/** What a bundle exports: `read` makes an event of what JSON.parse gave, `decide` all events that follow, the record first. */
+export const freezable = <Event>({ schema, handler }: Freezable<Event>) => ({
+  /** Throws `EVENT_REJECTED` for a message that this decider does not read. */
+  read: (message: unknown): Event => {
     const { success, data, error } = schema.safeParse(message);
-    if (!success)
-      throw new FleetGcError(
-        'EVENT_REJECTED',
-        `this decider does not read this message: ${z.prettifyError(error)}`,
-      );
-    const stages = handler(() => policies)({ event: data, position });
-    return stages.flat().map(({ event }) => event);
-  };
+    if (success) return data;
+    throw new FleetGcError(
+      'EVENT_REJECTED',
+      `this decider does not read this message: ${z.prettifyError(error)}`,
+    );
+  },
+  decide: (event: Event, position: InputPosition, policies: PolicySet): readonly object[] =>
+    handler(() => policies)({ event, position })
+      .flat()
+      .map((output) => output.event),
+});

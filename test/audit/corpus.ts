@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { PauseRecord, PolicyRecord, type PolicySet } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
+import type { FrozenDecider } from '../../services/audit/deciders/deciders.ts';
 import type { InputPosition } from '../../services/shared/handler.ts';
 import { canonicalJson, sha256Hex } from '../../services/shared/ids.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
@@ -34,13 +35,17 @@ export interface Question {
 export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
   const text = JSON.stringify(event);
   const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
-  // Several deciders share one message: whoever changes it fails.
-  const message = JSON.parse(text, (_key, value) => Object.freeze(value));
-  return { message, position, policies: policySet(policies, pauses) };
+  return { message: deepFrozen(JSON.parse(text)), position, policies: policySet(policies, pauses) };
 }
 
 /** The canonical JSON of all that a decider gives. */
 export const answerTo = (
   { message, position, policies }: Question,
-  decide: (message: unknown, position: InputPosition, policies: PolicySet) => readonly object[],
-): string => canonicalJson(decide(message, position, policies));
+  { read, decide }: Pick<FrozenDecider, 'read' | 'decide'>,
+): string => canonicalJson(decide(deepFrozen(read(message)), position, policies));
+
+/** Several deciders share what was read: whoever changes it fails. */
+function deepFrozen(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
+}

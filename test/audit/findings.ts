@@ -12,10 +12,10 @@ export const findingsOf = (recorded: CorpusCase): ReadonlySet<string> =>
     ),
   );
 
-function ofDecider({ decide }: SourceDecider, recorded: CorpusCase): readonly string[] {
+function ofDecider(decider: SourceDecider, recorded: CorpusCase): readonly string[] {
   const [record, ...others] = z
     .array(z.looseObject({ type: z.string() }))
-    .parse(JSON.parse(answerTo(questionOf(recorded), decide)));
+    .parse(JSON.parse(answerTo(questionOf(recorded), decider)));
   const { outcome, reason, reclaim, notBelieved, notes, verdicts } = Decision.parse(record);
   return [
     outcome,

@@ -1,6 +1,6 @@
 import type { PolicySet } from '../../schemas/policy.ts';
 import type { EventOf } from '../../schemas/topics.ts';
-import type { DecideAgain } from '../../services/audit/deciders/deciders.ts';
+import type { DecideAgain, FrozenDecider } from '../../services/audit/deciders/deciders.ts';
 import { DECIDER as CONTAINER_GC } from '../../services/container-gc/decide.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { DECIDER as IMAGE_GC } from '../../services/image-gc/decide.ts';
@@ -17,6 +17,7 @@ export interface SourceDecider {
   readonly version: string;
   readonly topic: CorpusCase['topic'];
   /** As its service decides: parsed by the topic's schemas, then handled. */
+  readonly read: FrozenDecider['read'];
   readonly decide: DecideAgain;
 }
 
@@ -27,6 +28,7 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
 ): SourceDecider => ({
   ...decider,
   topic,
+  read: (message) => message,
   decide: (message, position, policies) => {
     const parsed = parseValue(topic, message);
     if (!parsed.ok) throw new Error(parsed.rejection.message);

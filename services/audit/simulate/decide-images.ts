@@ -53,13 +53,13 @@ interface Question {
 }
 
 function outputs(
-  { decide }: FrozenDecider,
+  { read, decide }: FrozenDecider,
   topic: string,
   { event, policies }: Question,
 ): readonly unknown[] {
   const text = JSON.stringify(event);
   const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
-  return decide(JSON.parse(text), position, policies);
+  return decide(read(JSON.parse(text)), position, policies);
 }
 
 const NO_HISTORY = { availableBytes: [], inodesFree: [] };

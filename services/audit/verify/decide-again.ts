@@ -49,8 +49,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
     return { input, outputs: gap(decision, parts, 'unknown-policy-set', why) };
   }
   const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
-  const message = parts.inputs.messageOf(input);
-  const decide = () => decider.decide(message.ok ? message.event : undefined, position, policies);
+  const decide = () => decider.decide(parts.inputs.readBy(decider, input), position, policies);
   return { input, outputs: compare(decision, parts, { input, decide }) };
 }
 

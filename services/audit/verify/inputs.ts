@@ -2,6 +2,7 @@ import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import { type ParsedRecord, parseJson } from '../../shared/parse-record.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {
@@ -20,6 +21,8 @@ export interface Inputs {
   sha256Of(input: LogRecord): string;
   /** What it says as JSON; the last ones are parsed once, however many ask. */
   messageOf(input: LogRecord): ParsedRecord<unknown>;
+  /** What a decider reads of it. Throws `EVENT_REJECTED` where it does not read it. */
+  readBy(decider: Pick<FrozenDecider, 'reader' | 'read'>, input: LogRecord): unknown;
   close(): Promise<void>;
 }
 
@@ -30,6 +33,12 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 const PARSED_BYTES = 1024 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
+
+interface Message {
+  readonly parsed: ParsedRecord<unknown>;
+  /** By reader. */
+  readonly readings: Map<string, unknown>;
+}
 
 interface Reading {
   readonly topic: TopicName;
@@ -46,7 +55,7 @@ export function createInputs(
 ): Inputs {
   const kept = new Map<string, LogRecord>();
   const hashes = new WeakMap<LogRecord, string>();
-  const parsed = new Map<LogRecord, ParsedRecord<unknown>>();
+  const messages = new Map<LogRecord, Message>();
   const oldest = new Map<TopicName, bigint | null>();
   let bytes = 0;
   let parsedBytes = 0;
@@ -82,13 +91,13 @@ export function createInputs(
     return await readOn(await readingAt(topic, offset), offset);
   };
 
-  const parse = (record: LogRecord): ParsedRecord<unknown> => {
-    const message = parseJson(record.value);
-    parsed.set(record, message);
+  const parse = (record: LogRecord): Message => {
+    const message = { parsed: parseJson(record.value), readings: new Map() };
+    messages.set(record, message);
     parsedBytes += record.value?.length ?? 0;
-    for (const [oldest] of parsed) {
+    for (const [oldest] of messages) {
       if (parsedBytes <= PARSED_BYTES) break;
-      parsed.delete(oldest);
+      messages.delete(oldest);
       parsedBytes -= oldest.value?.length ?? 0;
     }
     return message;
@@ -115,7 +124,13 @@ export function createInputs(
       hashes.set(input, sha256);
       return sha256;
     },
-    messageOf: (input) => parsed.get(input) ?? parse(input),
+    messageOf: (input) => (messages.get(input) ?? parse(input)).parsed,
+    readBy: ({ reader, read }, input) => {
+      const { parsed, readings } = messages.get(input) ?? parse(input);
+      const event = readings.get(reader) ?? read(parsed.ok ? parsed.event : undefined);
+      readings.set(reader, event);
+      return event;
+    },
     close,
   };
 }
