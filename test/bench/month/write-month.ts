@@ -13,7 +13,7 @@ import { createMonth, type MonthSize, WHOLE_MONTH } from './month.ts';
 import { partitionRecords, policyRecords } from './partition.ts';
 
 /** Room for any month that a test machine has time for. */
-const MAX_BYTES = 64 * 2 ** 30;
+export const LOG_MAX_BYTES = 64 * 2 ** 30;
 const WRITTEN_AT_ONCE = 500;
 
 /** What was written. */
@@ -28,7 +28,7 @@ export interface WrittenMonth extends MonthSize {
 export async function writeMonth(path: string, size: MonthSize): Promise<WrittenMonth> {
   const month = createMonth(size);
   await createLog(path);
-  const database = await openDatabase(path, MAX_BYTES);
+  const database = await openDatabase(path, LOG_MAX_BYTES);
   const written = { records: 0, bytes: 0 };
   const startedMs = performance.now();
   const write = async (records: readonly LogRecord[]): Promise<void> => {
@@ -52,7 +52,10 @@ export async function writeMonth(path: string, size: MonthSize): Promise<Written
 }
 
 async function createLog(path: string): Promise<void> {
-  await using log = await openEmbeddedLog({ path, maxBytes: MAX_BYTES, leavesRetention: true }, logContext);
+  await using log = await openEmbeddedLog(
+    { path, maxBytes: LOG_MAX_BYTES, leavesRetention: true },
+    logContext,
+  );
   await log.createTopics();
 }
 
