@@ -19,7 +19,7 @@ async function openVerifier({ settings, range, nowMs }: WorkerTask): Promise<Par
     newId: randomUUID,
   });
   const policies = await readPolicyHistory(log, signal);
-  return createVerifier({ log, policies, findDecider, range, nowMs });
+  return createVerifier({ log, policies, findDecider, range, nowMs, deletes: true });
 }
 
 function serve(port: MessagePort, task: WorkerTask): void {

@@ -49,7 +49,8 @@ export const auditVerify = defineVerb({
     const policies = await readPolicyHistory(log, signal);
     const settings = threads > 1 ? threadLogSettings(options) : null;
     await using started = settings === null ? null : startVerifyThreads(threads, { settings, range, nowMs });
-    const here = createVerifier({ log, policies, findDecider, range, nowMs });
+    const deletes = options.log !== 'archive';
+    const here = createVerifier({ log, policies, findDecider, range, nowMs, deletes });
     const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
