@@ -28,7 +28,7 @@ export interface Inputs {
 
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
 /** Of a decider that lags further behind than this, each message is read again. */
-const KEPT_BYTES = 8 * 1024 * 1024;
+const KEPT_BYTES = 4 * 1024 * 1024;
 /** Messages of so many bytes are kept parsed too, which takes several times as much: decisions follow them closely. */
 const PARSED_BYTES = 256 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
