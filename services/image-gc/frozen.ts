@@ -1,6 +1,6 @@
 import { Inventory } from '../../schemas/inventory.ts';
-import { decideBytes } from '../shared/frozen.ts';
+import { freezable } from '../shared/frozen.ts';
 import { imageGcHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const decide = decideBytes({ schema: Inventory, handler: imageGcHandler });
+export const { read, decide } = freezable({ schema: Inventory, handler: imageGcHandler });

@@ -1,6 +1,6 @@
 import { DiskStats } from '../../schemas/disk-stats.ts';
-import { decideBytes } from '../shared/frozen.ts';
+import { freezable } from '../shared/frozen.ts';
 import { pressureHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const decide = decideBytes({ schema: DiskStats, handler: pressureHandler });
+export const { read, decide } = freezable({ schema: DiskStats, handler: pressureHandler });

@@ -41,7 +41,8 @@ export function createPolicySetFacts(
   };
 }
 
-const policySetOutput = (set: PolicySet): Output<'policyVersions'> => ({
+/** The fact that tells what a set consisted of. */
+export const policySetOutput = (set: PolicySet): Output<'policyVersions'> => ({
   topic: 'policyVersions',
   key: set.hash,
   event: policySetRecord(set),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Decision } from '../../schemas/decision.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
-import { type CorpusCase, questionOf } from './corpus.ts';
+import { answerTo, type CorpusCase, questionOf } from './corpus.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 
 /** What the deciders make of one case, as short texts: outcomes, rules by what they led to, doubts, and what follows. */
@@ -12,11 +12,10 @@ export const findingsOf = (recorded: CorpusCase): ReadonlySet<string> =>
     ),
   );
 
-function ofDecider({ decide }: SourceDecider, recorded: CorpusCase): readonly string[] {
-  const { bytes, position, policies } = questionOf(recorded);
+function ofDecider(decider: SourceDecider, recorded: CorpusCase): readonly string[] {
   const [record, ...others] = z
     .array(z.looseObject({ type: z.string() }))
-    .parse(JSON.parse(decide(bytes, position, policies)));
+    .parse(JSON.parse(answerTo(questionOf(recorded), decider)));
   const { outcome, reason, reclaim, notBelieved, notes, verdicts } = Decision.parse(record);
   return [
     outcome,

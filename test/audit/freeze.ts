@@ -3,18 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { BUNDLE_DIRECTORY, bundleName, findDecider } from '../../services/audit/deciders/deciders.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
-import { bundleDecider } from './bundle.ts';
-import { questionOf, readCorpus } from './corpus.ts';
+import { bundleDecider, bundleReader } from './bundle.ts';
+import { answerTo, questionOf, readCorpus } from './corpus.ts';
 import { type Outputs, readHashes, writeHashes, writeOutputs } from './frozen-files.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 
 /** By the name of each case of its topic: the SHA-256 of what a decider gives. */
-function outputHashes({ topic, decide }: Pick<SourceDecider, 'topic' | 'decide'>): Record<string, string> {
+function outputHashes({
+  topic,
+  ...decider
+}: Pick<SourceDecider, 'topic' | 'read' | 'decide'>): Record<string, string> {
   const own = corpus.filter((recorded) => recorded.topic === topic);
   return Object.fromEntries(
     own.map((recorded) => {
-      const { bytes, position, policies } = questionOf(recorded);
-      return [recorded.name, sha256Hex(decide(bytes, position, policies))];
+      return [recorded.name, sha256Hex(answerTo(questionOf(recorded), decider))];
     }),
   );
 }
@@ -24,7 +26,7 @@ async function releasedOutputs(bundle: string): Promise<Record<string, string>> 
   const source = SOURCE_DECIDERS.find(({ name }) => bundle.startsWith(`${name}-`));
   const frozen = source && (await findDecider(source.name, bundle.slice(source.name.length + 1)));
   if (!source || !frozen) throw new Error(`${bundle} is in hashes.json, and no decider`);
-  return outputHashes({ topic: source.topic, decide: frozen.decide });
+  return outputHashes({ topic: source.topic, read: frozen.read, decide: frozen.decide });
 }
 
 async function freezeSource(decider: SourceDecider, bundle: string): Promise<string> {
@@ -46,7 +48,8 @@ for (const [bundle, { released }] of Object.entries(hashes)) {
 for (const decider of SOURCE_DECIDERS) {
   const bundle = bundleName(decider.name, decider.version);
   if (hashes[bundle]?.released === true) continue;
-  hashes[bundle] = { sha256: await freezeSource(decider, bundle), released: values.release };
+  const reader = sha256Hex(await bundleReader(decider.topic));
+  hashes[bundle] = { sha256: await freezeSource(decider, bundle), reader, released: values.release };
   outputs[bundle] = outputHashes(decider);
 }
 writeHashes(hashes);

@@ -2,8 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { BUNDLE_DIRECTORY } from '../../services/audit/deciders/deciders.ts';
 
-/** By the name of a bundle: the SHA-256 of its file, and whether a release carries it, after which it never changes. */
-const Hashes = z.record(z.string(), z.strictObject({ sha256: z.string(), released: z.boolean() }));
+/**
+ * By the name of a bundle: the SHA-256 of its file, that of its parser alone, and whether a release carries it, after which it
+ * never changes.
+ */
+const Hashes = z.record(
+  z.string(),
+  z.strictObject({ sha256: z.string(), reader: z.string(), released: z.boolean() }),
+);
 /** By the name of a bundle and of a case of the corpus: the SHA-256 of what the decider gives. */
 const Outputs = z.record(z.string(), z.record(z.string(), z.string()));
 

@@ -1,6 +1,6 @@
 import type { PolicySet } from '../../schemas/policy.ts';
 import type { EventOf } from '../../schemas/topics.ts';
-import type { DecideAgain } from '../../services/audit/deciders/deciders.ts';
+import type { DecideAgain, FrozenDecider } from '../../services/audit/deciders/deciders.ts';
 import { DECIDER as CONTAINER_GC } from '../../services/container-gc/decide.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { DECIDER as IMAGE_GC } from '../../services/image-gc/decide.ts';
@@ -8,8 +8,7 @@ import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { DECIDER as PRESSURE } from '../../services/pressure/decide.ts';
 import { pressureHandler } from '../../services/pressure/handler.ts';
 import type { PureHandler } from '../../services/shared/handler.ts';
-import { canonicalJson } from '../../services/shared/ids.ts';
-import { parseJson, parseValue } from '../../services/shared/parse-record.ts';
+import { parseValue } from '../../services/shared/parse-record.ts';
 import type { CorpusCase } from './corpus.ts';
 
 /** A decider as its source stands. */
@@ -18,6 +17,7 @@ export interface SourceDecider {
   readonly version: string;
   readonly topic: CorpusCase['topic'];
   /** As its service decides: parsed by the topic's schemas, then handled. */
+  readonly read: FrozenDecider['read'];
   readonly decide: DecideAgain;
 }
 
@@ -28,12 +28,12 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
 ): SourceDecider => ({
   ...decider,
   topic,
-  decide: (bytes, position, policies) => {
-    const json = parseJson(Buffer.from(bytes));
-    const parsed = json.ok ? parseValue(topic, json.event) : json;
+  read: (message) => message,
+  decide: (message, position, policies) => {
+    const parsed = parseValue(topic, message);
     if (!parsed.ok) throw new Error(parsed.rejection.message);
     const stages = handler(() => policies)({ event: parsed.event, position });
-    return canonicalJson(stages.flat().map(({ event }) => event));
+    return stages.flat().map(({ event }) => event);
   },
 });
 

@@ -10,11 +10,12 @@ import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
 import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
-import { anotherLetter, decided, imageCommand } from './forged/forgeries.ts';
+import { anotherDigit, anotherLetter, decided, imageCommand, removal } from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
 import { RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
   inserted,
+  mapRecords,
   pickedRecord,
   type Recording,
   recordingOf,
@@ -148,6 +149,40 @@ test('a log whose beginning was deleted: no deviation, and only inputs are missi
     expect(Object.keys(found.unverified.byKind).filter((kind) => kind !== 'input-gone')).toEqual([]);
   }
 });
+
+test.each([
+  { topic: 'commands', rewrite: anotherDigit('"id":"command-'), kind: 'not-decided' },
+  {
+    topic: 'results',
+    rewrite: (text: string) =>
+      anotherDigit('"commandId":"command-')(anotherDigit('"id":"object-result-')(text)),
+    kind: 'not-commanded',
+  },
+] as const)(
+  'one of the $topic too many is named in an archive, however old it is',
+  async ({ topic, rewrite, kind }) => {
+    const pick = topic === 'commands' ? imageCommand : removal;
+    const old = longAgo(inserted(recording, topic, pick, rewrite));
+
+    expect((await verify(replayed(old), undefined, undefined, false)).deviations.byKind).toEqual({
+      [kind]: 1,
+    });
+    // Of a log that deletes nobody knows what it still had then.
+    expect((await verify(replayed(old))).deviations.total).toBe(0);
+  },
+);
+
+test('an archive that began late: no deviation, and only inputs are missing', async () => {
+  for (const timeMs of someTimes()) {
+    const found = await verify(replayed(longAgo(keptSince(timeMs))), undefined, undefined, false);
+    expect(found.deviations.first).toEqual([]);
+    expect(Object.keys(found.unverified.byKind).filter((gap) => gap !== 'input-gone')).toEqual([]);
+  }
+});
+
+const LONG_MS = 200 * 24 * 60 * MINUTE;
+const longAgo = (recent: Recording): Recording =>
+  mapRecords(recent, (record) => ({ ...record, timestampMs: record.timestampMs - LONG_MS }));
 
 /** As after retention; what is known of policies stays. */
 const keptSince = (timeMs: number): Recording => {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
+import { benchAudit } from './audit.ts';
 import { say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { benchIdle } from './idle.ts';
@@ -16,7 +17,11 @@ import { benchRelief } from './relief.ts';
 import { type Report, tableOf, thisMachine } from './report.ts';
 import { benchThroughput } from './throughput.ts';
 
-const RUN: Readonly<Record<Exclude<BenchmarkName, 'plan'>, (kafka: BenchKafka) => Promise<Findings>>> = {
+/** These need nothing but this checkout. */
+const RUN_ALONE = { plan: benchPlan, audit: () => benchAudit() } as const;
+type AloneName = keyof typeof RUN_ALONE;
+
+const RUN: Readonly<Record<Exclude<BenchmarkName, AloneName>, (kafka: BenchKafka) => Promise<Findings>>> = {
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
@@ -26,14 +31,14 @@ const RUN: Readonly<Record<Exclude<BenchmarkName, 'plan'>, (kafka: BenchKafka) =
 
 async function runBenchmark(name: BenchmarkName): Promise<Findings> {
   say(`== ${name}`);
-  if (name === 'plan') return await benchPlan();
+  if (isAlone(name)) return await RUN_ALONE[name]();
   await using kafka = await startKafka();
   return await RUN[name](kafka);
 }
 
-/** Plans need nothing but this checkout. */
-const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean =>
-  only.some((name) => name !== 'plan');
+const isAlone = (name: BenchmarkName): name is AloneName => name in RUN_ALONE;
+
+const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean => !only.every(isAlone);
 
 async function prepare(): Promise<void> {
   await ensureToolchain(['kafka', 'containerd', 'registry']);

@@ -25,7 +25,7 @@ async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) 
   const explanations = [];
   for (const name of names) explanations.push(await explain(asking(name), { log, signal, onProgress }));
   const policies = await readPolicyHistory(log, signal);
-  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now() });
+  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now(), deletes: true });
   const verified = await verifyLog({ policies, verifiers: [verifier], onProgress }, signal);
   return { explanations, verified };
 }

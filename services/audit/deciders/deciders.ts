@@ -7,24 +7,28 @@ import { sha256Hex } from '../../shared/ids.ts';
 import frozen from './hashes.json' with { type: 'json' };
 
 /**
- * Decides once more as a decider of this version does, on the bytes of a message and where they lay. Returns the canonical
- * JSON (RFC 8785) of the list of all events that follow, the record first. Throws `EVENT_REJECTED` for bytes that this
- * decider does not read.
+ * Decides once more as a decider of this version does, on what `read` of it gave, and on where the message lay. Returns all
+ * events that follow, the record first.
  */
-export type DecideAgain = (bytes: Uint8Array, position: InputPosition, policies: PolicySet) => string;
+export type DecideAgain = (event: unknown, position: InputPosition, policies: PolicySet) => readonly object[];
 
 /** A decider as it was when it was frozen, with everything that it stands on. */
 export interface FrozenDecider {
   readonly name: string;
   readonly version: string;
+  /** Two deciders with the same one read alike, so what one of them has read will do for the other. */
+  readonly reader: string;
+  /** Makes an event of what JSON.parse gave. Throws `EVENT_REJECTED` for a message that this decider does not read. */
+  readonly read: (message: unknown) => unknown;
   readonly decide: DecideAgain;
 }
 
 const Bundle = z.object({
+  read: z.custom<FrozenDecider['read']>((value) => typeof value === 'function'),
   decide: z.custom<DecideAgain>((value) => typeof value === 'function'),
 });
 
-const BUNDLES: ReadonlyMap<string, { readonly sha256: string }> = new Map(Object.entries(frozen));
+const BUNDLES: ReadonlyMap<string, Pick<Wanted, 'sha256' | 'reader'>> = new Map(Object.entries(frozen));
 const loaded = new Map<string, Promise<FrozenDecider>>();
 
 /** `null` when no decider of this name and version was frozen. Throws `DECIDER_CHANGED` when its bundle is not as it was. */
@@ -32,7 +36,7 @@ export async function findDecider(name: string, version: string): Promise<Frozen
   const file = bundleName(name, version);
   const bundle = BUNDLES.get(file);
   if (bundle === undefined) return null;
-  const loading = loaded.get(file) ?? loadBundle({ name, version, sha256: bundle.sha256 });
+  const loading = loaded.get(file) ?? loadBundle({ name, version, ...bundle });
   loaded.set(file, loading);
   return await loading;
 }
@@ -47,11 +51,13 @@ interface Wanted {
   readonly name: string;
   readonly version: string;
   readonly sha256: string;
+  /** SHA-256 of the parser alone, with the libraries that it stands on. */
+  readonly reader: string;
 }
 
 /** Throws `DECIDER_CHANGED` when the file cannot be read or has another SHA-256. */
 export async function loadBundle(
-  { name, version, sha256 }: Wanted,
+  { name, version, sha256, reader }: Wanted,
   directory = BUNDLE_DIRECTORY,
 ): Promise<FrozenDecider> {
   const file = new URL(`${bundleName(name, version)}.mjs`, directory);
@@ -60,16 +66,16 @@ export async function loadBundle(
   });
   if (sha256Hex(code) !== sha256)
     throw changed({ name, version }, 'is not the one that was frozen: its SHA-256 differs');
-  const { decide } = Bundle.parse(await import(file.href));
-  return { name, version, decide: refusing(decide) };
+  const { read, decide } = Bundle.parse(await import(file.href));
+  return { name, version, reader, read: refusing(read), decide };
 }
 
 /** A bundle has a class of errors of its own, which nobody here knows. */
 const refusing =
-  (decide: DecideAgain): DecideAgain =>
-  (bytes, position, policies) => {
+  (read: FrozenDecider['read']): FrozenDecider['read'] =>
+  (message) => {
     try {
-      return decide(bytes, position, policies);
+      return read(message);
     } catch (error) {
       throw new FleetGcError('EVENT_REJECTED', toFleetGcError(error).message, { cause: error });
     }

@@ -23,7 +23,6 @@ const Removal = z.object({
     }),
   ),
 });
-const Outputs = z.array(z.unknown());
 
 /** An object that a command would name. */
 export type PlannedItem = z.infer<typeof Removal>['items'][number];
@@ -65,8 +64,12 @@ interface Question {
   readonly policies: PolicySet;
 }
 
-function outputs({ decide }: FrozenDecider, topic: string, { event, policies }: Question): unknown[] {
-  const bytes = Buffer.from(JSON.stringify(event));
-  const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(bytes) };
-  return Outputs.parse(JSON.parse(decide(bytes, position, policies)));
+function outputs(
+  { read, decide }: FrozenDecider,
+  topic: string,
+  { event, policies }: Question,
+): readonly unknown[] {
+  const text = JSON.stringify(event);
+  const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
+  return decide(read(JSON.parse(text)), position, policies);
 }

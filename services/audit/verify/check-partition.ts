@@ -10,6 +10,7 @@ import { type Coverage, SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
 import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
 import { placeOf } from './findings.ts';
+import type { Inputs } from './inputs.ts';
 import { createOffsets } from './offsets.ts';
 import { createReclaims } from './reclaims.ts';
 import { type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
@@ -79,7 +80,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       return;
     }
     counts.decisions++;
-    for (const decided of decidedBy(decision, await decideAgain(decision, parts))) outputs.decided(decided);
+    for (const decided of decidedBy(decision, await decideAgain(decision, parts), inputs))
+      outputs.decided(decided);
   };
 
   const takeAnswer = (
@@ -113,8 +115,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       counts.inventories++;
       inputs.keep(record);
       undecided.arrived(record);
-      const parsed = parseJson(record.value);
-      if (parsed.ok) vanished.listed(parsed.event, record);
+      const message = inputs.messageOf(record);
+      if (message.ok) vanished.listed(message.event, record);
     },
     observe: (record) => {
       const order = eventOf('observe', record);
@@ -178,8 +180,9 @@ const isVerified = (topicId: TopicId): topicId is (typeof NODE_TOPICS)[number] =
 function decidedBy(
   { record, value, head }: RecordedDecision,
   { input, outputs }: Redecided,
+  inputs: Inputs,
 ): readonly Decided[] {
-  const inventory = input && head.outcome === 'commanded' ? parseJson(input.value) : null;
+  const inventory = input && head.outcome === 'commanded' ? inputs.messageOf(input) : null;
   const common = {
     decision: placeOf(record),
     node: nodeKey(head),

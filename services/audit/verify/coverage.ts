@@ -9,24 +9,27 @@ export const SETTLED_MS = HOUR_MS / 6;
 
 export interface CoverageFacts {
   readonly range: TimeRange;
-  /** When the oldest inventory that the log keeps was written; `null` when nothing was deleted before it. */
-  readonly keptSinceMs: number | null;
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
+  /** When the oldest record that the log keeps of a topic was written; left out where none was deleted before it, or nobody looked. */
+  readonly keptSinceMs: Readonly<Partial<Record<TopicId, number>>>;
+  /** Epoch milliseconds, where retention deletes; `null` where nothing goes any more. */
+  readonly deletesAtMs: number | null;
 }
 
 /** Since when every record of a topic was read: what is missing before that may have been deleted, or was not asked for. */
 export type Coverage = (topicId: TopicId) => number;
 
-export function coverageOf({ range, keptSinceMs, nowMs }: CoverageFacts): Coverage {
+export function coverageOf({ range, keptSinceMs, deletesAtMs }: CoverageFacts): Coverage {
   return (topicId) => {
     const { retentionMs } = TOPICS[topicId];
     const lead = topicId === 'commands' ? LATE_RESULT_MS : 0;
     return Math.max(
-      keptSinceMs ?? Number.NEGATIVE_INFINITY,
+      keptSinceMs.inventory ?? Number.NEGATIVE_INFINITY,
+      keptSinceMs[topicId] ?? Number.NEGATIVE_INFINITY,
       (range.fromMs ?? Number.NEGATIVE_INFINITY) - lead,
       // Nobody knows when exactly a broker deletes.
-      retentionMs === 'forever' ? Number.NEGATIVE_INFINITY : nowMs - retentionMs + HOUR_MS,
+      deletesAtMs === null || retentionMs === 'forever'
+        ? Number.NEGATIVE_INFINITY
+        : deletesAtMs - retentionMs + HOUR_MS,
     );
   };
 }

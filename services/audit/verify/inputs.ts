@@ -1,6 +1,8 @@
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
+import { type ParsedRecord, parseJson } from '../../shared/parse-record.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {
@@ -19,16 +21,28 @@ export interface Inputs {
   hasLater(input: InputReference): Promise<boolean>;
   /** Of the bytes of a message; several deciders ask for the same. */
   sha256Of(input: LogRecord): string;
+  /** What it says as JSON; the last ones are parsed once, however many ask. */
+  messageOf(input: LogRecord): ParsedRecord<unknown>;
+  /** What a decider reads of it. Throws `EVENT_REJECTED` where it does not read it. */
+  readBy(decider: Pick<FrozenDecider, 'reader' | 'read'>, input: LogRecord): unknown;
   close(): Promise<void>;
 }
 
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
 /** Of a decider that lags further behind than this, each message is read again. */
-const KEPT_BYTES = 16 * 1024 * 1024;
+const KEPT_BYTES = 4 * 1024 * 1024;
 /** A decider passes over no more than what it takes from the log at a time. */
 const PASSED_BYTES = 4 * 1024 * 1024;
+/** Messages of so many bytes are kept parsed too, which takes several times as much: decisions follow them closely. */
+const PARSED_BYTES = 256 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
+
+interface Message {
+  readonly parsed: ParsedRecord<unknown>;
+  /** By reader. */
+  readonly readings: Map<string, unknown>;
+}
 
 interface Reading {
   readonly topic: TopicName;
@@ -47,7 +61,9 @@ export function createInputs(
   /** What was read again on the way to another one: overtaken messages and the newer one are asked for in turn. */
   const passed = createKeeper(PASSED_BYTES);
   const hashes = new WeakMap<LogRecord, string>();
+  const messages = new Map<LogRecord, Message>();
   const oldest = new Map<TopicName, bigint | null>();
+  let parsedBytes = 0;
   let reading: Reading | null = null;
 
   const close = async (): Promise<void> => {
@@ -80,6 +96,18 @@ export function createInputs(
     return await readOn(await readingAt(topic, offset), offset, passed.put);
   };
 
+  const parse = (record: LogRecord): Message => {
+    const message = { parsed: parseJson(record.value), readings: new Map() };
+    messages.set(record, message);
+    parsedBytes += record.value?.length ?? 0;
+    for (const [oldest] of messages) {
+      if (parsedBytes <= PARSED_BYTES) break;
+      messages.delete(oldest);
+      parsedBytes -= oldest.value?.length ?? 0;
+    }
+    return message;
+  };
+
   return {
     keep: kept.put,
     find: async (input) => {
@@ -102,6 +130,13 @@ export function createInputs(
       const sha256 = hashes.get(input) ?? sha256Hex(input.value ?? '');
       hashes.set(input, sha256);
       return sha256;
+    },
+    messageOf: (input) => (messages.get(input) ?? parse(input)).parsed,
+    readBy: ({ reader, read }, input) => {
+      const { parsed, readings } = messages.get(input) ?? parse(input);
+      const event = readings.get(reader) ?? read(parsed.ok ? parsed.event : undefined);
+      readings.set(reader, event);
+      return event;
     },
     close,
   };

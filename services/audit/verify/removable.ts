@@ -6,8 +6,8 @@ import { Verdict } from '../../../schemas/decision.ts';
 export const objectName = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind} ${id}`;
 
-const Identified = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
-const Named = z.array(z.object({ name: z.string() }).transform(({ name }) => name));
+const Identified = z.array(z.object({ id: z.string() }));
+const Named = z.array(z.object({ name: z.string() }));
 
 /** The names of all that a complete inventory lists; whether the rest of it is believable is for the deciders to say. */
 export const ListedObjects = z.object({
@@ -18,6 +18,9 @@ export const ListedObjects = z.object({
   logSymlinks: Named.nullable().default(null),
 });
 export type ListedObjects = z.infer<typeof ListedObjects>;
+
+const nameOf = (entry: { readonly id: string } | { readonly name: string }): string =>
+  'id' in entry ? entry.id : entry.name;
 
 const Verdicts = z.array(Verdict.pick({ position: true, action: true })).default([]);
 const RecordedVerdicts = z.object({
@@ -46,8 +49,8 @@ export function removableObjects(decision: unknown, inventory: unknown): Readonl
   const removable = new Set<string>();
   for (const [list, kind] of LISTS)
     for (const { position, action } of record.verdicts[list]) {
-      const id = listed[list]?.[position];
-      if (action === 'remove' && id !== undefined) removable.add(objectName({ kind, id }));
+      const entry = listed[list]?.[position];
+      if (action === 'remove' && entry !== undefined) removable.add(objectName({ kind, id: nameOf(entry) }));
     }
   return removable;
 }

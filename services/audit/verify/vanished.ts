@@ -44,8 +44,8 @@ export function createVanished(findings: Findings) {
 
   const compare = (before: Listed, now: Listed): void => {
     for (const [list, kind] of KINDS) {
-      const there = new Set(now.listing[list]);
-      for (const id of before.listing[list]) {
+      const there = new Set(now.listing[list].map(({ id }) => id));
+      for (const { id } of before.listing[list]) {
         if (there.has(id)) continue;
         const places = [before.place, now.place] as const;
         const object = { kind, id, node: nodeKey(now.listing), places };

@@ -1,11 +1,11 @@
-import { TOPICS } from '../../../schemas/topics.ts';
+import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { NODE_TOPICS, readPartition, type TimeRange } from '../read-log.ts';
 import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
-import { coverageOf, LATE_RESULT_MS } from './coverage.ts';
+import { type Coverage, coverageOf, LATE_RESULT_MS } from './coverage.ts';
 import { createInputs, firstRecord } from './inputs.ts';
 
 /** How much of a partition was read. */
@@ -27,17 +27,19 @@ export interface VerifierParts {
   readonly policies: PolicyHistory;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly range: TimeRange;
-  /** Epoch milliseconds: how long ago something was, for what retention may have deleted. */
+  /** Epoch milliseconds. */
   readonly nowMs: number;
+  /** Whether retention deletes from this log; from an archive nothing goes, however old it is. */
+  readonly deletes: boolean;
 }
 
 /** Verifies partitions of a log in this thread. */
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, policies, findDecider, range, nowMs } = parts;
+    const { log, policies, findDecider, range } = parts;
     const findings = createCollector();
-    const coverage = coverageOf({ range, keptSinceMs: await keptSince(log, partition, signal), nowMs });
+    const coverage = await coverageIn(parts, partition, signal);
     const inputs = createInputs(log, partition, signal);
     const check = createPartitionCheck({ inputs, policies, findDecider, findings, coverage });
     const progress = tellNowAndThen(parts, onProgress);
@@ -55,15 +57,19 @@ export const createVerifier =
     return findings.found();
   };
 
-/** When the oldest inventory that is kept was written; `null` when none was deleted. */
-async function keptSince(
-  log: Pick<EventLog, 'read'>,
+/** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
+async function coverageIn(
+  { log, range, nowMs, deletes }: VerifierParts,
   partition: number,
   signal: AbortSignal,
-): Promise<number | null> {
-  const request = { topic: TOPICS.inventory.name, partition, from: 'earliest' } as const;
-  const oldest = await firstRecord(log, request, signal);
-  return oldest === null || oldest.offset === 0n ? null : oldest.timestampMs;
+): Promise<Coverage> {
+  const keptSinceMs: Partial<Record<TopicId, number>> = {};
+  for (const topicId of deletes ? (['inventory'] as const) : NODE_TOPICS) {
+    const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
+    const oldest = await firstRecord(log, request, signal);
+    if (oldest !== null && oldest.offset > 0n) keptSinceMs[topicId] = oldest.timestampMs;
+  }
+  return coverageOf({ range, keptSinceMs, deletesAtMs: deletes ? nowMs : null });
 }
 
 /** Commands so long before the range that their results may lie in it; none where there is no limit. */

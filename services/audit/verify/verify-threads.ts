@@ -6,7 +6,7 @@ import type { PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
 
 /** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
-const YOUNG_MIB = 16;
+const YOUNG_MIB = 12;
 const OLD_MIB = 512;
 
 export interface VerifyThreads extends AsyncDisposable {

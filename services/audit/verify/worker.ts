@@ -20,7 +20,8 @@ interface OpenVerifier {
 async function openVerifier({ source, range, nowMs }: WorkerTask): Promise<OpenVerifier> {
   const log = await openSource(source);
   const policies = await readPolicyHistory(log, signal);
-  return { log, verify: createVerifier({ log, policies, findDecider, range, nowMs }) };
+  const deletes = source.kind !== 'archive';
+  return { log, verify: createVerifier({ log, policies, findDecider, range, nowMs, deletes }) };
 }
 
 /** An archive is read with a library that need not be installed. */

@@ -48,7 +48,8 @@ export const auditVerify = defineVerb({
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs };
     await using started = threads > 1 ? startVerifyThreads(threads, task) : null;
-    const here = createVerifier({ log, policies, findDecider, range, nowMs });
+    const deletes = options.log !== 'archive';
+    const here = createVerifier({ log, policies, findDecider, range, nowMs, deletes });
     const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);

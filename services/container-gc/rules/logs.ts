@@ -25,11 +25,11 @@ export function planLogs(pass: LogPass): LogPlan {
   const items: LogItem[] = [];
   const admitted = (judged: Judged, item: LogItem | undefined, position: number): Verdict => {
     const { action, rule, facts } = judged;
-    if (action === 'keep' || !item) return { position, action: 'keep', rule, facts };
+    if (action === 'keep' || !item) return { action: 'keep', facts, position, rule };
     if (items.length >= pass.room.objects)
-      return { position, action: 'keep', rule: pass.room.waitBy, facts: { ...facts, selectedBy: rule } };
+      return { action: 'keep', facts: { ...facts, selectedBy: rule }, position, rule: pass.room.waitBy };
     items.push(item);
-    return { position, action, rule, facts };
+    return { action, facts, position, rule };
   };
   const verdictsOf = <Entry>(
     entries: readonly Entry[] | null,

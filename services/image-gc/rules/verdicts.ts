@@ -18,20 +18,21 @@ export const verdicts = ({ removals, spared, protected: kept }: Fates): Verdict[
     ...removals.map(goes),
   ].sort((a, b) => a.position - b.position);
 
+// Members stand in the order of canonical JSON, so that hundreds of verdicts are hashed without being copied.
 const stays = (position: Candidate['position'], rule: string, facts: Verdict['facts']): Verdict => ({
-  position,
   action: 'keep',
-  rule,
   facts,
+  position,
+  rule,
 });
 
 const goes = ({ position, image, rule, estimatedBytes }: Removal, index: number): Verdict => ({
-  position,
   action: 'remove',
-  rule,
   facts: {
     place: index + 1,
     lastUsedMs: image.lastUsedMs,
     estimatedBytes: reportedBytes(estimatedBytes),
   },
+  position,
+  rule,
 });

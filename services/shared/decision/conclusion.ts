@@ -36,7 +36,7 @@ export interface Conclusion {
 
 /** Verdicts of a list of which every object is kept for the same reason. */
 export const keepAll = (objects: readonly unknown[], { rule, facts }: Kept): Verdict[] =>
-  objects.map((_, position) => ({ position, action: 'keep', rule, facts }));
+  objects.map((_, position) => ({ action: 'keep', facts, position, rule }));
 
 /** Byte counts of records are JSON numbers; a sum beyond 2^53 - 1 is told as that, which only people read. */
 export const reportedBytes = (bytes: bigint): number =>

@@ -36,7 +36,8 @@ export async function recordingOf(log: Pick<EventLog, 'read'>, stepMs: number): 
   return mapRecords(copied, (record) => ({ ...record, timestampMs: order.get(record.timestampMs) ?? 0 }));
 }
 
-function mapRecords(recording: Recording, change: (record: LogRecord) => LogRecord): Recording {
+/** The same log with other records. */
+export function mapRecords(recording: Recording, change: (record: LogRecord) => LogRecord): Recording {
   let mapped = recording;
   for (const id of TOPIC_IDS) mapped = { ...mapped, [id]: recording[id].map(change) };
   return mapped;

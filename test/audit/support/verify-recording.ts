@@ -13,9 +13,10 @@ export async function verify(
   log: Pick<EventLog, 'read'>,
   range: TimeRange = EVERYTHING,
   signal: AbortSignal = new AbortController().signal,
+  deletes = true,
 ): Promise<Found> {
   const policies = await readPolicyHistory(log, signal);
-  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now() });
+  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now(), deletes });
   return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
 }
 

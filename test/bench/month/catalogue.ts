@@ -1,0 +1,135 @@
+import { sha256Hex } from '../../../services/shared/ids.ts';
+import {
+  type Application,
+  applicationName,
+  applicationNamespace,
+  versionOf,
+} from '../../../services/simulator/catalogue.ts';
+import type { RegistryImage, SimulatedLayer } from '../../../services/simulator/objects.ts';
+import { seededRandom } from '../../../services/simulator/random.ts';
+
+/** A program that a whole fleet runs, and what its releases have in common. */
+export interface FleetApplication extends Application {
+  /** Images of one family stand on the same layers. */
+  readonly family: string;
+  /** Between two releases. */
+  readonly releaseEveryMs: number;
+  /** When the first was released, by the clock of the fleet. */
+  readonly firstReleaseMs: number;
+}
+
+/** An image as the registry has it, and as nodes name it. */
+export interface CatalogueImage extends RegistryImage {
+  readonly reference: string;
+  readonly repository: string;
+  readonly layers: readonly SimulatedLayer[];
+}
+
+/** The applications of a fleet, the most often deployed first, with their images. */
+export interface Catalogue {
+  readonly applications: readonly [FleetApplication, ...FleetApplication[]];
+  /** The image that is deployed at a time: the newest release. */
+  imageAt(application: FleetApplication, atMs: number): CatalogueImage;
+}
+
+const MB = 1_000_000n;
+const HOUR_MS = 60 * 60 * 1000;
+const APPLICATIONS = 60;
+const TEAMS = ['shop', 'payments', 'search', 'media', 'data', 'platform', 'mail', 'ml'] as const;
+/** What the layers that a family shares take on disk, from the lowest up. */
+const FAMILIES = {
+  distroless: [20n * MB],
+  alpine: [8n * MB, 40n * MB],
+  debian: [75n * MB, 120n * MB],
+  java: [75n * MB, 210n * MB],
+  python: [75n * MB, 330n * MB],
+  cuda: [75n * MB, 1_400n * MB],
+} as const satisfies Readonly<Record<string, readonly bigint[]>>;
+/** Large ones are rare. */
+const FAMILY_OF_RANK = [
+  'java',
+  'debian',
+  'python',
+  'alpine',
+  'distroless',
+  'debian',
+  'java',
+  'cuda',
+] as const;
+/** So many releases share what an application stands on. */
+const RELEASES_PER_DEPENDENCIES = 8;
+const PACKED_PERCENT = 38n;
+
+/** The same seed gives the same catalogue; `beginMs` is when the fleet begins to live. */
+export function fleetCatalogue(seed: number, beginMs: number): Catalogue {
+  const random = seededRandom(seed);
+  const applicationAt = (rank: number): FleetApplication => {
+    const team = TEAMS[rank % TEAMS.length] ?? 'shop';
+    const releaseEveryMs = Math.round((12 + random() * 240) * HOUR_MS);
+    return {
+      repository: `registry.example/${team}/service-${String(rank).padStart(2, '0')}`,
+      sizeBytes: (40n + BigInt(Math.floor(random() * 360))) * MB,
+      family: FAMILY_OF_RANK[Math.floor(random() * FAMILY_OF_RANK.length)] ?? 'debian',
+      releaseEveryMs,
+      firstReleaseMs: beginMs - Math.round((5 + random() * 40) * releaseEveryMs),
+    };
+  };
+  const first = applicationAt(0);
+  const rest = Array.from({ length: APPLICATIONS - 1 }, (_, index) => applicationAt(index + 1));
+  const images = new Map<string, CatalogueImage>();
+  return {
+    applications: [first, ...rest],
+    imageAt: (application, atMs) => {
+      const release = Math.floor((atMs - application.firstReleaseMs) / application.releaseEveryMs);
+      const reference = versionOf(application, release);
+      const image = images.get(reference) ?? imageOf(application, release);
+      images.set(reference, image);
+      return image;
+    },
+  };
+}
+
+function imageOf(application: FleetApplication, release: number): CatalogueImage {
+  const reference = versionOf(application, release);
+  const layers = layersOf(application, release);
+  return {
+    id: `sha256:${sha256Hex(`configuration of ${reference}`)}`,
+    digest: `sha256:${sha256Hex(`manifest of ${reference}`)}`,
+    reference,
+    repository: application.repository,
+    labels: {
+      'org.opencontainers.image.title': applicationName(application),
+      'org.opencontainers.image.vendor': applicationNamespace(application),
+    },
+    layers,
+    sizeBytes: layers.reduce((sum, { packedBytes }) => sum + packedBytes, 0n),
+  };
+}
+
+/** Those of the family, what the application stands on for some releases, and what is new in each. */
+function layersOf({ repository, family, sizeBytes }: FleetApplication, release: number): SimulatedLayer[] {
+  const shared = Object.entries(FAMILIES).find(([name]) => name === family)?.[1] ?? [];
+  const ownBytes = sizeBytes / 5n;
+  return [
+    ...shared.map((bytes, height) => layer(`${family} ${height}`, bytes)),
+    layer(`${repository} stands on ${Math.floor(release / RELEASES_PER_DEPENDENCIES)}`, sizeBytes - ownBytes),
+    layer(`${repository} ${release}`, ownBytes),
+  ];
+}
+
+const layer = (name: string, unpackedBytes: bigint): SimulatedLayer => ({
+  digest: `sha256:${sha256Hex(`layer ${name}`)}`,
+  packedBytes: (unpackedBytes * PACKED_PERCENT) / 100n,
+  unpackedBytes,
+});
+
+/** What every sandbox needs; pinned, as containerd 2 does. */
+export const SANDBOX_IMAGE: CatalogueImage = {
+  id: `sha256:${sha256Hex('configuration of pause')}`,
+  digest: `sha256:${sha256Hex('manifest of pause')}`,
+  reference: 'registry.example/platform/pause:3.10',
+  repository: 'registry.example/platform/pause',
+  labels: {},
+  sizeBytes: 320_000n,
+  layers: [layer('pause', 740_000n)],
+};
