@@ -20,7 +20,7 @@ const Summary = z.object({
 test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', {
   timeout: LIMIT_MS,
 }, async () => {
-  const demo = ['demo', '--duration', '5s', '--json'];
+  const demo = ['demo', '--duration', '8s', '--json'];
   const { stdout } = await promisify(execFile)(PROGRAM, demo, {
     timeout: LIMIT_MS,
     env: PROGRAM_ENVIRONMENT,
