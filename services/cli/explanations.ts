@@ -129,7 +129,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
   'audit verify': {
-    text: 'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the offset of a record is no option, since each partition has its own.',
+    text: 'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the position of a record stands for the time at which it was written.',
     examples: [
       'fleetgc audit verify --from 24h',
       'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
@@ -180,7 +180,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written. The files of the views that the query names are compared with the manifest first.',
     examples: [
       'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
-      "fleetgc audit query \"SELECT time, key, event->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
+      "fleetgc audit query \"SELECT time, key, event->'result'->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
     ],
   },
   'dead-letters list': {

@@ -42,7 +42,8 @@ function table(verbs: readonly ListedVerb[]): readonly string[] {
 /** What help on a verb says first. */
 export function verbDescription({ name, summary }: Pick<Verb, 'name' | 'summary'>): string {
   const more = explanationOf(name).text;
-  return more === undefined ? `${summary}.` : `${summary}.\n\n${more}`;
+  const sentence = summary.endsWith('?') ? summary : `${summary}.`;
+  return more === undefined ? sentence : `${sentence}\n\n${more}`;
 }
 
 /** What help on a verb says after its options. */

@@ -216,7 +216,7 @@ test('objects that went with a result are not told as not ours, and without one 
   expect(images(untold)).toBe(told.counts.removals - (untold.notOurs.byKind.container ?? 0));
 });
 
-test('a message that was given up is no gap in the decisions', async () => {
+test('a message that was given up, or counted in the next dead letter, is no gap in the decisions', async () => {
   const pick = decided('nothing-to-do', 'container-gc');
   const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));
   const letter = deadLetterOf(input, 'fleetgc-container-gc');
@@ -227,9 +227,18 @@ test('a message that was given up is no gap in the decisions', async () => {
 
   expect(await kinds([letter])).toEqual([]);
   expect(await kinds([other])).toEqual(['undecided']);
+
+  const next = { ...input, offset: String(BigInt(input.offset) + 1n) };
+  const counted = (suppressedBefore: number) => deadLetterOf(next, 'fleetgc-container-gc', suppressedBefore);
+  expect(await kinds([counted(1)])).toEqual([]);
+  expect(await kinds([counted(0)])).toEqual(['undecided']);
 });
 
-function deadLetterOf({ topic, partition, offset }: DecisionInput, group: string): LogRecord {
+function deadLetterOf(
+  { topic, partition, offset }: DecisionInput,
+  group: string,
+  suppressedBefore = 0,
+): LogRecord {
   const event = {
     type: 'fleetgc.dead-letter',
     version: 1,
@@ -245,7 +254,7 @@ function deadLetterOf({ topic, partition, offset }: DecisionInput, group: string
     value: null,
     headers: {},
     omittedBytes: 0,
-    suppressedBefore: 0,
+    suppressedBefore,
   } as const;
   const input = recording.inventory.find((record) => String(record.offset) === offset);
   const place = { partition, timestampMs: input?.timestampMs ?? 0 };

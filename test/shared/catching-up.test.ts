@@ -126,7 +126,7 @@ describe.each(DECIDERS)('$name, whatever lies in a slice', (decider) => {
           expect(newer?.outcome).not.toBe('overtaken');
         }
       }),
-      runs(150),
+      runs(600),
     );
     expect(overtaken).toBeGreaterThan(0);
   });

@@ -32,6 +32,17 @@ interface Progress {
   last: bigint | null;
 }
 
+/** Of a node with many dead letters the most are only counted, in the next one. Returns how many messages these can have been. */
+function forgetCounted({ awaited }: Progress, { key, offset, suppressedBefore }: DeadLetter): number {
+  const node = key === null ? null : Buffer.from(key, 'base64').toString();
+  const counted = [...awaited]
+    .filter(([before, waiting]) => waiting.node === node && before < BigInt(offset))
+    .toReversed()
+    .slice(0, suppressedBefore);
+  for (const [before] of counted) awaited.delete(before);
+  return counted.length;
+}
+
 /** Finds messages that a decider passed over: it takes them in their order, so it has decided or given up all before its last. */
 export function createUndecided(findings: Findings) {
   const all: readonly Progress[] = Object.entries(DECIDERS_OF).flatMap(([topic, deciders]) =>
@@ -77,10 +88,13 @@ export function createUndecided(findings: Findings) {
       if (!progress.awaited.delete(offset)) progress.early.add(offset);
       if (progress.last === null || offset > progress.last) progress.last = offset;
     },
-    givenUp: ({ topic, offset, group }: DeadLetter): void => {
-      const progress = all.find((one) => one.topic === topic && groupOf(one.decider) === group);
-      if (progress === undefined || !/^\d{1,18}$/.test(offset)) return;
-      if (progress.awaited.delete(BigInt(offset))) findings.counts.deadLettered++;
+    givenUp: (letter: DeadLetter): void => {
+      const progress = all.find((one) => one.topic === letter.topic && groupOf(one.decider) === letter.group);
+      if (progress === undefined || !/^\d{1,18}$/.test(letter.offset)) return;
+      const offset = BigInt(letter.offset);
+      if (progress.awaited.delete(offset)) findings.counts.deadLettered++;
+      else progress.early.add(offset);
+      findings.counts.deadLettered += forgetCounted(progress, letter);
     },
     judge: (judging: Judging): void => {
       for (const progress of all) judgeAll(progress, judging);
