@@ -1,4 +1,4 @@
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Decision, type DecisionInput } from '../../schemas/decision.ts';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
@@ -12,7 +12,7 @@ import { outgoing, recordOf } from '../support/log-record.ts';
 import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
 import { anotherDigit, anotherLetter, decided, imageCommand, removal } from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
-import { RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
+import { NEVER_WAS, RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
   inserted,
   mapRecords,
@@ -92,6 +92,88 @@ test.each([...RECORDS_GONE, ...CHAIN_GONE, ...POLICIES_GONE])(
     expect(named(found)).toContainEqual(expect.stringMatching(`^${kind} ${TOPICS[other].name}@`));
   },
 );
+
+describe('an input that cannot have been there', () => {
+  test.each(NEVER_WAS)('$name is a deviation, on a log and in an archive', async (forgery) => {
+    const { topic, pick, rewrite, kind } = forgery;
+    const { offset } = pickedRecord(recording, topic, pick);
+    const forged = replayed(rewritten(recording, topic, pick, rewrite));
+
+    for (const deletes of [true, false])
+      expect(named(await verify(forged, undefined, undefined, deletes))).toContain(
+        `${kind} ${TOPICS[topic].name}@${offset}`,
+      );
+  });
+
+  const withoutLast = (topic: 'inventory' | 'diskStats'): Recording => ({
+    ...recording,
+    [topic]: recording[topic].slice(0, -1),
+  });
+  const inputsOf = async (recorded: Recording, deletes: boolean): Promise<string[]> => {
+    const all = named(await verify(replayed(recorded), undefined, undefined, deletes));
+    return [...new Set(all.map((text) => text.split(' ')[0] ?? ''))].filter((kind) =>
+      kind.startsWith('input-'),
+    );
+  };
+
+  test.each([
+    { topic: 'inventory', deletes: true, kind: 'input-never-was' },
+    { topic: 'inventory', deletes: false, kind: 'input-never-was' },
+    { topic: 'diskStats', deletes: true, kind: 'input-never-was' },
+    // They are kept for a day: an archive that is made each week lacks the last ones of a node that left.
+    { topic: 'diskStats', deletes: false, kind: 'input-gone' },
+  ] as const)('the last of $topic, where retention deletes ($deletes): $kind', async (theCase) => {
+    expect(await inputsOf(withoutLast(theCase.topic), theCase.deletes)).toEqual([theCase.kind]);
+  });
+
+  test('disk statistics behind the end of an archive that has later ones are a deviation', async () => {
+    const pick = decided('nothing-to-do', 'pressure');
+    const forged = rewritten(recording, 'decisions', pick, (text) =>
+      text.replace(/(?<="input":{[^}]*"offset":")\d+/, '999999'),
+    );
+    const { timestampMs } = pickedRecord(recording, 'decisions', pick);
+    const later = (record: LogRecord, after: number): LogRecord => ({
+      ...record,
+      timestampMs: timestampMs + after,
+    });
+    const endingAt = (after: number): Recording => ({
+      ...forged,
+      diskStats: [
+        ...forged.diskStats.slice(0, -1),
+        ...forged.diskStats.slice(-1).map((one) => later(one, after)),
+      ],
+    });
+
+    expect(await inputsOf(endingAt(11 * MINUTE), false)).toEqual(['input-never-was']);
+  });
+
+  test('where nothing is left of the topic, nobody knows', async () => {
+    for (const deletes of [true, false])
+      expect(await inputsOf({ ...recording, inventory: [] }, deletes)).toEqual(['input-gone']);
+  });
+});
+
+test('without its inventory, a command that names more than its decision removes is told', async () => {
+  const pick = decided('commanded', 'image-gc');
+  const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));
+  const kept = {
+    ...recording,
+    inventory: recording.inventory.filter(({ offset }) => offset > BigInt(input.offset)),
+  };
+  const forged = rewritten(kept, 'decisions', pick, (text) =>
+    text.replace('"action":"remove"', '"action":"keep"'),
+  );
+  const { offset } = pickedRecord(recording, 'commands', imageCommand);
+
+  expect((await verify(replayed(kept))).deviations.first).toEqual([]);
+  expect((await verify(replayed(forged))).deviations.first).toMatchObject([
+    {
+      kind: 'kept-object',
+      message: expect.stringMatching(/^it names \d+ of kind image, and its decision says to remove \d+$/),
+      places: [{ offset: String(offset) }, {}],
+    },
+  ]);
+});
 
 test('sets of policies that nobody recorded: their decisions are not verified, and nothing is wrong', async () => {
   const policyVersions = recording.policyVersions.filter(

@@ -206,6 +206,12 @@ describe('a forged record that names', () => {
 });
 
 describe('a forged record of an overtaken inventory', () => {
+  test('under a set of policies that nobody knows is not verified', async () => {
+    expect(await kindsOf(forged((record) => ({ ...record, policySetHash: 'no such set' })))).toEqual([
+      'unknown-policy-set',
+    ]);
+  });
+
   test.each<{ name: string; change: Partial<Decision>; kinds: (DeviationKind | GapKind)[] }>([
     {
       name: 'that lists a command which is not there',

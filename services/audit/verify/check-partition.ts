@@ -14,7 +14,7 @@ import type { Inputs } from './inputs.ts';
 import { createOffsets } from './offsets.ts';
 import { createReclaims } from './reclaims.ts';
 import { type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
-import { removableObjects } from './removable.ts';
+import { removableObjects, removalCounts } from './removable.ts';
 import { createSeen } from './seen.ts';
 import { createUndecided } from './undecided.ts';
 import { createVanished } from './vanished.ts';
@@ -188,6 +188,7 @@ function decidedBy(
     node: nodeKey(head),
     decider: head.decider.name,
     removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
+    removals: outputs === null && head.outputIds.length > 0 ? removalCounts(value) : null,
   };
   if (outputs !== null)
     return outputs.map((content) => ({

@@ -5,7 +5,7 @@ import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
-import type { Inputs } from './inputs.ts';
+import { type ReadFromLog, whyNeverWas } from './never-was.ts';
 import { judgeOvertaken, type PassedOver } from './overtaken.ts';
 import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -26,8 +26,7 @@ export interface Redecided {
   readonly outputs: readonly OutputEvent[] | null;
 }
 
-export interface DecidingAgain {
-  readonly inputs: Inputs;
+export interface DecidingAgain extends ReadFromLog {
   readonly policies: PolicyHistory;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly findings: Findings;
@@ -38,7 +37,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   const { head } = decision;
   if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
   const input = await parts.inputs.find(head.input);
-  if (input === null) return { input, outputs: gap(decision, parts, 'input-gone', inputGone(head)) };
+  if (input === null) return { input, outputs: await notFound(decision, parts) };
   const sha256 = parts.inputs.sha256Of(input);
   if (sha256 !== head.input.sha256) return { input, outputs: inputChanged(decision, parts, input) };
   const decider = await parts.findDecider(head.decider.name, head.decider.version);
@@ -56,6 +55,14 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   return { input, outputs: compare(decision, parts, { input, decide }) };
 }
 
+async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
+  const why = await whyNeverWas(decision, parts);
+  if (why === null) return gap(decision, parts, 'input-gone', inputGone(decision.head));
+  const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
+  parts.findings.deviation({ kind: 'input-never-was', message, ...subject(decision) });
+  return null;
+}
+
 const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
   decisionId({
     decider,
@@ -67,12 +74,15 @@ const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): s
 /** No decider is asked: whether a message may be passed over follows from the two messages alone. */
 async function overtaken(
   decision: RecordedDecision,
-  { findings, inputs }: DecidingAgain,
+  parts: DecidingAgain,
   passedOver: PassedOver,
 ): Promise<readonly OutputEvent[] | null> {
+  const { findings, inputs, policies } = parts;
+  const { policySetHash } = decision.head;
   const judged = await judgeOvertaken(decision, passedOver, inputs);
   if (judged.kind === 'right') {
-    findings.counts.verified++;
+    if (policies.policySetOf(policySetHash) !== null) findings.counts.verified++;
+    else gap(decision, parts, 'unknown-policy-set', policies.whyUnknown(policySetHash));
     return [];
   }
   const { message, newer } = judged;

@@ -28,6 +28,8 @@ export interface Decided {
   readonly decider: string;
   /** What the decision says to remove; `null` where that is not known. */
   readonly removable: ReadonlySet<string> | null;
+  /** How many of each kind it says to remove, which needs no inventory; `null` where that is not known. */
+  readonly removals: ReadonlyMap<string, number> | null;
 }
 
 /** A command, order or fact about a reclaim as it lies on the log. */
@@ -141,21 +143,34 @@ function noteGoingOn(one: Unsent, decider: string, { timestampMs }: LogRecord): 
 }
 
 function compare({ event, value, record }: Effect, decided: Decided, findings: Findings): void {
-  const { content, removable, node, decision } = decided;
+  const { content, node, decision } = decided;
   const found = { node, places: [placeOf(record), decision] };
   if (content !== null && !sameJson(value, content)) {
     const message = `it is not what was decided: ${firstDifference(value, content)}`;
     findings.deviation({ kind: 'output-differs', message, ...found });
   }
-  for (const name of keptObjects(event, removable))
-    findings.deviation({
-      kind: 'kept-object',
-      message: `it names ${name}, which its decision did not say to remove`,
-      ...found,
-    });
+  if (event.type !== 'fleetgc.node.command') return;
+  for (const message of keptObjects(event, decided))
+    findings.deviation({ kind: 'kept-object', message, ...found });
 }
 
-function keptObjects(event: Effect['event'], removable: Decided['removable']): readonly string[] {
-  if (removable === null || event.type !== 'fleetgc.node.command') return [];
-  return event.items.map(objectName).filter((name) => !removable.has(name));
+/** Verdicts name positions: without the inventory they can only be counted. */
+function keptObjects({ items }: Command, { removable, removals }: Decided): readonly string[] {
+  if (removable !== null)
+    return items
+      .map(objectName)
+      .filter((name) => !removable.has(name))
+      .map((name) => `it names ${name}, which its decision did not say to remove`);
+  if (removals === null) return [];
+  const kinds = items.map(({ kind }) => kind);
+  return [...new Set(kinds)]
+    .map((kind) => ({
+      kind,
+      named: kinds.filter((one) => one === kind).length,
+      most: removals.get(kind) ?? 0,
+    }))
+    .filter(({ named, most }) => named > most)
+    .map(
+      ({ kind, named, most }) => `it names ${named} of kind ${kind}, and its decision says to remove ${most}`,
+    );
 }

@@ -30,6 +30,8 @@ export type DeviationKind =
   | 'wrong-id'
   /** The bytes that were decided on are not those on the log. */
   | 'input-changed'
+  /** A record names as its input what cannot have been there: on another topic or partition, or behind the end. */
+  | 'input-never-was'
   /** Deciding again gives another record. */
   | 'decided-differently'
   /** A record says that its message was overtaken, by what could not overtake it. */

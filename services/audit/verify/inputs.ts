@@ -19,6 +19,10 @@ export interface Inputs {
   find(input: InputReference): Promise<LogRecord | null>;
   /** Whether anything lies on the log behind a place where nothing was found. */
   hasLater(input: InputReference): Promise<boolean>;
+  /** Whether the log has messages of that topic, and all of them lie before a place where nothing was found. */
+  isPastEnd(input: InputReference): Promise<boolean>;
+  /** Whether the log got any message of that topic at this time or later. */
+  hasSince(topic: string, timestampMs: number): Promise<boolean>;
   /** Of the bytes of a message; several deciders ask for the same. */
   sha256Of(input: LogRecord): string;
   /** What it says as JSON; the last ones are parsed once, however many ask. */
@@ -29,6 +33,13 @@ export interface Inputs {
 }
 
 const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
+
+/** The topic of that name, when anybody decides on its messages. */
+export const inputTopicOf = (name: string): TopicName | undefined => INPUT_TOPICS.find((one) => one === name);
+
+/** As every service writes it. */
+export const isOffset = (text: string): boolean => /^(0|[1-9]\d{0,17})$/.test(text);
+
 /** Of a decider that lags further behind than this, each message is read again. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 /** A decider passes over no more than what it takes from the log at a time. */
@@ -63,8 +74,14 @@ export function createInputs(
   const hashes = new WeakMap<LogRecord, string>();
   const messages = new Map<LogRecord, Message>();
   const oldest = new Map<TopicName, bigint | null>();
+  /** The highest that came by or was read again: what is missing before it needs no reading of its own. */
+  const highest = new Map<string, bigint>();
   let parsedBytes = 0;
   let reading: Reading | null = null;
+
+  const noteOffset = ({ topic, offset }: LogRecord): void => {
+    if (offset > (highest.get(topic) ?? -1n)) highest.set(topic, offset);
+  };
 
   const close = async (): Promise<void> => {
     await reading?.events.return?.();
@@ -93,7 +110,18 @@ export function createInputs(
   const lookUp = async (topic: TopicName, offset: bigint): Promise<LogRecord | null> => {
     const first = await oldestOffset(topic);
     if (first === null || offset < first) return null;
-    return await readOn(await readingAt(topic, offset), offset, passed.put);
+    return await readOn(await readingAt(topic, offset), offset, (record) => {
+      noteOffset(record);
+      passed.put(record);
+    });
+  };
+
+  const hasLater = async ({ topic, offset }: InputReference): Promise<boolean> => {
+    const name = inputTopicOf(topic);
+    if (name === undefined) return false;
+    if ((highest.get(name) ?? -1n) > BigInt(offset)) return true;
+    const from = { offset: BigInt(offset) + 1n };
+    return (await firstRecord(log, { topic: name, partition, from }, signal)) !== null;
   };
 
   const parse = (record: LogRecord): Message => {
@@ -109,9 +137,12 @@ export function createInputs(
   };
 
   return {
-    keep: kept.put,
+    keep: (record) => {
+      noteOffset(record);
+      kept.put(record);
+    },
     find: async (input) => {
-      const topic = INPUT_TOPICS.find((name) => name === input.topic);
+      const topic = inputTopicOf(input.topic);
       if (topic === undefined || input.partition !== partition || !/^\d{1,18}$/.test(input.offset))
         return null;
       return (
@@ -120,11 +151,16 @@ export function createInputs(
         (await lookUp(topic, BigInt(input.offset)))
       );
     },
-    hasLater: async ({ topic, offset }) => {
-      const name = INPUT_TOPICS.find((one) => one === topic);
-      if (name === undefined) return false;
-      const from = { offset: BigInt(offset) + 1n };
-      return (await firstRecord(log, { topic: name, partition, from }, signal)) !== null;
+    hasLater,
+    isPastEnd: async (input) => {
+      const topic = inputTopicOf(input.topic);
+      const first = topic === undefined ? null : await oldestOffset(topic);
+      return first !== null && first <= BigInt(input.offset) && !(await hasLater(input));
+    },
+    hasSince: async (name, timestampMs) => {
+      const topic = inputTopicOf(name);
+      if (topic === undefined) return false;
+      return (await firstRecord(log, { topic, partition, from: { timestampMs } }, signal)) !== null;
     },
     sha256Of: (input) => {
       const sha256 = hashes.get(input) ?? sha256Hex(input.value ?? '');

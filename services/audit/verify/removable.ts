@@ -41,6 +41,15 @@ const LISTS = [
   ['logSymlinks', 'log-symlink'],
 ] as const satisfies readonly (readonly [keyof ListedObjects, ObjectKind])[];
 
+/** How many of each kind a decision says to remove; `null` where that cannot be read. */
+export function removalCounts(decision: unknown): ReadonlyMap<string, number> | null {
+  const record = RecordedVerdicts.safeParse(decision).data;
+  if (record === undefined) return null;
+  const removals = (list: keyof ListedObjects): number =>
+    record.verdicts[list].filter(({ action }) => action === 'remove').length;
+  return new Map(LISTS.map(([list, kind]) => [kind, removals(list)]));
+}
+
 /** What a decision says to remove of its inventory; `null` where either cannot be read. */
 export function removableObjects(decision: unknown, inventory: unknown): ReadonlySet<string> | null {
   const record = RecordedVerdicts.safeParse(decision).data;

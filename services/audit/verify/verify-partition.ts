@@ -37,11 +37,11 @@ export interface VerifierParts {
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, policies, findDecider, range } = parts;
+    const { log, policies, findDecider, range, deletes } = parts;
     const findings = createCollector();
     const coverage = await coverageIn(parts, partition, signal);
     const inputs = createInputs(log, partition, signal);
-    const check = createPartitionCheck({ inputs, policies, findDecider, findings, coverage });
+    const check = createPartitionCheck({ inputs, deletes, policies, findDecider, findings, coverage });
     const progress = tellNowAndThen(parts, onProgress);
     try {
       for await (const event of readPartition(log, earlierCommands(range, partition), signal))

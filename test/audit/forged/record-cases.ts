@@ -1,3 +1,4 @@
+import { TOPICS } from '../../../schemas/topics.ts';
 import { anotherDigit, anotherLetter, any, type Changed, decided, type Gone } from './forgeries.ts';
 
 /** What was decided on, and the records of it. */
@@ -81,6 +82,32 @@ export const RECORDS_CHANGED: readonly Changed[] = [
     pick: any,
     rewrite: (text) => text.replace('"version":1', '"version":9'),
     kind: 'unknown-version',
+  },
+];
+
+const onInventory = (from: RegExp, to: string): Pick<Changed, 'topic' | 'pick' | 'rewrite' | 'kind'> => ({
+  topic: 'decisions',
+  pick: decided('commanded', 'image-gc'),
+  rewrite: (text) => text.replace(from, to),
+  kind: 'input-never-was',
+});
+
+/** Where no input of its decider can have been; the id of a record does not depend on it. */
+export const NEVER_WAS: readonly Changed[] = [
+  { name: 'behind the end', ...onInventory(/(?<="input":{[^}]*"offset":")\d+/, '999999') },
+  { name: 'at no offset', ...onInventory(/(?<="input":{[^}]*"offset":")\d+/, 'last') },
+  {
+    name: 'at an offset with a zero before it',
+    ...onInventory(/(?<="input":{[^}]*"offset":")\d+/, '0999999'),
+  },
+  { name: 'in a partition of other nodes', ...onInventory(/(?<="input":{[^}]*"partition":)\d+/, '999') },
+  { name: 'on the topic of results', ...onInventory(/(?<="input":{"topic":")[^"]+/, TOPICS.results.name) },
+  {
+    name: 'on the other topic that is decided on',
+    ...onInventory(
+      /"topic":"gc.node.inventory"(,"partition":\d+,"offset":")\d+/,
+      `"topic":"${TOPICS.diskStats.name}"$1999999`,
+    ),
   },
 ];
 
