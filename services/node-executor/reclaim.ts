@@ -1,10 +1,10 @@
 import type { Command } from '../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
-import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
-import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
 import type { CommandRefusal, PressureUnrelieved } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
-import { nextOrderId, unrelievedId } from '../shared/result-ids.ts';
+import { nextOrder, nextReclaim } from '../shared/next-order.ts';
+import { unrelievedId } from '../shared/result-ids.ts';
 import { holdersAfter } from './holders.ts';
 import type { JournalEntry, LastActions, Unpublished } from './journal-state.ts';
 import { count } from './results.ts';
@@ -33,7 +33,7 @@ export function afterCommand(command: Command, state: ReclaimState): Unpublished
   const { reclaim } = command;
   if (reclaim === null || state.targetReached === true) return undefined;
   if (state.isHolding) return unrelieved(command, reclaim, state);
-  const next = following(reclaim, count(state.items, 'removed') > 0);
+  const next = nextReclaim(reclaim, count(state.items, 'removed') > 0);
   if (next !== null) return observe(command, next, state.at);
   return count(state.items, 'not-done') > 0 ? undefined : unrelieved(command, reclaim, state);
 }
@@ -55,7 +55,7 @@ export function afterRefusal(command: Command, refused: Refused): Unpublished['o
   if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
   if (reason === 'superseded') {
     if (isContinued) return undefined;
-    const next = following(reclaim, true);
+    const next = nextReclaim(reclaim, true);
     if (next !== null) return observe(command, next, at);
   }
   return unrelieved(command, reclaim, { ...refused, items: [] });
@@ -81,24 +81,11 @@ export function isContinuedBy({ id, items, reclaim }: Command, lastActions: Last
   });
 }
 
-/** Another round of images where one may still help, else the next of the reclaim's actions (J14). */
-const following = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null =>
-  reclaim.step === 'images' && mayHelp && reclaim.round < MAX_RECLAIM_ROUNDS
-    ? { ...reclaim, round: reclaim.round + 1 }
-    : atNextAction(reclaim);
-
-function observe(command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] {
-  const event: Observe = {
-    type: 'fleetgc.node.observe',
-    version: 1,
-    id: nextOrderId(command.id, reclaim),
-    ...identityOf(command),
-    takenAt: at,
-    lifetimeMs: OBSERVE_LIFETIME_MS,
-    reclaim,
-  };
-  return { topic: 'observe', key: nodeKey(command), event };
-}
+const observe = (command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] => ({
+  topic: 'observe',
+  key: nodeKey(command),
+  event: nextOrder(command, reclaim, at),
+});
 
 function unrelieved(
   command: Command,

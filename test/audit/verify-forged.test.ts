@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { Command } from '../../schemas/command.ts';
 import { Decision, type DecisionInput } from '../../schemas/decision.ts';
+import { nodeKey } from '../../schemas/identity.ts';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { placeOf } from '../../services/audit/verify/findings.ts';
@@ -10,8 +12,9 @@ import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
 import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
-import { anotherDigit, anotherLetter, decided, imageCommand, removal } from './forged/forgeries.ts';
+import { anotherDigit, anotherLetter, contains, decided, imageCommand, removal } from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
+import { GOING_ON, type Reclaiming } from './forged/reclaim-cases.ts';
 import { NEVER_WAS, RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
   inserted,
@@ -192,6 +195,35 @@ test.each(CHAIN_ADDED)('one record more: $name', async ({ topic, pick, rewrite, 
   const found = await verify(replayed(forged));
 
   expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset + 1n}`]);
+});
+
+/** The last one for images: nobody went on from it. */
+function lastOfReclaim(): Reclaiming {
+  const commands = recording.commands.map(({ value }) => Command.parse(JSON.parse(String(value))));
+  const last = commands.findLast(({ kind, reclaim }) => kind === 'image-removal' && reclaim !== null);
+  if (last?.reclaim == null) throw new Error('there is no such command');
+  return { ...last, reclaim: last.reclaim };
+}
+
+test.each(GOING_ON)('as if an executor went on: $name', async ({ topic, make, kind }) => {
+  const event = make(lastOfReclaim());
+  const { partition = 0, offset = 0n, timestampMs = 0 } = recording[topic].at(-1) ?? {};
+  const place = { partition, offset: offset + 1n, timestampMs };
+  const more = [...recording[topic], recordOf({ topic, key: nodeKey(event), event }, place)];
+
+  expect(named(await verify(replayed({ ...recording, [topic]: more })))).toEqual(
+    kind === null ? [] : [`${kind} ${TOPICS[topic].name}@${place.offset}`],
+  );
+});
+
+test('an inventory of a reclaim that no order has is named in an archive; elsewhere the order may be gone', async () => {
+  const pick = contains('"trigger":"order"');
+  const { offset } = pickedRecord(recording, 'inventory', pick);
+  const old = longAgo(rewritten(recording, 'inventory', pick, anotherDigit('"id":"reclaim-')));
+  const about = `not-decided ${TOPICS.inventory.name}@${offset}`;
+
+  expect(named(await verify(replayed(old), undefined, undefined, false))).toContain(about);
+  expect(named(await verify(replayed(old)))).not.toContain(about);
 });
 
 test('a command that names what its decision kept says so, with both positions', async () => {

@@ -5,6 +5,7 @@ import type { LogRecord } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
 import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
+import { createAnsweredOrders } from './answered-orders.ts';
 import { createCommands } from './commands.ts';
 import { type Coverage, SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
@@ -35,7 +36,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   const { counts } = findings;
   const commands = createCommands(findings, coverage);
   const reclaims = createReclaims();
-  const outputs = createDecidedOutputs({ findings, coverage, isOfExecutor: reclaims.isOfExecutor });
+  const outputs = createDecidedOutputs({ findings, coverage, executed: reclaims.executed });
+  const answeredOrders = createAnsweredOrders(findings, coverage);
   const undecided = createUndecided(findings);
   const vanished = createVanished(findings);
   const offsets = createOffsets(findings);
@@ -116,11 +118,15 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       inputs.keep(record);
       undecided.arrived(record);
       const message = inputs.messageOf(record);
-      if (message.ok) vanished.listed(message.event, record);
+      if (!message.ok) return;
+      vanished.listed(message.event, record);
+      answeredOrders.listed(message.event, record);
     },
     observe: (record) => {
       const order = eventOf('observe', record);
-      if (order !== null && takeEffect(order, record)) counts.orders++;
+      if (order === null || !takeEffect(order, record)) return;
+      counts.orders++;
+      answeredOrders.ordered(order, record);
     },
     decisions: async (record) => {
       const read = readOnDecisions(record);
@@ -133,7 +139,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       if (command === null || !takeEffect(command, record)) return;
       counts.commands++;
       commands.commanded(command, record);
-      reclaims.commanded(command);
+      reclaims.commanded(command, record);
     },
     results: (record) => {
       const result = eventOf('results', record);
@@ -151,6 +157,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     outputs.judge({ beforeMs, atEnd });
     commands.judge({ beforeMs, atEnd }, lastMs);
     undecided.judge({ beforeMs, atEnd });
+    answeredOrders.judge({ beforeMs, atEnd });
     vanished.judge({ beforeMs, atEnd });
   };
 
@@ -159,7 +166,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       const parsed = parseRecord('commands', record);
       if (!parsed.ok) return;
       commands.commandedBefore(parsed.event);
-      reclaims.commanded(parsed.event);
+      reclaims.commanded(parsed.event, record);
     },
     take: async ({ topicId, record }) => {
       counts.records++;

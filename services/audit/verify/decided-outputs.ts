@@ -8,6 +8,7 @@ import type { LogRecord } from '../../shared/event-log/port.ts';
 import { type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
 import type { OutputEvent } from './decide-again.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
+import type { Executed } from './reclaims.ts';
 import type { DecisionHead } from './recorded-decision.ts';
 import { objectName } from './removable.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -42,8 +43,8 @@ export interface Effect {
 export interface DecidedOutputsParts {
   readonly findings: Findings;
   readonly coverage: Coverage;
-  /** Whether an executor goes on with its reclaim by this. */
-  readonly isOfExecutor: (event: Effect['event']) => boolean;
+  /** Whether an executor goes on with its reclaim by this, and as its command says. */
+  readonly executed: (event: Observe | PressureUnrelieved) => Executed | null;
 }
 
 /** A decided output that is not on the log yet, and when its decider was first seen to have gone on. */
@@ -53,7 +54,7 @@ interface Unsent {
 }
 
 /** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
-export function createDecidedOutputs({ findings, coverage, isOfExecutor }: DecidedOutputsParts) {
+export function createDecidedOutputs({ findings, coverage, executed }: DecidedOutputsParts) {
   const unsent = new Map<string, Unsent>();
   const undecided = new Map<string, Effect>();
   const lastRecordMs = new Map<string, number>();
@@ -70,8 +71,9 @@ export function createDecidedOutputs({ findings, coverage, isOfExecutor }: Decid
   const judgeEffect = (id: string, { event, record }: Effect): void => {
     undecided.delete(id);
     const place = placeOf(record);
-    if (isOfExecutor(event)) return;
-    if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
+    const following = event.type === 'fleetgc.node.command' ? null : executed(event);
+    if (following !== null) tellDifference(following, { node: nodeKey(event), place }, findings);
+    else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
     else
       findings.deviation({
         kind: 'not-decided',
@@ -152,6 +154,16 @@ function compare({ event, value, record }: Effect, decided: Decided, findings: F
   if (event.type !== 'fleetgc.node.command') return;
   for (const message of keptObjects(event, decided))
     findings.deviation({ kind: 'kept-object', message, ...found });
+}
+
+function tellDifference(
+  { difference, command }: Executed,
+  { node, place }: { readonly node: string; readonly place: Place },
+  findings: Findings,
+): void {
+  if (difference === null) return;
+  const message = `it is not what follows from its command: ${difference}`;
+  findings.deviation({ kind: 'output-differs', message, node, places: [place, command] });
 }
 
 /** Verdicts name positions: without the inventory they can only be counted. */

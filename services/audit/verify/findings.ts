@@ -36,11 +36,11 @@ export type DeviationKind =
   | 'decided-differently'
   /** A record says that its message was overtaken, by what could not overtake it. */
   | 'wrongly-overtaken'
-  /** A command or order is not the one that was decided. */
+  /** A command or order is not the one that was decided, or not what follows from its command; or an inventory answers another order. */
   | 'output-differs'
   /** A command or order that was decided is not there, and the decider went on. */
   | 'output-missing'
-  /** A command or order that no decision lists. */
+  /** A command or order that no decision lists, or an inventory of a reclaim that no order has. */
   | 'not-decided'
   /** A command names an object that its decision did not say to remove. */
   | 'kept-object'

@@ -1,26 +1,77 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nextOrderId, unrelievedId } from '../../shared/result-ids.ts';
-import type { Effect } from './decided-outputs.ts';
+import type { Command, Holder } from '../../../schemas/command.ts';
+import type { Observe } from '../../../schemas/observe.ts';
+import type { Reclaim } from '../../../schemas/reclaim.ts';
+import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { nextOrder, nextReclaim } from '../../shared/next-order.ts';
+import { unrelievedId } from '../../shared/result-ids.ts';
+import { type Place, placeOf } from './findings.ts';
+import { firstDifference, sameJson } from './same-json.ts';
 
 /** Orders of a reclaim come within minutes; so many reclaims are remembered. */
 const MOST_RECLAIMS = 5_000;
 
-/** Remembers from which commands of a reclaim an executor may go on with it. */
+/** An order or fact that follows from a command of its reclaim, and not from a decision. */
+export interface Executed {
+  readonly command: Place;
+  /** Where it is not what follows from that command, for people. */
+  readonly difference: string | null;
+}
+
+/** What an executor copies from a command. */
+interface Commanded extends Pick<Command, 'id' | 'cluster' | 'node' | 'nodeInstance'> {
+  readonly reclaim: Reclaim;
+  readonly holders: readonly Holder[];
+  readonly place: Place;
+}
+
+/** Remembers from which commands of a reclaim an executor may go on with it, and how. */
 export function createReclaims() {
-  const commandIds = new Map<string, string[]>();
+  const commands = new Map<string, Commanded[]>();
   return {
-    commanded: ({ id, reclaim }: Command): void => {
+    commanded: (command: Command, record: LogRecord): void => {
+      const { id, cluster, node, nodeInstance, reclaim } = command;
       if (reclaim === null) return;
-      commandIds.set(reclaim.id, [...(commandIds.get(reclaim.id) ?? []), id]);
-      const [oldest] = commandIds.keys();
-      if (commandIds.size > MOST_RECLAIMS && oldest !== undefined) commandIds.delete(oldest);
+      const holders = command.kind === 'image-removal' ? command.holders : [];
+      const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
+      commands.set(reclaim.id, [...(commands.get(reclaim.id) ?? []), commanded]);
+      const [oldest] = commands.keys();
+      if (commands.size > MOST_RECLAIMS && oldest !== undefined) commands.delete(oldest);
     },
-    /** Whether an order or fact follows from a command of its reclaim, and not from a decision. */
-    isOfExecutor: (event: Effect['event']): boolean => {
-      if (event.type === 'fleetgc.node.command') return false;
-      const { id, reclaim } = event;
-      const ids = commandIds.get(reclaim.id) ?? [];
-      return ids.some((command) => id === nextOrderId(command, reclaim) || id === unrelievedId(command));
+    /** `null` where it follows from no command of its reclaim. */
+    executed: (event: Observe | PressureUnrelieved): Executed | null => {
+      for (const command of commands.get(event.reclaim.id) ?? []) {
+        const expected = expectedOf(event, command);
+        if (expected === null) continue;
+        const found = withLastingHolders(event);
+        const difference = sameJson(found, expected) ? null : firstDifference(found, expected);
+        return { command: command.place, difference };
+      }
+      return null;
     },
   };
 }
+
+/** What an event of this id says when it follows from a command; what the executor measured is as it says. */
+function expectedOf(event: Observe | PressureUnrelieved, command: Commanded): unknown {
+  if (event.type === 'fleetgc.node.observe') return expectedOrder(event, command);
+  const { id, cluster, node, nodeInstance, reclaim, holders } = command;
+  if (event.id !== unrelievedId(id)) return null;
+  return withLastingHolders({ ...event, cluster, node, nodeInstance, reclaim, holders: [...holders] });
+}
+
+/** Whether a round of images removed something is not asked here: both ways to go on are right. */
+function expectedOrder({ id, takenAt }: Observe, command: Commanded): Observe | null {
+  const orders = [true, false]
+    .flatMap((mayHelp) => nextReclaim(command.reclaim, mayHelp) ?? [])
+    .map((reclaim) => nextOrder(command, reclaim, takenAt));
+  return orders.find((order) => order.id === id) ?? null;
+}
+
+/** Executors add to these what of the command stayed (M8). */
+const ADDED_TO: readonly Holder['reason'][] = ['waiting', 'backing-off'];
+
+const withLastingHolders = <Event extends Observe | PressureUnrelieved>(event: Event): Event =>
+  'holders' in event
+    ? { ...event, holders: event.holders.filter(({ reason }) => !ADDED_TO.includes(reason)) }
+    : event;

@@ -1,0 +1,78 @@
+import { nodeKey } from '../../../schemas/identity.ts';
+import { InventoryHead } from '../../../schemas/inventory.ts';
+import type { Observe } from '../../../schemas/observe.ts';
+import type { Reclaim } from '../../../schemas/reclaim.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { type Coverage, type Judging, LATE_RESULT_MS } from './coverage.ts';
+import { type Findings, type Place, placeOf } from './findings.ts';
+import { firstDifference, sameJson } from './same-json.ts';
+
+const Answering = InventoryHead.pick({ cluster: true, node: true, nodeInstance: true, reclaim: true });
+
+/** A reclaim in an order, or in the inventory that answers it. */
+interface Carried {
+  readonly reclaim: Reclaim;
+  readonly node: string;
+  readonly nodeInstance: string;
+  readonly place: Place;
+}
+
+/** Brings together inventories of reclaims and the orders that they answer. */
+export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
+  const orders = new Map<string, Carried[]>();
+  let answers: Carried[] = [];
+
+  const judgeAnswer = (answer: Carried): void => {
+    const { reclaim, node, place } = answer;
+    const ofReclaim = orders.get(nameOf(answer)) ?? [];
+    if (ofReclaim.some((order) => sameJson(reclaim, order.reclaim))) return;
+    const order = ofReclaim.find((one) => isSamePosition(one.reclaim, reclaim)) ?? ofReclaim[0];
+    if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim))) {
+      const message = `its reclaim is not that of its order: ${firstDifference(reclaim, order.reclaim)}`;
+      findings.deviation({ kind: 'output-differs', message, node, places: [place, order.place] });
+    } else if (place.timestampMs - LATE_RESULT_MS < coverage('observe')) findings.counts.outOfRange++;
+    else {
+      const message = `no order has the reclaim ${reclaim.id}, step ${reclaim.step}, round ${reclaim.round}, that it carries`;
+      findings.deviation({ kind: 'not-decided', message, node, places: [place] });
+    }
+  };
+
+  return {
+    ordered: (order: Observe, record: LogRecord): void => {
+      const carried = carriedBy(order, order.reclaim, record);
+      orders.set(nameOf(carried), [...(orders.get(nameOf(carried)) ?? []), carried]);
+    },
+    listed: (inventory: unknown, record: LogRecord): void => {
+      const answer = Answering.safeParse(inventory).data;
+      if (answer !== undefined && answer.reclaim !== null)
+        answers.push(carriedBy(answer, answer.reclaim, record));
+    },
+    judge: ({ beforeMs }: Judging): void => {
+      const [due = [], waiting = []] = partition(answers, beforeMs);
+      due.forEach(judgeAnswer);
+      answers = waiting;
+      for (const [name, all] of orders)
+        if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS)) orders.delete(name);
+    },
+  };
+}
+
+const partition = (answers: readonly Carried[], beforeMs: number): readonly Carried[][] => [
+  answers.filter(({ place }) => place.timestampMs < beforeMs),
+  answers.filter(({ place }) => place.timestampMs >= beforeMs),
+];
+
+const carriedBy = (
+  event: Pick<Observe, 'cluster' | 'node' | 'nodeInstance'>,
+  reclaim: Reclaim,
+  record: LogRecord,
+): Carried => ({ reclaim, node: nodeKey(event), nodeInstance: event.nodeInstance, place: placeOf(record) });
+
+/** Agents answer orders to their own installation alone. */
+const nameOf = ({ node, nodeInstance, reclaim }: Carried): string => `${node} ${nodeInstance} ${reclaim.id}`;
+
+const isSamePosition = (a: Reclaim, b: Reclaim): boolean => a.step === b.step && a.round === b.round;
+
+/** Only step and round change while a reclaim goes on; the order of another round may lie before the range. */
+const isOfSameReclaim = (ordered: Reclaim, { step, round, ...rest }: Reclaim): boolean =>
+  sameJson({ ...ordered, step, round }, { step, round, ...rest });
