@@ -9,8 +9,15 @@ import { allEnded } from '../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
-import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
-import { anotherDigit, anotherLetter, decided, imageCommand, removal } from './forged/forgeries.ts';
+import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE, LATE_ANSWERS_CHANGED } from './forged/chain-cases.ts';
+import {
+  anotherDigit,
+  anotherLetter,
+  decided,
+  endOfCommand,
+  imageCommand,
+  removal,
+} from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
 import { RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
@@ -110,6 +117,81 @@ test.each(CHAIN_ADDED)('one record more: $name', async ({ topic, pick, rewrite, 
   const found = await verify(replayed(forged));
 
   expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset + 1n}`]);
+});
+
+/** Begins right after the first command for images, so all its results lie in the range. */
+const afterImageCommand = () => ({
+  fromMs: pickedRecord(recording, 'commands', imageCommand).timestampMs + 1,
+  toMs: null,
+});
+
+test.each(LATE_ANSWERS_CHANGED)(
+  'one byte, of an answer to a command from before --from: $name',
+  async ({ topic, pick, rewrite, kind }) => {
+    const { offset } = pickedRecord(recording, topic, pick);
+    const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)), afterImageCommand());
+
+    expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset}`]);
+  },
+);
+
+test('a removal of an object that a command from before --from does not name, beside the others', async () => {
+  const forged = inserted(recording, 'results', removal, (text) =>
+    anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
+  );
+  const { offset } = pickedRecord(recording, 'results', removal);
+  const found = await verify(replayed(forged), afterImageCommand());
+
+  expect(named(found)).toEqual([`not-commanded ${TOPICS.results.name}@${offset + 1n}`]);
+});
+
+test('answers to a command from before --from agree with it: it is neither verified, nor open, nor expired', async () => {
+  const whole = await verify(replayed(recording), afterImageCommand());
+  const unended = await verify(replayed(without(recording, 'results', endOfCommand)), afterImageCommand());
+
+  for (const found of [whole, unended]) {
+    expect(found.deviations.first).toEqual([]);
+    expect(found.counts).toMatchObject({ open: 0, expired: 0, commands: recording.commands.length - 1 });
+  }
+  expect(whole.counts.outOfRange).toBe(unended.counts.outOfRange + 1);
+});
+
+test('a command that lies there again after --from is the one from before', async () => {
+  const command = pickedRecord(recording, 'commands', imageCommand);
+  const ending = pickedRecord(recording, 'results', endOfCommand);
+  const again = { ...command, offset: command.offset + 1n, timestampMs: ending.timestampMs };
+  const commands = recording.commands.flatMap((record) => {
+    if (record === command) return [record, again];
+    return [record.offset > command.offset ? { ...record, offset: record.offset + 1n } : record];
+  });
+  const range = { fromMs: ending.timestampMs, toMs: null };
+  const found = await verify(replayed({ ...recording, commands }), range);
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts).toMatchObject({ open: 0, expired: 0 });
+});
+
+test('a command from before --from is remembered for a day: later answers are counted, and not checked', async () => {
+  const hoursLate = (hours: number) => (record: LogRecord) => ({
+    ...record,
+    timestampMs: record.timestampMs + hours * 60 * MINUTE,
+  });
+  const rewrite = anotherLetter('"object":{"kind":"image","id":"sha256:');
+  const answer = pickedRecord(rewritten(recording, 'results', removal, rewrite), 'results', removal);
+  const only = {
+    ...recording,
+    inventory: [],
+    observe: [],
+    decisions: [],
+    commands: [pickedRecord(recording, 'commands', imageCommand)],
+    diskStats: recording.diskStats.slice(-1).map(hoursLate(25)),
+  };
+  const after = async (hours: number) =>
+    (await verify(replayed({ ...only, results: [hoursLate(hours)(answer)] }), afterImageCommand()))
+      .deviations;
+
+  expect((await after(23)).byKind).toEqual({ 'not-commanded': 1 });
+  expect((await after(26)).byKind).toEqual({});
 });
 
 test('a command that names what its decision kept says so, with both positions', async () => {

@@ -108,7 +108,7 @@ export interface Counts {
   expired: number;
   /** Commands and orders that may still come, commands that may still be answered, messages that may still be decided. */
   open: number;
-  /** Effects at the beginning whose causes lie before what was read. */
+  /** Effects at the beginning whose causes lie before what was verified; results agree with their commands where those were read. */
   outOfRange: number;
   /** Messages that a decider gave up, with a dead letter. */
   deadLettered: number;
