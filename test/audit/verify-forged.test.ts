@@ -298,6 +298,29 @@ test('objects that went with a result are not told as not ours, and without one 
   expect(images(untold)).toBe(told.counts.removals - (untold.notOurs.byKind.container ?? 0));
 });
 
+test('the last result of a command is gone: not verified where its node lived on, and open where it did not', async () => {
+  const ended = recording.results.findLast(({ value }) => endOfCommand(String(value)));
+  const cutMs = ended?.timestampMs ?? 0;
+  const commands = recording.commands.filter(({ timestampMs }) => timestampMs < cutMs);
+  const results = recording.results.filter((record) => record !== ended && record.timestampMs <= cutMs);
+  const heardLater = (minutes: number): Recording => ({
+    ...recording,
+    observe: [],
+    decisions: [],
+    diskStats: [],
+    commands,
+    results,
+    inventory: recording.inventory
+      .slice(0, 1)
+      .map((record) => ({ ...record, timestampMs: cutMs + minutes * MINUTE })),
+  });
+  const gaps = async (minutes: number) =>
+    (await verify(replayed(heardLater(minutes)))).unverified.byKind['answer-missing'];
+
+  expect(await gaps(11)).toBe(1);
+  expect(await gaps(9)).toBeUndefined();
+});
+
 test('a message that was given up is no gap in the decisions', async () => {
   const pick = decided('nothing-to-do', 'container-gc');
   const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));

@@ -113,6 +113,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     },
     inventory: (record) => {
       counts.inventories++;
+      commands.heard(record);
       inputs.keep(record);
       undecided.arrived(record);
       const message = inputs.messageOf(record);

@@ -10,7 +10,7 @@ import {
   takeAnswer,
   tellDisagreement,
 } from './account.ts';
-import { type Coverage, type Judging, LATE_RESULT_MS } from './coverage.ts';
+import { type Coverage, type Judging, LATE_RESULT_MS, SETTLED_MS } from './coverage.ts';
 import { createEarlierCommands } from './earlier-commands.ts';
 import { type Findings, placeOf } from './findings.ts';
 
@@ -23,6 +23,9 @@ export function createCommands(findings: Findings, coverage: Coverage) {
   const early = new Map<string, Placed<Answer>[]>();
   /** By node instance, the offset of the last command that was answered, and when. */
   const lastAnswered = new Map<string, { readonly offset: bigint; readonly atMs: number }>();
+
+  /** By node, when it last published what it saw. */
+  const lastHeardMs = new Map<string, number>();
 
   const add = (account: Account, answer: Placed<Answer>): void => {
     const problem = takeAnswer(account, answer);
@@ -56,9 +59,28 @@ export function createCommands(findings: Findings, coverage: Coverage) {
     return last.offset > BigInt(command.place.offset) && last.atMs < beforeMs;
   };
 
+  /** Its result comes right after those of its objects, and a node that died in between is not heard before it comes. */
+  const isOverdue = ({ command, objects }: Account): boolean => {
+    const answeredMs = [...objects.values()].map(({ place }) => place.timestampMs);
+    const heardMs = lastHeardMs.get(nodeKey(command.event)) ?? Number.NEGATIVE_INFINITY;
+    return objects.size > 0 && answeredMs.every((atMs) => atMs + SETTLED_MS < heardMs);
+  };
+
+  const tellOverdue = ({ command, objects }: Account): void =>
+    findings.gap({
+      kind: 'answer-missing',
+      message: `${objects.size} of its objects have results, the command itself has none, and its node was heard more than ten minutes after them`,
+      node: nodeKey(command.event),
+      places: [command.place, ...[...objects.values()].map(({ place }) => place)],
+    });
+
   const judgeUnanswered = (account: Account, atEndMs: number | null): boolean => {
     const { event, place } = account.command;
     if (atEndMs === null) return false;
+    if (isOverdue(account)) {
+      tellOverdue(account);
+      return true;
+    }
     if (place.timestampMs + event.lifetimeMs < atEndMs) findings.counts.expired++;
     else findings.counts.open++;
     return true;
@@ -115,6 +137,10 @@ export function createCommands(findings: Findings, coverage: Coverage) {
       if (account !== undefined) add(account, answer);
       else if (earlier.has(event.commandId)) earlier.answered(answer);
       else addWithoutAccount(answer);
+    },
+    /** A node published what it saw. */
+    heard: ({ key, timestampMs }: LogRecord): void => {
+      if (key !== null) lastHeardMs.set(key, timestampMs);
     },
     judge: (judging: Judging, lastMs: number): void => {
       earlier.judge(judging);

@@ -69,7 +69,9 @@ export type GapKind =
   | 'unknown-decider'
   | 'unknown-policy-set'
   | 'unknown-version'
-  | 'records-missing';
+  | 'records-missing'
+  /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */
+  | 'answer-missing';
 
 export interface Gap {
   readonly kind: GapKind;

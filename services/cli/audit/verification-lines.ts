@@ -130,6 +130,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the log',
+  'answer-missing': 'commands whose own result is overdue',
 };
 
 /** How many could not be verified, by the reason. */
