@@ -321,6 +321,31 @@ test('the last result of a command is gone: not verified where its node lived on
   expect(await gaps(9)).toBeUndefined();
 });
 
+test('the result of a command is lost where a later one was carried out, and not where a later one was refused', async () => {
+  const isOfObject = ({ value }: LogRecord): boolean =>
+    value?.includes('fleetgc.node.object-result') === true;
+  const [first] = recording.results.filter(isOfObject).map(commandIdOf);
+  const last = recording.results.findLast(({ value }) => endOfCommand(String(value)));
+  const refusal = String(last?.value).replace(
+    /"result":\{.*\}/,
+    '"result":{"outcome":"refused","reason":"superseded","message":""}}',
+  );
+  const ofObjects = recording.results.filter(isOfObject);
+  const ofFirst = ofObjects.filter((record) => commandIdOf(record) === first);
+  const refused = last === undefined ? [] : [{ ...last, value: Buffer.from(refusal) }];
+  const lost = async (results: Recording['results']) =>
+    (await verify(replayed({ ...recording, results }))).deviations.first
+      .filter(({ kind }) => kind === 'result-missing' || kind === 'unreadable')
+      .map(({ message }) => message);
+
+  expect(await lost(ofObjects)).toContainEqual(expect.stringContaining('carried out later commands'));
+  expect(refusal).toContain('superseded');
+  expect(await lost([...ofFirst, ...refused])).toEqual([]);
+});
+
+const commandIdOf = ({ value }: LogRecord): string | undefined =>
+  /"commandId":"([^"]+)"/.exec(String(value))?.[1];
+
 test('a message that was given up is no gap in the decisions', async () => {
   const pick = decided('nothing-to-do', 'container-gc');
   const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));

@@ -158,7 +158,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   return {
     takeEarlier: ({ record }) => {
       const parsed = parseRecord('commands', record);
-      if (!parsed.ok) return namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
+      if (!parsed.ok) return;
       commands.commandedBefore(parsed.event, record);
       reclaims.commanded(parsed.event);
     },

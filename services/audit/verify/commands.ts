@@ -21,8 +21,8 @@ export function createCommands(findings: Findings, coverage: Coverage) {
   /** Commands that have no account: with all their results, or unreadable. */
   const others = new Map<string, 'settled' | 'unreadable'>();
   const early = new Map<string, Placed<Answer>[]>();
-  /** By node instance, the offset of the last command that was answered, and when. */
-  const lastAnswered = new Map<string, { readonly offset: bigint; readonly atMs: number }>();
+  /** By node instance, the offset of the last command that was carried out, in part at least, and when. */
+  const lastCarriedOut = new Map<string, { readonly offset: bigint; readonly atMs: number }>();
 
   /** By node, when it last published what it saw. */
   const lastHeardMs = new Map<string, number>();
@@ -30,14 +30,14 @@ export function createCommands(findings: Findings, coverage: Coverage) {
   const add = (account: Account, answer: Placed<Answer>): void => {
     const problem = takeAnswer(account, answer);
     if (problem !== null) tellDisagreement(findings, problem, answer, account);
-    else if (answer.event.type === 'fleetgc.node.command-result') ended(account, answer);
+    else if (isCarriedOut(answer.event)) carriedOut(account, answer);
   };
 
-  const ended = ({ command }: Account, { event, place }: Placed<Answer>): void => {
+  const carriedOut = ({ command }: Account, { event, place }: Placed<Answer>): void => {
     const offset = BigInt(command.place.offset);
-    const last = lastAnswered.get(event.nodeInstance);
+    const last = lastCarriedOut.get(event.nodeInstance);
     if (last === undefined || last.offset < offset)
-      lastAnswered.set(event.nodeInstance, { offset, atMs: place.timestampMs });
+      lastCarriedOut.set(event.nodeInstance, { offset, atMs: place.timestampMs });
   };
 
   const addWithoutAccount = (answer: Placed<Answer>): void => {
@@ -54,7 +54,7 @@ export function createCommands(findings: Findings, coverage: Coverage) {
 
   /** Its node was away, unless it told of some objects and went on with later commands. */
   const isAnswerLost = ({ command, objects }: Account, { beforeMs }: Judging): boolean => {
-    const last = lastAnswered.get(command.event.nodeInstance);
+    const last = lastCarriedOut.get(command.event.nodeInstance);
     if (last === undefined || objects.size === 0) return false;
     return last.offset > BigInt(command.place.offset) && last.atMs < beforeMs;
   };
@@ -89,7 +89,7 @@ export function createCommands(findings: Findings, coverage: Coverage) {
   const tellLostAnswer = ({ command, objects }: Account): void =>
     findings.deviation({
       kind: 'result-missing',
-      message: `${objects.size} of its objects have results, the command itself has none, and the executor answered later commands`,
+      message: `${objects.size} of its objects have results, the command itself has none, and the executor carried out later commands`,
       node: nodeKey(command.event),
       places: [command.place, ...[...objects.values()].map(({ place }) => place)],
     });
@@ -155,3 +155,7 @@ const areBefore = (answers: readonly Placed<Answer>[], { beforeMs }: Judging): b
 
 const isBefore = ({ ending, command }: Account, { beforeMs }: Judging): boolean =>
   (ending ?? command).place.timestampMs < beforeMs;
+
+/** Commands are carried out one after the other; refused is one also while another is in hand. */
+const isCarriedOut = (answer: Answer): boolean =>
+  answer.type !== 'fleetgc.node.command-result' || answer.result.outcome === 'done';
