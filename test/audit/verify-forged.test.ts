@@ -11,8 +11,16 @@ import { allEnded } from '../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
-import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
-import { anotherDigit, anotherLetter, contains, decided, imageCommand, removal } from './forged/forgeries.ts';
+import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE, LATE_ANSWERS_CHANGED } from './forged/chain-cases.ts';
+import {
+  anotherDigit,
+  anotherLetter,
+  contains,
+  decided,
+  endOfCommand,
+  imageCommand,
+  removal,
+} from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
 import { GOING_ON, type Reclaiming } from './forged/reclaim-cases.ts';
 import { NEVER_WAS, RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
@@ -226,6 +234,81 @@ test('an inventory of a reclaim that no order has is named in an archive; elsewh
   expect(named(await verify(replayed(old)))).not.toContain(about);
 });
 
+/** Begins right after the first command for images, so all its results lie in the range. */
+const afterImageCommand = () => ({
+  fromMs: pickedRecord(recording, 'commands', imageCommand).timestampMs + 1,
+  toMs: null,
+});
+
+test.each(LATE_ANSWERS_CHANGED)(
+  'one byte, of an answer to a command from before --from: $name',
+  async ({ topic, pick, rewrite, kind }) => {
+    const { offset } = pickedRecord(recording, topic, pick);
+    const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)), afterImageCommand());
+
+    expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset}`]);
+  },
+);
+
+test('a removal of an object that a command from before --from does not name, beside the others', async () => {
+  const forged = inserted(recording, 'results', removal, (text) =>
+    anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
+  );
+  const { offset } = pickedRecord(recording, 'results', removal);
+  const found = await verify(replayed(forged), afterImageCommand());
+
+  expect(named(found)).toEqual([`not-commanded ${TOPICS.results.name}@${offset + 1n}`]);
+});
+
+test('answers to a command from before --from agree with it: it is neither verified, nor open, nor expired', async () => {
+  const whole = await verify(replayed(recording), afterImageCommand());
+  const unended = await verify(replayed(without(recording, 'results', endOfCommand)), afterImageCommand());
+
+  for (const found of [whole, unended]) {
+    expect(found.deviations.first).toEqual([]);
+    expect(found.counts).toMatchObject({ open: 0, expired: 0, commands: recording.commands.length - 1 });
+  }
+  expect(whole.counts.outOfRange).toBe(unended.counts.outOfRange + 1);
+});
+
+test('a command that lies there again after --from is the one from before', async () => {
+  const command = pickedRecord(recording, 'commands', imageCommand);
+  const ending = pickedRecord(recording, 'results', endOfCommand);
+  const again = { ...command, offset: command.offset + 1n, timestampMs: ending.timestampMs };
+  const commands = recording.commands.flatMap((record) => {
+    if (record === command) return [record, again];
+    return [record.offset > command.offset ? { ...record, offset: record.offset + 1n } : record];
+  });
+  const range = { fromMs: ending.timestampMs, toMs: null };
+  const found = await verify(replayed({ ...recording, commands }), range);
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts).toMatchObject({ open: 0, expired: 0 });
+});
+
+test('a command from before --from is remembered for a day: later answers are counted, and not checked', async () => {
+  const hoursLate = (hours: number) => (record: LogRecord) => ({
+    ...record,
+    timestampMs: record.timestampMs + hours * 60 * MINUTE,
+  });
+  const rewrite = anotherLetter('"object":{"kind":"image","id":"sha256:');
+  const answer = pickedRecord(rewritten(recording, 'results', removal, rewrite), 'results', removal);
+  const only = {
+    ...recording,
+    inventory: [],
+    observe: [],
+    decisions: [],
+    commands: [pickedRecord(recording, 'commands', imageCommand)],
+    diskStats: recording.diskStats.slice(-1).map(hoursLate(25)),
+  };
+  const after = async (hours: number) =>
+    (await verify(replayed({ ...only, results: [hoursLate(hours)(answer)] }), afterImageCommand()))
+      .deviations;
+
+  expect((await after(23)).byKind).toEqual({ 'not-commanded': 1 });
+  expect((await after(26)).byKind).toEqual({});
+});
+
 test('a command that names what its decision kept says so, with both positions', async () => {
   const command = pickedRecord(recording, 'commands', imageCommand);
   const rewrite = anotherLetter('"kind":"image","id":"sha256:');
@@ -329,6 +412,54 @@ test('objects that went with a result are not told as not ours, and without one 
   expect(images(told)).toBe(0);
   expect(images(untold)).toBe(told.counts.removals - (untold.notOurs.byKind.container ?? 0));
 });
+
+test('the last result of a command is gone: not verified where its node lived on, and open where it did not', async () => {
+  const ended = recording.results.findLast(({ value }) => endOfCommand(String(value)));
+  const cutMs = ended?.timestampMs ?? 0;
+  const commands = recording.commands.filter(({ timestampMs }) => timestampMs < cutMs);
+  const results = recording.results.filter((record) => record !== ended && record.timestampMs <= cutMs);
+  const heardLater = (minutes: number): Recording => ({
+    ...recording,
+    observe: [],
+    decisions: [],
+    diskStats: [],
+    commands,
+    results,
+    inventory: recording.inventory
+      .slice(0, 1)
+      .map((record) => ({ ...record, timestampMs: cutMs + minutes * MINUTE })),
+  });
+  const gaps = async (minutes: number) =>
+    (await verify(replayed(heardLater(minutes)))).unverified.byKind['answer-missing'];
+
+  expect(await gaps(11)).toBe(1);
+  expect(await gaps(9)).toBeUndefined();
+});
+
+test('the result of a command is lost where a later one was carried out, and not where a later one was refused', async () => {
+  const isOfObject = ({ value }: LogRecord): boolean =>
+    value?.includes('fleetgc.node.object-result') === true;
+  const [first] = recording.results.filter(isOfObject).map(commandIdOf);
+  const last = recording.results.findLast(({ value }) => endOfCommand(String(value)));
+  const refusal = String(last?.value).replace(
+    /"result":\{.*\}/,
+    '"result":{"outcome":"refused","reason":"superseded","message":""}}',
+  );
+  const ofObjects = recording.results.filter(isOfObject);
+  const ofFirst = ofObjects.filter((record) => commandIdOf(record) === first);
+  const refused = last === undefined ? [] : [{ ...last, value: Buffer.from(refusal) }];
+  const lost = async (results: Recording['results']) =>
+    (await verify(replayed({ ...recording, results }))).deviations.first
+      .filter(({ kind }) => kind === 'result-missing' || kind === 'unreadable')
+      .map(({ message }) => message);
+
+  expect(await lost(ofObjects)).toContainEqual(expect.stringContaining('carried out later commands'));
+  expect(refusal).toContain('superseded');
+  expect(await lost([...ofFirst, ...refused])).toEqual([]);
+});
+
+const commandIdOf = ({ value }: LogRecord): string | undefined =>
+  /"commandId":"([^"]+)"/.exec(String(value))?.[1];
 
 test('a message that was given up, or counted in the next dead letter, is no gap in the decisions', async () => {
   const pick = decided('nothing-to-do', 'container-gc');

@@ -2,7 +2,7 @@ import type { Command } from '../../../schemas/command.ts';
 import { nodeKey } from '../../../schemas/identity.ts';
 import type { CommandResult, ObjectResult, PassFailed } from '../../../schemas/result.ts';
 import { commandResultId, objectResultId, passFailedId } from '../../shared/result-ids.ts';
-import type { Place } from './findings.ts';
+import type { Findings, Place } from './findings.ts';
 import { objectName } from './removable.ts';
 
 /** What an executor says of a command or its objects. */
@@ -13,13 +13,50 @@ export interface Placed<Event> {
   readonly place: Place;
 }
 
+/** What of a command its results are checked against. */
+export type Commanded = Pick<
+  Command,
+  'id' | 'cluster' | 'node' | 'nodeInstance' | 'decisionId' | 'inventoryId' | 'lifetimeMs'
+> & { readonly items: readonly Pick<Command['items'][number], 'kind' | 'id' | 'rule'>[] };
+
 /** A command and what became of it so far. */
 export interface Account {
-  readonly command: Placed<Command>;
+  readonly command: Placed<Commanded>;
   /** One for each object, by its name. */
   readonly objects: Map<string, Placed<ObjectResult>>;
   ending: Placed<CommandResult> | null;
 }
+
+/** Many are remembered, and most of a command is not needed for it. */
+export function openAccount(command: Command, place: Place): Account {
+  const { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs } = command;
+  const items = command.items.map((item) => ({ kind: item.kind, id: item.id, rule: item.rule }));
+  const event = { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs, items };
+  return { command: { event, place }, objects: new Map(), ending: null };
+}
+
+/** Takes an answer that agrees with its command; else says why it does not. */
+export function takeAnswer(account: Account, { event, place }: Placed<Answer>): Disagreement | null {
+  const problem = disagreement(account.command.event, event);
+  if (problem !== null) return problem;
+  if (event.type === 'fleetgc.node.object-result')
+    account.objects.set(objectName(event.object), { event, place });
+  else if (event.type === 'fleetgc.node.command-result') account.ending = { event, place };
+  return null;
+}
+
+export const tellDisagreement = (
+  { deviation }: Pick<Findings, 'deviation'>,
+  { kind, message }: Disagreement,
+  answer: Placed<Answer>,
+  account?: Account,
+): void =>
+  deviation({
+    kind,
+    message,
+    node: nodeKey(answer.event),
+    places: [answer.place, ...(account ? [account.command.place] : [])],
+  });
 
 export interface Disagreement {
   readonly kind: 'result-differs' | 'not-commanded';
@@ -27,7 +64,7 @@ export interface Disagreement {
 }
 
 /** What of an answer cannot be, by the command alone. */
-export function disagreement(command: Command, answer: Answer): Disagreement | null {
+function disagreement(command: Commanded, answer: Answer): Disagreement | null {
   const differs = (message: string): Disagreement => ({ kind: 'result-differs', message });
   if (nodeKey(answer) !== nodeKey(command))
     return differs(`it is of ${nodeKey(answer)}, and the command of ${nodeKey(command)}`);
@@ -40,7 +77,7 @@ export function disagreement(command: Command, answer: Answer): Disagreement | n
   return answer.id === id ? null : differs('its id does not follow from its command');
 }
 
-function objectDisagreement(command: Command, answer: ObjectResult): Disagreement | null {
+function objectDisagreement(command: Commanded, answer: ObjectResult): Disagreement | null {
   const { object, rule, nodeInstance, result } = answer;
   const index = command.items.findIndex(({ kind, id }) => kind === object.kind && id === object.id);
   const item = command.items[index];
@@ -67,8 +104,11 @@ const COUNTED = {
   'not-done': 'notDone',
 } as const;
 
-/** Where the results of a command's objects are not those that its own result counts. */
-export function miscount({ objects }: Account, { result }: CommandResult): string | null {
+/**
+ * Where the results of a command's objects are not those that its own result counts; where only `some` of them were
+ * read, there must not be more.
+ */
+function miscount({ objects }: Account, { result }: CommandResult, known: 'all' | 'some'): string | null {
   if (result.outcome === 'refused')
     return objects.size === 0
       ? null
@@ -76,8 +116,21 @@ export function miscount({ objects }: Account, { result }: CommandResult): strin
   const outcomes = [...objects.values()].map(({ event }) => event.result.outcome);
   for (const [outcome, field] of Object.entries(COUNTED)) {
     const there = outcomes.filter((one) => one === outcome).length;
-    if (there !== result[field])
+    if (there > result[field] || (known === 'all' && there < result[field]))
       return `the result of the command counts ${result[field]} ${outcome}, and the log has ${there} such results of its objects`;
   }
   return null;
+}
+
+/** Checks the result of a command against those of its objects. */
+export function judgeEnding(
+  { deviation }: Pick<Findings, 'deviation'>,
+  account: Account,
+  known: 'all' | 'some',
+): void {
+  const { ending, command } = account;
+  const message = ending === null ? null : miscount(account, ending.event, known);
+  if (ending === null || message === null) return;
+  const places = [ending.place, command.place];
+  deviation({ kind: 'result-missing', message, node: nodeKey(ending.event), places });
 }

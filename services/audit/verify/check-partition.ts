@@ -115,6 +115,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     },
     inventory: (record) => {
       counts.inventories++;
+      commands.heard(record);
       inputs.keep(record);
       undecided.arrived(record);
       const message = inputs.messageOf(record);
@@ -165,7 +166,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     takeEarlier: ({ record }) => {
       const parsed = parseRecord('commands', record);
       if (!parsed.ok) return;
-      commands.commandedBefore(parsed.event);
+      commands.commandedBefore(parsed.event, record);
       reclaims.commanded(parsed.event, record);
     },
     take: async ({ topicId, record }) => {

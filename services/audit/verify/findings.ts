@@ -71,7 +71,9 @@ export type GapKind =
   | 'unknown-decider'
   | 'unknown-policy-set'
   | 'unknown-version'
-  | 'records-missing';
+  | 'records-missing'
+  /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */
+  | 'answer-missing';
 
 export interface Gap {
   readonly kind: GapKind;
@@ -110,7 +112,7 @@ export interface Counts {
   expired: number;
   /** Commands and orders that may still come, commands that may still be answered, messages that may still be decided. */
   open: number;
-  /** Effects at the beginning whose causes lie before what was read. */
+  /** Effects at the beginning whose causes lie before what was verified; results agree with their commands where those were read. */
   outOfRange: number;
   /** Messages that a decider gave up, with a dead letter. */
   deadLettered: number;

@@ -90,7 +90,7 @@ const ASIDE = [
   ['duplicates', 'on the log more than once, unchanged'],
   ['expired', 'commands that expired without an answer: their nodes were away'],
   ['open', 'effects that may still come: the log ends right after their cause'],
-  ['outOfRange', 'effects of causes that lie before what was read'],
+  ['outOfRange', 'effects of causes that lie before what was verified'],
   ['deadLettered', 'messages given up with a dead letter ("fleetgc dead-letters list")'],
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 
@@ -130,6 +130,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the log',
+  'answer-missing': 'commands whose own result is overdue',
 };
 
 /** How many could not be verified, by the reason. */

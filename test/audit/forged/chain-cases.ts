@@ -205,3 +205,22 @@ export const CHAIN_ADDED: readonly Changed[] = [
     kind: 'id-reused',
   },
 ];
+
+/** Forged answers to a command that lies before the range. */
+export const LATE_ANSWERS_CHANGED: readonly Changed[] = [
+  ...CHAIN_CHANGED.filter(({ topic, pick }) => topic === 'results' && pick === removal),
+  {
+    name: 'the id of the result of a command',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: anotherDigit('"id":"command-result-'),
+    kind: 'result-differs',
+  },
+  {
+    name: 'a result of a command that counts fewer removals than there are',
+    topic: 'results',
+    pick: endOfCommand,
+    rewrite: (text) => text.replace(/"removed":[1-9][0-9]*/, '"removed":0'),
+    kind: 'result-missing',
+  },
+];
