@@ -2,10 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOPICS } from '../../schemas/topics.ts';
+import { checked } from '../audit/support/archives.ts';
 import { type Broker, type SecureBroker, startBroker, startSecureBroker } from '../support/kafka.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import { type Ended, fleetgc } from './fleetgc.ts';
+import { spawnVerb } from './service-process.ts';
 
+const PAUSES = "SELECT count(*) AS n FROM policies WHERE event->>'reason' = 'to be archived'";
 /** One broker has no copies to spare. */
 const ALONE = ['--kafka-replication-factor', '1'];
 
@@ -42,6 +46,26 @@ test('an operator sets a fleet up and steers it', { timeout: 120_000 }, async ()
   expect((await run('policy', 'delete', 'web')).stdout).toBe('web: deleted\n');
   expect((await run('policy', 'list')).stdout).toBe('');
   expect((await run('dead-letters', 'list')).stderr).toBe('There are no such dead letters.\n');
+});
+
+test('an archiver follows the log, and ends in order when told to', { timeout: 120_000 }, async () => {
+  expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
+  const directory = join(temporaryDirectory(), 'archive');
+  const archiver = spawnVerb(
+    ...['audit', 'archive', '--follow', '--every', '10s', '--to', directory],
+    ...['--kafka-brokers', broker.address],
+  );
+  const archived = () => archiver.output.stderr.split('"msg":"archived"').length - 1;
+  await waitUntil('the first pass', 60_000, () => archived() > 0);
+  const before = archived();
+  await run('pause', '--cluster', 'prod', '--reason', 'to be archived');
+  await waitUntil('a pass with the pause', 60_000, () => archived() > before);
+
+  expect((await archiver.get('/readyz')).status).toBe(200);
+  expect(await archiver.terminate()).toBe(0);
+  expect(await checked(directory)).toMatchObject({ deviations: [], unfinished: [] });
+  const found = await fleetgc(['audit', 'query', PAUSES, '--archive', directory, '-o', 'ndjson']);
+  expect(found).toMatchObject({ exitCode: 0, stdout: '{"n":"1"}\n' });
 });
 
 test('over TLS and SASL, with the password from a file', { timeout: 120_000 }, async () => {

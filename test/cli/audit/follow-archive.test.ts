@@ -71,7 +71,7 @@ test('a failure is a problem until the next pass, and what was lost is counted f
 
   expect(problems).toEqual([['no broker answers'], []]);
   expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
-    [40, 'no broker answers; trying again'],
+    [40, 'Nothing is archived now, and it is tried again within a minute: no broker answers'],
     [50, 'LOST: 5 records of gc.node.disk-stats/3, offsets 3 to 7'],
   ]);
   expect(text).toContain('fleetgc_archive_lost_records_total{topic="gc.node.disk-stats"} 5');
