@@ -1,71 +1,36 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Command } from '../../schemas/command.ts';
-import { Decision, type DecisionInput } from '../../schemas/decision.ts';
+import { Decision } from '../../schemas/decision.ts';
 import { nodeKey } from '../../schemas/identity.ts';
 import type { TopicId } from '../../schemas/topics.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { placeOf } from '../../services/audit/verify/findings.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
-import { MINUTE, SECOND } from '../fixtures/time.ts';
-import { allEnded } from '../pipeline/support/accounts.ts';
-import { oldImages, pressure } from '../pipeline/support/images.ts';
-import { startPipeline, TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
-import { outgoing, recordOf } from '../support/log-record.ts';
-import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE, LATE_ANSWERS_CHANGED } from './forged/chain-cases.ts';
-import {
-  anotherDigit,
-  anotherLetter,
-  contains,
-  decided,
-  endOfCommand,
-  imageCommand,
-  removal,
-} from './forged/forgeries.ts';
+import { MINUTE } from '../fixtures/time.ts';
+import { TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
+import { recordOf } from '../support/log-record.ts';
+import { CHAIN_ADDED, CHAIN_CHANGED, CHAIN_GONE } from './forged/chain-cases.ts';
+import { anotherLetter, decided, imageCommand } from './forged/forgeries.ts';
 import { POLICIES_CHANGED, POLICIES_GONE } from './forged/policy-cases.ts';
 import { GOING_ON, type Reclaiming } from './forged/reclaim-cases.ts';
 import { NEVER_WAS, RECORDS_CHANGED, RECORDS_GONE } from './forged/record-cases.ts';
 import {
   inserted,
-  mapRecords,
   pickedRecord,
   type Recording,
-  recordingOf,
   replayed,
   rewritten,
   without,
 } from './support/recorded-log.ts';
+import { recordedReclaims } from './support/recorded-reclaims.ts';
 import { named, verify } from './support/verify-recording.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
 
 let recording: Recording;
 
-/** A node whose images go in two reclaims, and a container that dies in between. */
 beforeAll(async () => {
-  await using pipeline = await startPipeline();
-  const { node, time, log } = pipeline;
-  await log.publish(
-    pipeline
-      .policies()
-      .policies.map((event) => outgoing({ topic: 'policyVersions', key: event.hash, event })),
-  );
-  await pipeline.startNode();
-  const pod = { namespace: 'default', containers: { app: 'app/live:1' } };
-  const uid = await node.kubelet.startPod({ ...pod, name: 'live' });
-  await oldImages(pipeline, ['app/a:1', 'app/b:1', 'app/c:1', 'app/d:1']);
-  pressure(pipeline, 95n);
-  await time.passUntil('images to go', 3 * MINUTE, () => node.runtime.images.size < 5);
-  node.kubelet.crashPod(uid);
-  pressure(pipeline, 50n);
-  await time.pass(30 * SECOND);
-  await oldImages(pipeline, ['app/e:1', 'app/f:1']);
-  await node.runtime.pullImage('app/live:1');
-  pressure(pipeline, 95n);
-  await time.passUntil('images to go again', 3 * MINUTE, () => node.runtime.images.size < 3);
-  pressure(pipeline, 50n);
-  await time.pass(6 * MINUTE);
-  await time.passUntil('every command to end', MINUTE, () => allEnded(pipeline));
-  recording = await recordingOf(log, 30 * SECOND);
+  recording = await recordedReclaims();
 });
 
 test('untouched, all of it is verified', async () => {
@@ -224,91 +189,6 @@ test.each(GOING_ON)('as if an executor went on: $name', async ({ topic, make, ki
   );
 });
 
-test('an inventory of a reclaim that no order has is named in an archive; elsewhere the order may be gone', async () => {
-  const pick = contains('"trigger":"order"');
-  const { offset } = pickedRecord(recording, 'inventory', pick);
-  const old = longAgo(rewritten(recording, 'inventory', pick, anotherDigit('"id":"reclaim-')));
-  const about = `not-decided ${TOPICS.inventory.name}@${offset}`;
-
-  expect(named(await verify(replayed(old), undefined, undefined, false))).toContain(about);
-  expect(named(await verify(replayed(old)))).not.toContain(about);
-});
-
-/** Begins right after the first command for images, so all its results lie in the range. */
-const afterImageCommand = () => ({
-  fromMs: pickedRecord(recording, 'commands', imageCommand).timestampMs + 1,
-  toMs: null,
-});
-
-test.each(LATE_ANSWERS_CHANGED)(
-  'one byte, of an answer to a command from before --from: $name',
-  async ({ topic, pick, rewrite, kind }) => {
-    const { offset } = pickedRecord(recording, topic, pick);
-    const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)), afterImageCommand());
-
-    expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset}`]);
-  },
-);
-
-test('a removal of an object that a command from before --from does not name, beside the others', async () => {
-  const forged = inserted(recording, 'results', removal, (text) =>
-    anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
-  );
-  const { offset } = pickedRecord(recording, 'results', removal);
-  const found = await verify(replayed(forged), afterImageCommand());
-
-  expect(named(found)).toEqual([`not-commanded ${TOPICS.results.name}@${offset + 1n}`]);
-});
-
-test('answers to a command from before --from agree with it: it is neither verified, nor open, nor expired', async () => {
-  const whole = await verify(replayed(recording), afterImageCommand());
-  const unended = await verify(replayed(without(recording, 'results', endOfCommand)), afterImageCommand());
-
-  for (const found of [whole, unended]) {
-    expect(found.deviations.first).toEqual([]);
-    expect(found.counts).toMatchObject({ open: 0, expired: 0, commands: recording.commands.length - 1 });
-  }
-  expect(whole.counts.outOfRange).toBe(unended.counts.outOfRange + 1);
-});
-
-test('a command that lies there again after --from is the one from before', async () => {
-  const command = pickedRecord(recording, 'commands', imageCommand);
-  const ending = pickedRecord(recording, 'results', endOfCommand);
-  const again = { ...command, offset: command.offset + 1n, timestampMs: ending.timestampMs };
-  const commands = recording.commands.flatMap((record) => {
-    if (record === command) return [record, again];
-    return [record.offset > command.offset ? { ...record, offset: record.offset + 1n } : record];
-  });
-  const range = { fromMs: ending.timestampMs, toMs: null };
-  const found = await verify(replayed({ ...recording, commands }), range);
-
-  expect(named(found)).toEqual([]);
-  expect(found.counts).toMatchObject({ open: 0, expired: 0 });
-});
-
-test('a command from before --from is remembered for a day: later answers are counted, and not checked', async () => {
-  const hoursLate = (hours: number) => (record: LogRecord) => ({
-    ...record,
-    timestampMs: record.timestampMs + hours * 60 * MINUTE,
-  });
-  const rewrite = anotherLetter('"object":{"kind":"image","id":"sha256:');
-  const answer = pickedRecord(rewritten(recording, 'results', removal, rewrite), 'results', removal);
-  const only = {
-    ...recording,
-    inventory: [],
-    observe: [],
-    decisions: [],
-    commands: [pickedRecord(recording, 'commands', imageCommand)],
-    diskStats: recording.diskStats.slice(-1).map(hoursLate(25)),
-  };
-  const after = async (hours: number) =>
-    (await verify(replayed({ ...only, results: [hoursLate(hours)(answer)] }), afterImageCommand()))
-      .deviations;
-
-  expect((await after(23)).byKind).toEqual({ 'not-commanded': 1 });
-  expect((await after(26)).byKind).toEqual({});
-});
-
 test('a command that names what its decision kept says so, with both positions', async () => {
   const command = pickedRecord(recording, 'commands', imageCommand);
   const rewrite = anotherLetter('"kind":"image","id":"sha256:');
@@ -318,193 +198,6 @@ test('a command that names what its decision kept says so, with both positions',
   expect(kept?.message).toMatch(/^it names image sha256:\S+, which its decision did not say to remove$/);
   expect(kept?.places).toEqual([placeOf(command), expect.objectContaining({ topic: TOPICS.decisions.name })]);
 });
-
-/** Times between which records came, evenly spread. */
-const someTimes = (): readonly number[] => {
-  const times = [
-    ...new Set(Object.values(recording).flatMap((all) => all.map(({ timestampMs }) => timestampMs))),
-  ];
-  return times.toSorted((a, b) => a - b).filter((_, index) => index % 6 === 3);
-};
-
-test('from and to any time: nothing deviates, and what lies outside is counted at the most', async () => {
-  for (const timeMs of someTimes())
-    for (const range of [
-      { fromMs: timeMs, toMs: null },
-      { fromMs: null, toMs: timeMs },
-    ]) {
-      const found = await verify(replayed(recording), range);
-      expect(named(found)).toEqual([]);
-      expect(found.counts.verified).toBe(found.counts.decisions);
-    }
-});
-
-test('a log whose beginning was deleted: no deviation, and only inputs are missing', async () => {
-  for (const timeMs of someTimes()) {
-    const found = await verify(replayed(keptSince(timeMs)));
-    expect(found.deviations.first).toEqual([]);
-    expect(Object.keys(found.unverified.byKind).filter((kind) => kind !== 'input-gone')).toEqual([]);
-  }
-});
-
-test.each([
-  { topic: 'commands', rewrite: anotherDigit('"id":"command-'), kind: 'not-decided' },
-  {
-    topic: 'results',
-    rewrite: (text: string) =>
-      anotherDigit('"commandId":"command-')(anotherDigit('"id":"object-result-')(text)),
-    kind: 'not-commanded',
-  },
-] as const)(
-  'one of the $topic too many is named in an archive, however old it is',
-  async ({ topic, rewrite, kind }) => {
-    const pick = topic === 'commands' ? imageCommand : removal;
-    const old = longAgo(inserted(recording, topic, pick, rewrite));
-
-    expect((await verify(replayed(old), undefined, undefined, false)).deviations.byKind).toEqual({
-      [kind]: 1,
-    });
-    // Of a log that deletes nobody knows what it still had then.
-    expect((await verify(replayed(old))).deviations.total).toBe(0);
-  },
-);
-
-test('an archive that began late: no deviation, and only inputs are missing', async () => {
-  for (const timeMs of someTimes()) {
-    const found = await verify(replayed(longAgo(keptSince(timeMs))), undefined, undefined, false);
-    expect(found.deviations.first).toEqual([]);
-    expect(Object.keys(found.unverified.byKind).filter((gap) => gap !== 'input-gone')).toEqual([]);
-  }
-});
-
-const LONG_MS = 200 * 24 * 60 * MINUTE;
-const longAgo = (recent: Recording): Recording =>
-  mapRecords(recent, (record) => ({ ...record, timestampMs: record.timestampMs - LONG_MS }));
-
-/** As after retention; what is known of policies stays. */
-const keptSince = (timeMs: number): Recording => {
-  let kept = recording;
-  for (const id of ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results'] as const)
-    kept = { ...kept, [id]: kept[id].filter((record) => record.timestampMs >= timeMs) };
-  return kept;
-};
-
-test('a node that never answers: its commands expired or may still be answered, and nothing deviates', async () => {
-  const found = await verify(
-    replayed({ ...recording, results: [], observe: ordersOf(['pressure', 'container-gc']) }),
-  );
-
-  expect(found.deviations.first).toEqual([]);
-  expect(found.counts.expired + found.counts.open).toBe(found.counts.commands);
-  expect(found.counts.expired).toBeGreaterThan(0);
-});
-
-const ordersOf = (deciders: readonly string[]): Recording['observe'] =>
-  recording.observe.filter(({ headers }) =>
-    deciders.some((name) => headers.ce_source === `/fleetgc/${name}`),
-  );
-
-test('objects that went with a result are not told as not ours, and without one they are', async () => {
-  const told = await verify(replayed(recording));
-  const untold = await verify(replayed({ ...recording, results: [] }));
-  const images = ({ notOurs }: typeof told): number => notOurs.byKind.image ?? 0;
-
-  expect(images(told)).toBe(0);
-  expect(images(untold)).toBe(told.counts.removals - (untold.notOurs.byKind.container ?? 0));
-});
-
-test('the last result of a command is gone: not verified where its node lived on, and open where it did not', async () => {
-  const ended = recording.results.findLast(({ value }) => endOfCommand(String(value)));
-  const cutMs = ended?.timestampMs ?? 0;
-  const commands = recording.commands.filter(({ timestampMs }) => timestampMs < cutMs);
-  const results = recording.results.filter((record) => record !== ended && record.timestampMs <= cutMs);
-  const heardLater = (minutes: number): Recording => ({
-    ...recording,
-    observe: [],
-    decisions: [],
-    diskStats: [],
-    commands,
-    results,
-    inventory: recording.inventory
-      .slice(0, 1)
-      .map((record) => ({ ...record, timestampMs: cutMs + minutes * MINUTE })),
-  });
-  const gaps = async (minutes: number) =>
-    (await verify(replayed(heardLater(minutes)))).unverified.byKind['answer-missing'];
-
-  expect(await gaps(11)).toBe(1);
-  expect(await gaps(9)).toBeUndefined();
-});
-
-test('the result of a command is lost where a later one was carried out, and not where a later one was refused', async () => {
-  const isOfObject = ({ value }: LogRecord): boolean =>
-    value?.includes('fleetgc.node.object-result') === true;
-  const [first] = recording.results.filter(isOfObject).map(commandIdOf);
-  const last = recording.results.findLast(({ value }) => endOfCommand(String(value)));
-  const refusal = String(last?.value).replace(
-    /"result":\{.*\}/,
-    '"result":{"outcome":"refused","reason":"superseded","message":""}}',
-  );
-  const ofObjects = recording.results.filter(isOfObject);
-  const ofFirst = ofObjects.filter((record) => commandIdOf(record) === first);
-  const refused = last === undefined ? [] : [{ ...last, value: Buffer.from(refusal) }];
-  const lost = async (results: Recording['results']) =>
-    (await verify(replayed({ ...recording, results }))).deviations.first
-      .filter(({ kind }) => kind === 'result-missing' || kind === 'unreadable')
-      .map(({ message }) => message);
-
-  expect(await lost(ofObjects)).toContainEqual(expect.stringContaining('carried out later commands'));
-  expect(refusal).toContain('superseded');
-  expect(await lost([...ofFirst, ...refused])).toEqual([]);
-});
-
-const commandIdOf = ({ value }: LogRecord): string | undefined =>
-  /"commandId":"([^"]+)"/.exec(String(value))?.[1];
-
-test('a message that was given up, or counted in the next dead letter, is no gap in the decisions', async () => {
-  const pick = decided('nothing-to-do', 'container-gc');
-  const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));
-  const letter = deadLetterOf(input, 'fleetgc-container-gc');
-  const other = deadLetterOf(input, 'fleetgc-image-gc');
-  const given = without(recording, 'decisions', pick);
-  const kinds = async (records: Recording['deadLetters']): Promise<readonly string[]> =>
-    Object.keys((await verify(replayed({ ...given, deadLetters: records }))).deviations.byKind);
-
-  expect(await kinds([letter])).toEqual([]);
-  expect(await kinds([other])).toEqual(['undecided']);
-
-  const next = { ...input, offset: String(BigInt(input.offset) + 1n) };
-  const counted = (suppressedBefore: number) => deadLetterOf(next, 'fleetgc-container-gc', suppressedBefore);
-  expect(await kinds([counted(1)])).toEqual([]);
-  expect(await kinds([counted(0)])).toEqual(['undecided']);
-});
-
-function deadLetterOf(
-  { topic, partition, offset }: DecisionInput,
-  group: string,
-  suppressedBefore = 0,
-): LogRecord {
-  const event = {
-    type: 'fleetgc.dead-letter',
-    version: 1,
-    id: 'dead-letter-1',
-    cause: 'handler-failed',
-    message: 'it failed three times',
-    group,
-    topic,
-    partition,
-    offset,
-    timestampMs: 0,
-    key: Buffer.from('prod/web-1').toString('base64'),
-    value: null,
-    headers: {},
-    omittedBytes: 0,
-    suppressedBefore,
-  } as const;
-  const input = recording.inventory.find((record) => String(record.offset) === offset);
-  const place = { partition, timestampMs: input?.timestampMs ?? 0 };
-  return recordOf({ topic: 'deadLetters', key: 'prod/web-1', event }, place);
-}
 
 test('every record twice: counted, and nothing wrong', async () => {
   const ids: readonly TopicId[] = ['observe', 'decisions', 'commands', 'results'];

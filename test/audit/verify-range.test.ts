@@ -1,0 +1,188 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import { TOPICS } from '../../schemas/topics.ts';
+import type { LogRecord } from '../../services/shared/event-log/port.ts';
+import { MINUTE } from '../fixtures/time.ts';
+import { TEST_BOUND_MS } from '../pipeline/support/pipeline.ts';
+import { LATE_ANSWERS_CHANGED } from './forged/chain-cases.ts';
+import {
+  anotherDigit,
+  anotherLetter,
+  contains,
+  endOfCommand,
+  imageCommand,
+  removal,
+} from './forged/forgeries.ts';
+import {
+  inserted,
+  mapRecords,
+  pickedRecord,
+  type Recording,
+  replayed,
+  rewritten,
+  without,
+} from './support/recorded-log.ts';
+import { recordedReclaims } from './support/recorded-reclaims.ts';
+import { named, verify } from './support/verify-recording.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
+
+let recording: Recording;
+
+beforeAll(async () => {
+  recording = await recordedReclaims();
+});
+
+test('an inventory of a reclaim that no order has is named in an archive; elsewhere the order may be gone', async () => {
+  const pick = contains('"trigger":"order"');
+  const { offset } = pickedRecord(recording, 'inventory', pick);
+  const old = longAgo(rewritten(recording, 'inventory', pick, anotherDigit('"id":"reclaim-')));
+  const about = `not-decided ${TOPICS.inventory.name}@${offset}`;
+
+  expect(named(await verify(replayed(old), undefined, undefined, false))).toContain(about);
+  expect(named(await verify(replayed(old)))).not.toContain(about);
+});
+
+/** Begins right after the first command for images, so all its results lie in the range. */
+const afterImageCommand = () => ({
+  fromMs: pickedRecord(recording, 'commands', imageCommand).timestampMs + 1,
+  toMs: null,
+});
+
+test.each(LATE_ANSWERS_CHANGED)(
+  'one byte, of an answer to a command from before --from: $name',
+  async ({ topic, pick, rewrite, kind }) => {
+    const { offset } = pickedRecord(recording, topic, pick);
+    const found = await verify(replayed(rewritten(recording, topic, pick, rewrite)), afterImageCommand());
+
+    expect(named(found)).toEqual([`${kind} ${TOPICS[topic].name}@${offset}`]);
+  },
+);
+
+test('a removal of an object that a command from before --from does not name, beside the others', async () => {
+  const forged = inserted(recording, 'results', removal, (text) =>
+    anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
+  );
+  const { offset } = pickedRecord(recording, 'results', removal);
+  const found = await verify(replayed(forged), afterImageCommand());
+
+  expect(named(found)).toEqual([`not-commanded ${TOPICS.results.name}@${offset + 1n}`]);
+});
+
+test('answers to a command from before --from agree with it: it is neither verified, nor open, nor expired', async () => {
+  const whole = await verify(replayed(recording), afterImageCommand());
+  const unended = await verify(replayed(without(recording, 'results', endOfCommand)), afterImageCommand());
+
+  for (const found of [whole, unended]) {
+    expect(found.deviations.first).toEqual([]);
+    expect(found.counts).toMatchObject({ open: 0, expired: 0, commands: recording.commands.length - 1 });
+  }
+  expect(whole.counts.outOfRange).toBe(unended.counts.outOfRange + 1);
+});
+
+test('a command that lies there again after --from is the one from before', async () => {
+  const command = pickedRecord(recording, 'commands', imageCommand);
+  const ending = pickedRecord(recording, 'results', endOfCommand);
+  const again = { ...command, offset: command.offset + 1n, timestampMs: ending.timestampMs };
+  const commands = recording.commands.flatMap((record) => {
+    if (record === command) return [record, again];
+    return [record.offset > command.offset ? { ...record, offset: record.offset + 1n } : record];
+  });
+  const range = { fromMs: ending.timestampMs, toMs: null };
+  const found = await verify(replayed({ ...recording, commands }), range);
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts).toMatchObject({ open: 0, expired: 0 });
+});
+
+test('a command from before --from is remembered for a day: later answers are counted, and not checked', async () => {
+  const hoursLate = (hours: number) => (record: LogRecord) => ({
+    ...record,
+    timestampMs: record.timestampMs + hours * 60 * MINUTE,
+  });
+  const rewrite = anotherLetter('"object":{"kind":"image","id":"sha256:');
+  const answer = pickedRecord(rewritten(recording, 'results', removal, rewrite), 'results', removal);
+  const only = {
+    ...recording,
+    inventory: [],
+    observe: [],
+    decisions: [],
+    commands: [pickedRecord(recording, 'commands', imageCommand)],
+    diskStats: recording.diskStats.slice(-1).map(hoursLate(25)),
+  };
+  const after = async (hours: number) =>
+    (await verify(replayed({ ...only, results: [hoursLate(hours)(answer)] }), afterImageCommand()))
+      .deviations;
+
+  expect((await after(23)).byKind).toEqual({ 'not-commanded': 1 });
+  expect((await after(26)).byKind).toEqual({});
+});
+
+/** Times between which records came, evenly spread. */
+const someTimes = (): readonly number[] => {
+  const times = [
+    ...new Set(Object.values(recording).flatMap((all) => all.map(({ timestampMs }) => timestampMs))),
+  ];
+  return times.toSorted((a, b) => a - b).filter((_, index) => index % 6 === 3);
+};
+
+test('from and to any time: nothing deviates, and what lies outside is counted at the most', async () => {
+  for (const timeMs of someTimes())
+    for (const range of [
+      { fromMs: timeMs, toMs: null },
+      { fromMs: null, toMs: timeMs },
+    ]) {
+      const found = await verify(replayed(recording), range);
+      expect(named(found)).toEqual([]);
+      expect(found.counts.verified).toBe(found.counts.decisions);
+    }
+});
+
+test('a log whose beginning was deleted: no deviation, and only inputs are missing', async () => {
+  for (const timeMs of someTimes()) {
+    const found = await verify(replayed(keptSince(timeMs)));
+    expect(found.deviations.first).toEqual([]);
+    expect(Object.keys(found.unverified.byKind).filter((kind) => kind !== 'input-gone')).toEqual([]);
+  }
+});
+
+test.each([
+  { topic: 'commands', rewrite: anotherDigit('"id":"command-'), kind: 'not-decided' },
+  {
+    topic: 'results',
+    rewrite: (text: string) =>
+      anotherDigit('"commandId":"command-')(anotherDigit('"id":"object-result-')(text)),
+    kind: 'not-commanded',
+  },
+] as const)(
+  'one of the $topic too many is named in an archive, however old it is',
+  async ({ topic, rewrite, kind }) => {
+    const pick = topic === 'commands' ? imageCommand : removal;
+    const old = longAgo(inserted(recording, topic, pick, rewrite));
+
+    expect((await verify(replayed(old), undefined, undefined, false)).deviations.byKind).toEqual({
+      [kind]: 1,
+    });
+    // Of a log that deletes nobody knows what it still had then.
+    expect((await verify(replayed(old))).deviations.total).toBe(0);
+  },
+);
+
+test('an archive that began late: no deviation, and only inputs are missing', async () => {
+  for (const timeMs of someTimes()) {
+    const found = await verify(replayed(longAgo(keptSince(timeMs))), undefined, undefined, false);
+    expect(found.deviations.first).toEqual([]);
+    expect(Object.keys(found.unverified.byKind).filter((gap) => gap !== 'input-gone')).toEqual([]);
+  }
+});
+
+const LONG_MS = 200 * 24 * 60 * MINUTE;
+const longAgo = (recent: Recording): Recording =>
+  mapRecords(recent, (record) => ({ ...record, timestampMs: record.timestampMs - LONG_MS }));
+
+/** As after retention; what is known of policies stays. */
+const keptSince = (timeMs: number): Recording => {
+  let kept = recording;
+  for (const id of ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results'] as const)
+    kept = { ...kept, [id]: kept[id].filter((record) => record.timestampMs >= timeMs) };
+  return kept;
+};
