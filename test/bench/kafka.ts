@@ -4,7 +4,7 @@ import { openClient } from '../../services/shared/event-log/kafka/client.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
-import { type Broker, startBroker } from '../support/kafka.ts';
+import { type Broker, type BrokerOptions, startBroker } from '../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { logContext } from './context.ts';
@@ -20,10 +20,10 @@ export interface BenchKafka extends AsyncDisposable {
   readonly admin: Admin;
 }
 
-export async function startKafka(): Promise<BenchKafka> {
+export async function startKafka(over: Omit<BrokerOptions, 'network'> = {}): Promise<BenchKafka> {
   await using stack = new AsyncDisposableStack();
   const network = stack.use(await createNetwork());
-  const broker = stack.use(await startBroker({ network }));
+  const broker = stack.use(await startBroker({ network, ...over }));
   const options = KafkaOptions.parse({
     kind: 'kafka',
     brokers: [broker.address],

@@ -12,6 +12,7 @@ export interface BrokerOptions {
   readonly network?: TestNetwork;
   /** Settings that are added to `server.properties` or replace ours. */
   readonly properties?: Readonly<Record<string, string>>;
+  readonly heapMegabytes?: number;
 }
 
 /**
@@ -37,7 +38,11 @@ export interface SecureBroker extends Broker {
 }
 
 /** Starts a broker with a PLAINTEXT listener; resolves when it answers. */
-export async function startBroker({ network, properties }: BrokerOptions = {}): Promise<Broker> {
+export async function startBroker({
+  network,
+  properties,
+  heapMegabytes,
+}: BrokerOptions = {}): Promise<Broker> {
   const port = await freePort();
   const client = { address: `127.0.0.1:${port}` };
   const launched = await launchBroker({
@@ -46,6 +51,7 @@ export async function startBroker({ network, properties }: BrokerOptions = {}): 
     client,
     files: newFolder(),
     command: RUN_BROKER,
+    heapMegabytes,
     properties: { ...brokerProperties(port, 'PLAINTEXT'), ...properties },
   });
   return brokerOf(launched, client.address);
