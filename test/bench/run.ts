@@ -5,6 +5,7 @@ import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
+import { benchBytes } from './bytes.ts';
 import { say } from './context.ts';
 import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
@@ -19,7 +20,7 @@ import { type Report, tableOf, thisMachine } from './report.ts';
 import { benchThroughput } from './throughput.ts';
 
 /** These need nothing but this checkout. */
-const RUN_ALONE = { plan: benchPlan, audit: () => benchAudit() } as const;
+const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
 const RUN_WITH_BROKERS = { executors: benchExecutors } as const;
