@@ -16,7 +16,7 @@ const KINDS = ['fleetgc', 'kafkajs'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** So many that the fixed costs of the broker do not show, and that a machine with two cores still carries them. */
-const SIZES = [100, 400, 800];
+const SIZES = [100, 300, 600];
 const NODES_OF_A_PROCESS = 250;
 const OPEN_MS = 240_000;
 const SETTLE_MS = 12_000;

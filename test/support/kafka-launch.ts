@@ -23,6 +23,8 @@ export interface Launch {
   /** Published on the loopback address. */
   readonly port: number;
   readonly network?: TestNetwork | undefined;
+  /** Its name on that network, when not the usual one. */
+  readonly alias?: string;
   readonly properties: Readonly<Record<string, string>>;
   /** A shell's command line. */
   readonly command: string;
@@ -63,7 +65,7 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
   };
 }
 
-function brokerContainer({ port, files, command, network, heapMegabytes }: Launch): TestContainer {
+function brokerContainer({ port, files, command, network, alias, heapMegabytes }: Launch): TestContainer {
   const heap = `${heapMegabytes ?? HEAP_MEGABYTES}m`;
   const broker = new TestContainer(KAFKA_IMAGE)
     .withEnvironment({ CLUSTER_ID, KAFKA_HEAP_OPTS: `-Xms${heap} -Xmx${heap}` })
@@ -72,7 +74,7 @@ function brokerContainer({ port, files, command, network, heapMegabytes }: Launc
     .withCommand(['bash', '-c', command])
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(START_MS);
-  return network ? broker.withNetworkMode(network.name).withNetworkAliases(BROKER_ALIAS) : broker;
+  return network ? broker.withNetworkMode(network.name).withNetworkAliases(alias ?? BROKER_ALIAS) : broker;
 }
 
 function propertiesFile(properties: Readonly<Record<string, string>>): string {
