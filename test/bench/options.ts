@@ -10,7 +10,7 @@ plan and audit alone need nothing, audit 10 GB of disk. Figures of a busy machin
 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, relief, throughput, idle, executors,
-                   bytes, plan, kubelet, audit
+                   brokers, bytes, plan, kubelet, audit
   --json           print JSON in place of the table
   --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
@@ -22,6 +22,7 @@ export const BENCHMARKS = [
   'throughput',
   'idle',
   'executors',
+  'brokers',
   'bytes',
   'plan',
   'kubelet',

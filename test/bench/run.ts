@@ -5,6 +5,7 @@ import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
+import { benchBrokers } from './brokers.ts';
 import { benchBytes } from './bytes.ts';
 import { say } from './context.ts';
 import { benchExecutors } from './executors.ts';
@@ -23,7 +24,7 @@ import { benchThroughput } from './throughput.ts';
 const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
-const RUN_WITH_BROKERS = { executors: benchExecutors } as const;
+const RUN_WITH_BROKERS = { executors: benchExecutors, brokers: benchBrokers } as const;
 type BrokersName = keyof typeof RUN_WITH_BROKERS;
 
 const RUN: Readonly<
