@@ -7,7 +7,6 @@ import { suiteEnvironment } from './support/runner/environment.ts';
 import { type SuiteRow, summary } from './support/runner/report.ts';
 import { runSuite, runSuites } from './support/runner/run-suites.ts';
 import {
-  BUILD,
   CONTAINER_SUITE,
   FAST_SUITES,
   LIGHT_SUITES,
@@ -53,16 +52,11 @@ const leftovers: Suite = {
 };
 
 async function runAll(context: SuiteContext): Promise<readonly SuiteRow[]> {
-  const prepared = await runSuites([toolchain, BUILD], context, 1);
-  if (prepared.some(({ failed }) => failed > 0)) return prepared;
+  const prepared = await runSuite(toolchain, context);
+  if (prepared.failed > 0) return [prepared];
   const light = await runSuites(LIGHT_SUITES, context, 2);
   const inContainers = await runSuites([CONTAINER_SUITE], context, 1);
-  return [...prepared, ...light, ...inContainers, await runSuite(leftovers, context)];
-}
-
-async function runFast(context: SuiteContext): Promise<readonly SuiteRow[]> {
-  const built = await runSuite(BUILD, context);
-  return built.failed > 0 ? [built] : [built, ...(await runSuites(FAST_SUITES, context, 2))];
+  return [prepared, ...light, ...inContainers, await runSuite(leftovers, context)];
 }
 
 async function main(fast: boolean): Promise<void> {
@@ -77,7 +71,7 @@ async function main(fast: boolean): Promise<void> {
   // Where the containers of this run belong, for this process too.
   process.env.FLEETGC_TEST_OWNER = env.FLEETGC_TEST_OWNER;
   const context = { cwd, env, signal: interrupted.signal };
-  const rows = fast ? await runFast(context) : await runAll(context);
+  const rows = fast ? await runSuites(FAST_SUITES, context, 2) : await runAll(context);
   clearTimeout(bound);
   if (interrupted.signal.aborted) process.stderr.write('the run was interrupted\n');
   process.stdout.write(`${summary(rows)}\n`);
