@@ -25,7 +25,13 @@ async function buildInto(directory: string): Promise<void> {
     external: LEFT_OUT,
     platform: 'node',
   });
-  await build.write({ dir: directory, format: 'esm', banner: REQUIRE });
+  await build.write({
+    dir: directory,
+    format: 'esm',
+    banner: REQUIRE,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+  });
   for (const file of globSync(READ_AT_RUN_TIME, { cwd: REPOSITORY }))
     copyFileSync(join(REPOSITORY, file), join(directory, basename(file)));
 }
