@@ -29,7 +29,7 @@ export interface FetcherOptions {
   readonly context: EventLogContext;
   readonly cursors: () => readonly Cursor[];
   /** How long a broker may wait for data (it answers at once when there is some), and a new cursor with it. */
-  readonly longWaitMs: number;
+  readonly longWaitMs: () => number;
   /** A failure while it lasts, null when fetching goes well. */
   readonly report: (error: unknown) => void;
   readonly signal: AbortSignal;
@@ -139,6 +139,8 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
     if (fetcher.signal.aborted) return false;
     if (isUndecodable(error)) isolate(fetcher, asked, error, () => kick(fetcher));
     else await recover(fetcher, error, failures).catch(fetcher.report);
+    // Another broker may lead some of them now, while this one goes on with the rest.
+    kick(fetcher);
     return false;
   }
 }
@@ -146,7 +148,7 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
 /** Asks one broker as long as it leads something that has room. */
 async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
-    const asked = ask(ledBy(fetcher, node), fetcher.longWaitMs);
+    const asked = ask(ledBy(fetcher, node), fetcher.longWaitMs());
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
   }
@@ -155,7 +157,7 @@ async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
 function kick(fetcher: FetcherState): void {
   if (fetcher.signal.aborted) return;
   for (const [node, led] of leaders(fetcher.cluster, fetcher.cursors())) {
-    if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs) === null) continue;
+    if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs()) === null) continue;
     fetcher.running.add(node);
     void fetchFrom(fetcher, node).finally(() => {
       fetcher.running.delete(node);

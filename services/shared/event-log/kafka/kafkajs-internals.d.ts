@@ -7,8 +7,13 @@ declare module 'kafkajs/src/broker/index.js' {
 }
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {
-  import type { RequestQueue } from './idle-loop.ts';
+  import type { Enforcing, RequestQueue } from './idle-loop.ts';
 
-  const queue: { readonly prototype: { scheduleCheckPendingRequests(this: RequestQueue): void } };
+  const queue: {
+    readonly prototype: {
+      scheduleCheckPendingRequests(this: RequestQueue): void;
+      scheduleRequestTimeoutCheck(this: Enforcing): void;
+    };
+  };
   export default queue;
 }
