@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/topics.ts';
 import { openClient } from '../../services/shared/event-log/kafka/client.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
@@ -72,3 +72,9 @@ export const kafkaArguments = ({ broker }: BenchKafka): readonly string[] => [
   '--kafka-replication-factor',
   '1',
 ];
+
+/** How many records a topic ever got. */
+export async function recordsOf({ admin }: Pick<BenchKafka, 'admin'>, topic: TopicName): Promise<number> {
+  const partitions = await admin.fetchTopicOffsets(topic);
+  return partitions.reduce((sum, { high }) => sum + Number(high), 0);
+}

@@ -5,6 +5,7 @@ import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
+import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { benchIdle } from './idle.ts';
@@ -25,6 +26,7 @@ const RUN: Readonly<Record<Exclude<BenchmarkName, AloneName>, (kafka: BenchKafka
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
+  'catch-up': benchCatchUp,
   idle: benchIdle,
   kubelet: benchKubelet,
 };

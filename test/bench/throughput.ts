@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOPICS, type TopicName } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { type Child, startScript, startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { fullNode } from './inventories.ts';
-import { type BenchKafka, kafkaArguments } from './kafka.ts';
+import { type BenchKafka, kafkaArguments, recordsOf } from './kafka.ts';
 import { writeOutputs } from './made-outputs.ts';
 import { spreadOf } from './statistics.ts';
 
@@ -112,9 +112,4 @@ async function reached(kafka: BenchKafka, records: number) {
     await sleep(LOOK_MS);
   }
   throw new Error(`waited ${DRAIN_MS} ms for ${records} commands`);
-}
-
-async function recordsOf({ admin }: BenchKafka, topic: TopicName): Promise<number> {
-  const partitions = await admin.fetchTopicOffsets(topic);
-  return partitions.reduce((sum, { high }) => sum + Number(high), 0);
 }

@@ -76,7 +76,7 @@ function createReport(
     failures += 1;
     const failure = explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
-    const isLast = !failure.retry || (to === 'end' && failures >= PATIENCE);
+    const isLast = !failure.retry || (to !== 'forever' && failures >= PATIENCE);
     if (isLast) buffered.failure = failure;
   };
   return (error: unknown): void => {
@@ -140,7 +140,7 @@ async function* follow(
     if (buffered.failure !== null) throw buffered.failure;
     const seen = buffered.answers;
     yield* nextEvents(buffered, isCaughtUp);
-    if (buffered.marked && request.to === 'end') return;
+    if (buffered.marked && request.to !== 'forever') return;
     kick();
     await nextAnswer(buffered, seen, signal);
   }
