@@ -78,3 +78,14 @@ export async function recordsOf({ admin }: Pick<BenchKafka, 'admin'>, topic: Top
   const partitions = await admin.fetchTopicOffsets(topic);
   return partitions.reduce((sum, { high }) => sum + Number(high), 0);
 }
+
+/** Publishes what kafkajs can read as it comes: it knows no zstd. */
+export const openGzipLog = ({ options }: Pick<BenchKafka, 'options'>): Promise<EventLog> =>
+  openKafkaLog({ ...options, compression: 'gzip' }, logContext);
+
+/** A group that has no members is to begin with what comes from now on. */
+export async function skipToEnd({ admin }: Pick<BenchKafka, 'admin'>, group: string, topic: TopicName) {
+  const ends = await admin.fetchTopicOffsets(topic);
+  const partitions = ends.map(({ partition, high }) => ({ partition, offset: high }));
+  await admin.setOffsets({ groupId: group, topic, partitions });
+}

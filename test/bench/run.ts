@@ -14,9 +14,12 @@ import { benchKubelet } from './kubelet.ts';
 import { benchLatency } from './latency.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
 import { benchPlan } from './plan.ts';
+import { benchRebalance } from './rebalance.ts';
 import { benchRelief } from './relief.ts';
 import { type Report, tableOf, thisMachine } from './report.ts';
+import { benchStart } from './start.ts';
 import { benchThroughput } from './throughput.ts';
+import { benchWorkers } from './workers.ts';
 
 /** These need nothing but this checkout. */
 const RUN_ALONE = { plan: benchPlan, audit: () => benchAudit() } as const;
@@ -26,6 +29,9 @@ const RUN: Readonly<Record<Exclude<BenchmarkName, AloneName>, (kafka: BenchKafka
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
+  workers: benchWorkers,
+  rebalance: benchRebalance,
+  start: benchStart,
   'catch-up': benchCatchUp,
   idle: benchIdle,
   kubelet: benchKubelet,

@@ -71,6 +71,18 @@ function outOfRange(error: unknown, cursors: readonly Cursor[]): Cursor | undefi
 interface FetcherState extends FetcherOptions {
   /** Brokers that are being asked. */
   readonly running: Set<string>;
+  /** Requests so far. */
+  requests: number;
+}
+
+/**
+ * A broker fills its answer in the order in which partitions are asked for, and gives a record that is larger than what was asked
+ * for only to the first that has any. So each request begins with another one, and none waits for ever behind others.
+ */
+function takeTurns(fetcher: FetcherState, cursors: readonly Cursor[]): readonly Cursor[] {
+  const first = fetcher.requests % Math.max(cursors.length, 1);
+  fetcher.requests += 1;
+  return [...cursors.slice(first), ...cursors.slice(0, first)];
 }
 
 const ledBy = ({ cluster, cursors }: FetcherOptions, node: string): readonly Cursor[] =>
@@ -146,7 +158,7 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
 /** Asks one broker as long as it leads something that has room. */
 async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
-    const asked = ask(ledBy(fetcher, node), fetcher.longWaitMs);
+    const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs);
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
   }
@@ -169,7 +181,7 @@ function kick(fetcher: FetcherState): void {
  * until `signal` aborts.
  */
 export function startFetcher(options: FetcherOptions): Fetcher {
-  const fetcher: FetcherState = { ...options, running: new Set() };
+  const fetcher: FetcherState = { ...options, running: new Set(), requests: 0 };
   return { kick: () => kick(fetcher) };
 }
 
