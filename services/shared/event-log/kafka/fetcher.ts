@@ -30,6 +30,8 @@ export interface FetcherOptions {
   readonly cursors: () => readonly Cursor[];
   /** How long a broker may wait for data (it answers at once when there is some), and a new cursor with it. */
   readonly longWaitMs: number;
+  /** Of one partition in one answer, compressed: who reads many at once holds all of it in memory. */
+  readonly maxPartitionBytes: number;
   /** A failure while it lasts, null when fetching goes well. */
   readonly report: (error: unknown) => void;
   readonly signal: AbortSignal;
@@ -88,14 +90,15 @@ function takeTurns(fetcher: FetcherState, cursors: readonly Cursor[]): readonly 
 const ledBy = ({ cluster, cursors }: FetcherOptions, node: string): readonly Cursor[] =>
   leaders(cluster, cursors()).get(node) ?? [];
 
-async function fetchOnce({ cluster, signal }: FetcherOptions, node: string, asked: Asked): Promise<void> {
+async function fetchOnce(fetcher: FetcherOptions, node: string, asked: Asked): Promise<void> {
+  const { cluster, maxPartitionBytes, signal } = fetcher;
   const broker = await cluster.findBroker({ nodeId: node });
   const answer: FetchAnswer = await broker.fetch({
     isolationLevel: READ_UNCOMMITTED,
     maxWaitTime: asked.maxWaitMs,
     minBytes: 1,
     maxBytes: MAX_BYTES,
-    topics: topicsOf(asked),
+    topics: topicsOf(asked, maxPartitionBytes),
   });
   if (!signal.aborted) distribute(asked, answer);
 }

@@ -12,6 +12,7 @@ import { startFetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
 
 const LONG_WAIT_MS = 5000;
+const MAX_PARTITION_BYTES = 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
 /** Failures in a row after which a reading that is to end gives up: about half a minute. */
 const PATIENCE = 10;
@@ -132,6 +133,7 @@ async function* follow(
     context: core.context,
     cursors: () => cursors,
     longWaitMs: LONG_WAIT_MS,
+    maxPartitionBytes: MAX_PARTITION_BYTES,
     report: createReport(buffered, request, core),
     signal,
   });

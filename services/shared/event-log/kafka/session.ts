@@ -14,6 +14,9 @@ const FLUSH_MS = 1000;
 /** A partition that a rebalance brings waits so long at most; executors are many, and their partition hardly changes. */
 const LONG_WAIT_MS = { shared: 1000, key: 5000 } as const;
 
+/** A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more. */
+const MAX_PARTITION_BYTES = 256 * 1024;
+
 /** How a session ends before it is stopped. */
 interface Failing {
   readonly over: AbortSignal;
@@ -133,6 +136,7 @@ function makeParts(options: SessionOptions, over: AbortSignal): Parts {
     cluster: connections.cluster,
     context,
     cursors: () => lanes.all().map(({ cursor }) => cursor),
+    maxPartitionBytes: MAX_PARTITION_BYTES,
     longWaitMs: LONG_WAIT_MS[options.subscription.assignment.kind],
     report: reporter('fetch'),
     signal: AbortSignal.any([over, stopping]),

@@ -91,6 +91,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
     context: silentContext({ random: () => 0 }),
     cursors: () => cursors,
     longWaitMs: 5000,
+    maxPartitionBytes: 1024,
     report: (error) => reports.push(error),
     signal: stop.signal,
   });
