@@ -87,7 +87,7 @@ async function overtaken(
   }
   const { message, newer } = judged;
   const { node, places } = subject(decision);
-  const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [placeOf(newer)])];
+  const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [newer])];
   if (judged.kind === 'gone') findings.gap({ kind: 'input-gone', message, node, places: named });
   else findings.deviation({ kind: judged.kind, message, node, places: named });
   return null;

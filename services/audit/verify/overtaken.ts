@@ -1,14 +1,13 @@
 import type { Decision, MessageReference } from '../../../schemas/decision.ts';
-import { type DiskStats, DiskStatsHead } from '../../../schemas/disk-stats.ts';
-import { type Inventory, InventoryHead } from '../../../schemas/inventory.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import { type NewerEvent, overtakes } from '../../shared/decision/overtaking.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { InputPosition } from '../../shared/handler.ts';
+import { withoutLists } from '../../shared/newer-messages.ts';
 import { type OvertakenInput, overtakenHandler } from '../../shared/overtaken-record.ts';
 import { type EventHead, type HEADS, parseHead } from '../../shared/parse-head.ts';
 import { parseRecord } from '../../shared/parse-record.ts';
-import { placeText } from './findings.ts';
+import { type Place, placeOf, placeText } from './findings.ts';
 import type { Inputs } from './inputs.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -20,7 +19,7 @@ export type Judgement =
   | {
       readonly kind: 'wrongly-overtaken' | 'decided-differently' | 'gone';
       readonly message: string;
-      readonly newer: LogRecord | null;
+      readonly newer: Place | null;
     };
 
 /** The message that was passed over, as it lies on the log. */
@@ -43,15 +42,15 @@ export async function judgeOvertaken(
   if (overtakenBy === undefined) return wrong('it does not say by what');
   if (!liesAfter(overtakenBy, passedOver.position))
     return wrong(`${placeText(overtakenBy)} does not lie after it in its partition`);
-  const newer = await inputs.find(overtakenBy);
+  const newer = await findNewer(topic, overtakenBy, inputs);
   if (newer === null) return await notFound(overtakenBy, inputs);
-  const problem = problemOf(newer, { topic, overtakenBy, older: event });
-  if (problem !== null) return wrong(problem, newer);
+  const problem = problemOf(newer.event, { overtakenBy, older: event });
+  if (problem !== null) return wrong(problem, newer.place);
   const decider = { name, version: decision.head.decider.version };
   return compare(decision, { decider, input: { event, position: passedOver.position, overtakenBy } });
 }
 
-const wrong = (why: string, newer: LogRecord | null = null): Judgement => ({
+const wrong = (why: string, newer: Place | null = null): Judgement => ({
   kind: 'wrongly-overtaken',
   message: `the record says that its message was overtaken, and ${why}`,
   newer,
@@ -72,13 +71,11 @@ async function notFound(overtakenBy: MessageReference, inputs: Inputs): Promise<
 }
 
 interface Overtaking {
-  readonly topic: keyof typeof HEADS;
   readonly overtakenBy: MessageReference;
   readonly older: EventHead;
 }
 
-function problemOf(newer: LogRecord, { topic, overtakenBy, older }: Overtaking): string | null {
-  const event = newerEvent(topic, newer);
+function problemOf(event: NewerEvent | null, { overtakenBy, older }: Overtaking): string | null {
   const place = placeText(overtakenBy);
   if (event === null) return `what lies at ${place} is nothing that can be decided on`;
   if (event.id !== overtakenBy.id) return `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
@@ -87,23 +84,33 @@ function problemOf(newer: LogRecord, { topic, overtakenBy, older }: Overtaking):
     : `${place} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
 }
 
-/** Many are overtaken by one, which is read once. */
-const newerEvents = new WeakMap<LogRecord, { readonly event: NewerEvent | null }>();
-
-function newerEvent(topic: keyof typeof HEADS, record: LogRecord): NewerEvent | null {
-  const known = newerEvents.get(record);
-  if (known !== undefined) return known.event;
-  const parsed = parseRecord(topic, record);
-  const event = parsed.ok ? headOf(parsed.event) : null;
-  newerEvents.set(record, { event });
-  return event;
+/** What lies where a record points to; `event` is `null` when it is nothing that can be decided on. */
+interface FoundNewer {
+  readonly place: Place;
+  readonly event: NewerEvent | null;
 }
 
-/** Without its lists, which are not to be remembered. */
-const headOf = (event: Inventory | DiskStats): NewerEvent =>
-  event.type === 'fleetgc.node.inventory'
-    ? { ...InventoryHead.parse(event), status: event.status }
-    : DiskStatsHead.parse(event);
+/** Many are overtaken by one that may lie far behind them, and others by others in turn: each is read once, and takes 1 kB. */
+const foundNewer = new WeakMap<Inputs, Map<string, FoundNewer>>();
+const MAX_FOUND = 2048;
+
+async function findNewer(
+  topic: keyof typeof HEADS,
+  reference: MessageReference,
+  inputs: Inputs,
+): Promise<FoundNewer | null> {
+  const known = foundNewer.get(inputs) ?? new Map<string, FoundNewer>();
+  foundNewer.set(inputs, known);
+  const name = placeText(reference);
+  const record = known.has(name) ? null : await inputs.find(reference);
+  if (record === null) return known.get(name) ?? null;
+  const parsed = parseRecord(topic, record);
+  const found = { place: placeOf(record), event: parsed.ok ? withoutLists(parsed.event) : null };
+  const [oldest] = known.keys();
+  if (oldest !== undefined && known.size >= MAX_FOUND) known.delete(oldest);
+  known.set(name, found);
+  return found;
+}
 
 interface Expected {
   readonly decider: Decision['decider'];

@@ -23,6 +23,9 @@ function firstOffset(statements: Statements, end: PartitionEnd, from: ReadFrom):
   return statements.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
 }
 
+const lastOffset = ({ nextOffset }: PartitionEnd, to: ReadRequest['to']): number =>
+  typeof to === 'object' ? Math.min(nextOffset, Number(to.before)) : nextOffset;
+
 function requestedEnds(statements: Statements, { topic, partition }: ReadRequest): readonly PartitionEnd[] {
   requireDeclared(statements, topic);
   return partition === undefined ? statements.partitions(topic) : [endOf(statements, topic, partition)];
@@ -34,7 +37,7 @@ function openCursors(statements: Statements, request: ReadRequest): Cursor[] {
     topic: request.topic,
     partition: end.partition,
     next: firstOffset(statements, end, request.from),
-    end: end.nextOffset,
+    end: lastOffset(end, request.to),
   }));
 }
 
