@@ -24,6 +24,8 @@ export const placeText = ({ topic, partition, offset }: Omit<Place, 'timestampMs
 export type DeviationKind =
   /** The record is no event of its topic: no consumer takes it, and no service writes it. */
   | 'unreadable'
+  /** An object in the record has a member twice, and readers differ in which of them they take. */
+  | 'doubled-member'
   /** Two records have one id and different contents. */
   | 'id-reused'
   /** The id of a record does not follow from its content. */
