@@ -70,6 +70,7 @@ beforeEach(async () => {
 async function caughtUp(): Promise<Recording> {
   const { deps, start, records } = await decisionLog(() => SET);
   await deps.log.publish([
+    outgoing({ topic: 'policies', key: POLICY.policy.name, event: POLICY }),
     outgoing({ topic: 'policyVersions', key: POLICY.hash, event: POLICY }),
     ...BACKLOG,
     ...READINGS,

@@ -7,6 +7,7 @@ import type { PolicyHistory } from '../policy-history.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
 import { type ReadFromLog, whyNeverWas } from './never-was.ts';
 import { judgeOvertaken, type PassedOver } from './overtaken.ts';
+import type { PoliciesInForce } from './policies-in-force.ts';
 import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
@@ -28,6 +29,7 @@ export interface Redecided {
 
 export interface DecidingAgain extends ReadFromLog {
   readonly policies: PolicyHistory;
+  readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly findings: Findings;
 }
@@ -36,6 +38,7 @@ export interface DecidingAgain extends ReadFromLog {
 export async function decideAgain(decision: RecordedDecision, parts: DecidingAgain): Promise<Redecided> {
   const { head } = decision;
   if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
+  tellNotInForce(decision, parts);
   const input = await parts.inputs.find(head.input);
   if (input === null) return { input, outputs: await notFound(decision, parts) };
   const sha256 = parts.inputs.sha256Of(input);
@@ -53,6 +56,15 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   }
   const decide = () => decider.decide(parts.inputs.readBy(decider, input), position, policies);
   return { input, outputs: compare(decision, parts, { input, decide }) };
+}
+
+function tellNotInForce(decision: RecordedDecision, { policies, inForce, findings }: DecidingAgain): void {
+  const set = policies.policySetOf(decision.head.policySetHash);
+  const problem = set && inForce.problemOf(set, decision.record.timestampMs);
+  if (problem === null) return;
+  const { kind, message } = problem;
+  const { node, places } = subject(decision);
+  findings.deviation({ kind, message, node, places: [...places, ...problem.places] });
 }
 
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {

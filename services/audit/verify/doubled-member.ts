@@ -13,9 +13,17 @@ export function tellDoubledMember(
 ): void {
   const name = record.value === null ? null : doubledMember(record.value, parsed);
   if (name === null) return;
-  const message = `one object in it has the member ${JSON.stringify(name)} twice: FleetGC takes the last, and others may take the first`;
-  deviation({ kind: 'doubled-member', message, node: record.key, places: [placeOf(record)] });
+  deviation({
+    kind: 'doubled-member',
+    message: doubledText(name),
+    node: record.key,
+    places: [placeOf(record)],
+  });
 }
+
+/** What is wrong with it, for people. */
+export const doubledText = (name: string): string =>
+  `one object in it has the member ${JSON.stringify(name)} twice: FleetGC takes the last, and others may take the first`;
 
 /** The first name that stands twice in one object of a JSON text; `parsed` is what JSON.parse made of it. */
 export function doubledMember(json: Buffer, parsed: unknown): string | null {

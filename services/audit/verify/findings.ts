@@ -36,6 +36,10 @@ export type DeviationKind =
   | 'input-never-was'
   /** Deciding again gives another record. */
   | 'decided-differently'
+  /** A decision under policies that `gc.policies` did not hold any more. */
+  | 'policies-outdated'
+  /** A decision under policies that `gc.policies` had not held by then, or never. */
+  | 'policies-never-held'
   /** A record says that its message was overtaken, by what could not overtake it. */
   | 'wrongly-overtaken'
   /** A command or order is not the one that was decided, or not what follows from its command; or an inventory answers another order. */

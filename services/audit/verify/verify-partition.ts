@@ -7,6 +7,7 @@ import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
 import { type Coverage, coverageOf, LATE_RESULT_MS } from './coverage.ts';
 import { createInputs, firstRecord } from './inputs.ts';
+import type { PoliciesInForce } from './policies-in-force.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {
@@ -25,6 +26,7 @@ export type PartitionVerifier = (
 export interface VerifierParts {
   readonly log: Pick<EventLog, 'read'>;
   readonly policies: PolicyHistory;
+  readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly range: TimeRange;
   /** Epoch milliseconds. */
@@ -37,11 +39,11 @@ export interface VerifierParts {
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, policies, findDecider, range, deletes } = parts;
+    const { log, range, ...others } = parts;
     const findings = createCollector();
     const coverage = await coverageIn(parts, partition, signal);
     const inputs = createInputs(log, partition, signal);
-    const check = createPartitionCheck({ inputs, deletes, policies, findDecider, findings, coverage });
+    const check = createPartitionCheck({ ...others, inputs, findings, coverage });
     const progress = tellNowAndThen(parts, onProgress);
     try {
       for await (const event of readPartition(log, earlierCommands(range, partition), signal))

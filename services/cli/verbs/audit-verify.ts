@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { findDecider } from '../../audit/deciders/deciders.ts';
 import { readPolicyHistory } from '../../audit/policy-history.ts';
+import { readPoliciesInForce } from '../../audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../audit/verify/verify-log.ts';
 import { createVerifier } from '../../audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../audit/verify/verify-threads.ts';
@@ -49,7 +50,8 @@ export const auditVerify = defineVerb({
     const task = { source: threadSource(options), range, nowMs };
     await using started = threads > 1 ? startVerifyThreads(threads, task) : null;
     const deletes = options.log !== 'archive';
-    const here = createVerifier({ log, policies, findDecider, range, nowMs, deletes });
+    const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+    const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
     const verifiers = started?.verifiers ?? [here];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
