@@ -6,7 +6,7 @@ import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
 import { type ReadFromLog, whyNeverWas } from './never-was.ts';
-import { judgeOvertaken, type PassedOver } from './overtaken.ts';
+import { judgeOvertaken, type LookingAgain, type PassedOver } from './overtaken.ts';
 import type { PoliciesInForce } from './policies-in-force.ts';
 import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -48,7 +48,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
     return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
   const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
   if (head.outcome === 'overtaken')
-    return { input, outputs: await overtaken(decision, parts, { input, position }) };
+    return { input, outputs: await overtaken(decision, { ...parts, decider }, { input, position }) };
   const policies = parts.policies.policySetOf(head.policySetHash);
   if (policies === null) {
     const why = parts.policies.whyUnknown(head.policySetHash);
@@ -83,15 +83,15 @@ const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): s
     overtakenBy,
   });
 
-/** No decider is asked: whether a message may be passed over follows from the two messages alone. */
+/** Whether a message may be passed over follows from the two messages alone. */
 async function overtaken(
   decision: RecordedDecision,
-  parts: DecidingAgain,
+  parts: DecidingAgain & LookingAgain,
   passedOver: PassedOver,
 ): Promise<readonly OutputEvent[] | null> {
-  const { findings, inputs, policies } = parts;
+  const { findings, policies } = parts;
   const { policySetHash } = decision.head;
-  const judged = await judgeOvertaken(decision, passedOver, inputs);
+  const judged = await judgeOvertaken(decision, passedOver, parts);
   if (judged.kind === 'right') {
     if (policies.policySetOf(policySetHash) !== null) findings.counts.verified++;
     else gap(decision, parts, 'unknown-policy-set', policies.whyUnknown(policySetHash));
