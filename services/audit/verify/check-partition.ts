@@ -13,7 +13,7 @@ import {
 import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
 import { createAnsweredOrders } from './answered-orders.ts';
 import { createCommands } from './commands.ts';
-import { type Coverage, SETTLED_MS } from './coverage.ts';
+import { SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
 import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
 import { tellDoubledMember } from './doubled-member.ts';
@@ -40,15 +40,19 @@ export interface PartitionCheck {
   /** A command from before the range: its results may lie in it. */
   readonly takeEarlier: (event: RecordedEvent) => void;
   readonly take: (event: RecordedEvent) => Promise<void>;
-  /** Nothing more comes: what is alone now stays so. */
+  /** Nothing more comes. Returns whether there are answers to commands that are older than those earlier ones. */
+  readonly finish: () => boolean;
+  /** Any command from before the range, for such answers. */
+  readonly takeForLate: (event: RecordedEvent) => void;
+  /** What is alone now stays so. */
   readonly end: () => void;
 }
 
 /** Verifies one partition, record by record, in memory that does not grow with its length. */
-export function createPartitionCheck(parts: DecidingAgain & { readonly coverage: Coverage }): PartitionCheck {
-  const { findings, coverage, inputs } = parts;
+export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
+  const { findings, coverage, kept, inputs } = parts;
   const { counts } = findings;
-  const commands = createCommands(findings, coverage);
+  const commands = createCommands(findings, { coverage, kept });
   const reclaims = createReclaims();
   const outputs = createDecidedOutputs({ findings, coverage, executed: reclaims.executed });
   const answeredOrders = createAnsweredOrders(findings, coverage);
@@ -197,7 +201,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   return {
     takeEarlier: ({ record }) => {
       const parsed = parseRecord('commands', record);
-      if (!parsed.ok) return;
+      if (!parsed.ok) return namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
       commands.commandedBefore(parsed.event, record);
       reclaims.commanded(parsed.event, record);
     },
@@ -209,7 +213,16 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       if (isVerified(topicId)) await takers[topicId](record);
       if (lastMs - judgedMs >= JUDGE_EVERY_MS) judge(lastMs - SETTLED_MS, false);
     },
-    end: () => judge(Number.POSITIVE_INFINITY, true),
+    finish: () => {
+      judge(Number.POSITIVE_INFINITY, true);
+      return commands.late.areThere();
+    },
+    takeForLate: ({ record }) => {
+      const parsed = parseRecord('commands', record);
+      if (parsed.ok) commands.late.commanded(parsed.event, record);
+      else namesOfUnreadable(record, parsed.rejection).forEach(commands.late.unreadable);
+    },
+    end: commands.late.end,
   };
 }
 

@@ -1,9 +1,11 @@
 import { nodeKey } from '../../../schemas/identity.ts';
+import { TOPICS } from '../../../schemas/topics.ts';
 import { decisionId } from '../../shared/decision-record.ts';
 import { toFleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
+import type { Coverages } from './coverage.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
 import { type ReadFromLog, whyNeverWas } from './never-was.ts';
 import { judgeOvertaken, type LookingAgain, type PassedOver } from './overtaken.ts';
@@ -27,7 +29,7 @@ export interface Redecided {
   readonly outputs: readonly OutputEvent[] | null;
 }
 
-export interface DecidingAgain extends ReadFromLog {
+export interface DecidingAgain extends ReadFromLog, Coverages {
   readonly policies: PolicyHistory;
   readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
@@ -69,10 +71,21 @@ function tellNotInForce(decision: RecordedDecision, { policies, inForce, finding
 
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
   const why = await whyNeverWas(decision, parts);
-  if (why === null) return gap(decision, parts, 'input-gone', inputGone(decision.head));
+  if (why === null) return tellInputGone(decision, parts);
   const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
   parts.findings.deviation({ kind: 'input-never-was', message, ...subject(decision) });
   return null;
+}
+
+function tellInputGone(decision: RecordedDecision, parts: DecidingAgain): null {
+  const { record, head } = decision;
+  const isExpired =
+    parts.deletes &&
+    head.input.topic === TOPICS.diskStats.name &&
+    record.timestampMs < parts.kept('diskStats');
+  return isExpired
+    ? gap(decision, parts, 'disk-stats-gone', `${inputGone(head)}: disk statistics are kept for a day`)
+    : gap(decision, parts, 'input-gone', `${inputGone(head)} (retention?)`);
 }
 
 const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
@@ -170,7 +183,7 @@ function gap(
 }
 
 const inputGone = ({ input }: DecisionHead): string =>
-  `what was decided on is not on the log any more at ${placeText(input)} (retention?)`;
+  `what was decided on is not on the log any more at ${placeText(input)}`;
 
 const unknownDecider = ({ decider }: DecisionHead): string =>
   `this release has no decider ${decider.name} ${decider.version}; a newer one may have it`;
