@@ -19,6 +19,7 @@ import {
   verificationLines,
   verificationNdjson,
 } from '../audit/verification-lines.ts';
+import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
 /** Unless more are asked for: each holds about a hundred megabytes. */
@@ -71,7 +72,7 @@ function requireVerified(verification: Verification): void {
   if (deviations.total > 0)
     throw new FleetGcError(
       'AUDIT_DEVIATION',
-      `${deviations.total} deviations: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
+      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
     );
   if (unverified.total > 0)
     throw new FleetGcError(
@@ -86,5 +87,5 @@ const nothingText = ({ counts, range }: Verification): string => {
   const where = range.fromMs === null && range.toMs === null ? 'on the log' : 'in that time';
   return counts.records === 0
     ? `no record of any node lies ${where}`
-    : `${counts.records} records lie ${where}, and no decision is among them`;
+    : `of ${counted(counts.records, 'record')} ${where} none is a decision`;
 };
