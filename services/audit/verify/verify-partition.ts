@@ -1,5 +1,6 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
+import { createBreath } from '../../shared/turns.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import {
@@ -51,8 +52,10 @@ export const createVerifier =
     const inputs = createInputs(log, partition, signal);
     const check = createPartitionCheck({ ...others, ...coverages, inputs, findings });
     const progress = tellNowAndThen(parts, onProgress);
+    const breathe = createBreath(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       await check.take(event);
+      await breathe();
       progress(event.record.timestampMs, findings.counts.records);
     };
     const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {

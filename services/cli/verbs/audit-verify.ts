@@ -49,11 +49,11 @@ export const auditVerify = defineVerb({
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs };
-    await using started = threads > 1 ? startVerifyThreads(threads, task) : null;
+    await using others = startVerifyThreads(threads - 1, task);
     const deletes = options.log !== 'archive';
     const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
     const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
-    const verifiers = started?.verifiers ?? [here];
+    const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
     const verification = { range, ...found };
