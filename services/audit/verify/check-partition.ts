@@ -69,6 +69,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
     if (rejection.cause === 'unknown-version')
       findings.gap({ kind: 'unknown-version', message: rejection.message, ...found });
     else findings.deviation({ kind: 'unreadable', message: refused, ...found });
+    if (topicId === 'decisions' && rejection.cause === 'unknown-version') answeredOrders.unreadDecision();
     if (topicId === 'commands') namesOfUnreadable(record, rejection).forEach(commands.unreadable);
   };
 
@@ -101,6 +102,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       return;
     }
     counts.decisions++;
+    if (head.outcome === 'ordered') answeredOrders.decided(decision.value, record);
     for (const decided of decidedBy(decision, await decideAgain(decision, parts), inputs))
       outputs.decided(decided);
   };
