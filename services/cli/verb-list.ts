@@ -85,7 +85,7 @@ export const VERB_GROUPS = [
         ...task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
         serviceSwitch: 'follow',
       },
-      task('audit archive-check', 'Was anything in an archive changed, added or removed?'),
+      task('audit archive check', 'Was anything in an archive changed, added or removed?'),
       task('audit query', 'Ask an archive in SQL'),
     ],
   },

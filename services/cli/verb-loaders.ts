@@ -30,7 +30,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'audit simulate': async () => (await import('./verbs/audit-simulate.ts')).auditSimulate,
   'audit report': async () => (await import('./verbs/audit-report.ts')).auditReport,
   'audit archive': async () => (await import('./verbs/audit-archive.ts')).auditArchive,
-  'audit archive-check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
+  'audit archive check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
   'audit query': async () => (await import('./verbs/audit-query.ts')).auditQuery,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,

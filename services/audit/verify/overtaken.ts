@@ -1,12 +1,12 @@
-import type { Decision, MessageReference } from '../../../schemas/decision.ts';
+import type { MessageReference } from '../../../schemas/decision.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
-import { type NewerEvent, overtakes } from '../../shared/decision/overtaking.ts';
+import { FleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { InputPosition } from '../../shared/handler.ts';
-import { withoutLists } from '../../shared/newer-messages.ts';
-import { type OvertakenInput, overtakenHandler } from '../../shared/overtaken-record.ts';
-import { type EventHead, type HEADS, parseHead } from '../../shared/parse-head.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
+import { HEADS, parseHead } from '../../shared/parse-head.ts';
+import { disagreement } from '../../shared/parse-record.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
 import { type Place, placeOf, placeText } from './findings.ts';
 import type { Inputs } from './inputs.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
@@ -28,26 +28,33 @@ export interface PassedOver {
   readonly position: InputPosition;
 }
 
-/** Looks at both messages, and makes the record once more. */
+/** Where to look, and by which rule. */
+export interface LookingAgain {
+  readonly inputs: Inputs;
+  readonly decider: FrozenDecider;
+}
+
+/** Looks at both messages as the decider of the record did, and makes the record once more. */
 export async function judgeOvertaken(
   decision: RecordedDecision,
-  passedOver: PassedOver,
-  inputs: Inputs,
+  { input, position }: PassedOver,
+  { inputs, decider }: LookingAgain,
 ): Promise<Judgement> {
-  const { overtakenBy } = decision.head;
-  const topic = passedOver.input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
-  const name = DECIDERS_OF[TOPICS[topic].name].find((one) => one === decision.head.decider.name);
-  const event = parseHead(topic, passedOver.input);
-  if (name === undefined || event === null) return wrong('its decider passes over no such message');
+  const { overtakenBy, policySetHash } = decision.head;
+  const topic = input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
+  const older = parseHead(topic, input);
+  if (!DECIDERS_OF[TOPICS[topic].name].some((one) => one === decider.name) || older === null)
+    return wrong('its decider passes over no such message');
   if (overtakenBy === undefined) return wrong('it does not say by what');
-  if (!liesAfter(overtakenBy, passedOver.position))
+  if (!liesAfter(overtakenBy, position))
     return wrong(`${placeText(overtakenBy)} does not lie after it in its partition`);
-  const newer = await findNewer(topic, overtakenBy, inputs);
+  const newer = await findNewer(topic, overtakenBy, { inputs, decider });
   if (newer === null) return await notFound(overtakenBy, inputs);
-  const problem = problemOf(newer.event, { overtakenBy, older: event });
-  if (problem !== null) return wrong(problem, newer.place);
-  const decider = { name, version: decision.head.decider.version };
-  return compare(decision, { decider, input: { event, position: passedOver.position, overtakenBy } });
+  const { event, place } = newer;
+  const problem = problemOf(event, overtakenBy);
+  if (problem !== null || event === null) return wrong(problem ?? '', place);
+  const expected = decider.passOver({ older, newer: event, position, overtakenBy, policySetHash });
+  return expected === null ? wrong(needed(overtakenBy), place) : compare(decision, expected);
 }
 
 const wrong = (why: string, newer: Place | null = null): Judgement => ({
@@ -70,18 +77,18 @@ async function notFound(overtakenBy: MessageReference, inputs: Inputs): Promise<
   return { kind: 'gone', message, newer: null };
 }
 
-interface Overtaking {
-  readonly overtakenBy: MessageReference;
-  readonly older: EventHead;
-}
-
-function problemOf(event: NewerEvent | null, { overtakenBy, older }: Overtaking): string | null {
+function problemOf(event: NewerEvent | null, overtakenBy: MessageReference): string | null {
   const place = placeText(overtakenBy);
   if (event === null) return `what lies at ${place} is nothing that can be decided on`;
-  if (event.id !== overtakenBy.id) return `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
-  return overtakes(event, older)
-    ? null
-    : `${place} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
+  return event.id === overtakenBy.id ? null : `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
+}
+
+const needed = (overtakenBy: MessageReference): string =>
+  `${placeText(overtakenBy)} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
+
+/** What a decider reads of a newer message, without its lists, which are not to be remembered. */
+interface NewerEvent {
+  readonly id: string;
 }
 
 /** What lies where a record points to; `event` is `null` when it is nothing that can be decided on. */
@@ -97,29 +104,45 @@ const MAX_FOUND = 2048;
 async function findNewer(
   topic: keyof typeof HEADS,
   reference: MessageReference,
-  inputs: Inputs,
+  looking: LookingAgain,
 ): Promise<FoundNewer | null> {
+  const { inputs, decider } = looking;
   const known = foundNewer.get(inputs) ?? new Map<string, FoundNewer>();
   foundNewer.set(inputs, known);
-  const name = placeText(reference);
+  const name = `${decider.reader} ${placeText(reference)}`;
   const record = known.has(name) ? null : await inputs.find(reference);
   if (record === null) return known.get(name) ?? null;
-  const parsed = parseRecord(topic, record);
-  const found = { place: placeOf(record), event: parsed.ok ? withoutLists(parsed.event) : null };
+  const found = { place: placeOf(record), event: readNewer(topic, record, looking) };
   const [oldest] = known.keys();
   if (oldest !== undefined && known.size >= MAX_FOUND) known.delete(oldest);
   known.set(name, found);
   return found;
 }
 
-interface Expected {
-  readonly decider: Decision['decider'];
-  readonly input: OvertakenInput;
+function readNewer(
+  topic: keyof typeof HEADS,
+  record: LogRecord,
+  { inputs, decider }: LookingAgain,
+): NewerEvent | null {
+  const event = readOrNothing(record, { inputs, decider });
+  const head = HEADS[topic].safeParse(event).data;
+  if (head === undefined || disagreement(nodeKey(head), head, record)) return null;
+  return { id: head.id, ...withoutLists(event) };
 }
 
-function compare({ value, head }: RecordedDecision, { decider, input }: Expected): Judgement {
-  const outputs = overtakenHandler(decider, () => ({ hash: head.policySetHash }))(input);
-  const [expected] = outputs.flat().map(({ event }) => event);
+function readOrNothing(record: LogRecord, { inputs, decider }: LookingAgain): unknown {
+  try {
+    return inputs.readBy(decider, record);
+  } catch (error) {
+    if (error instanceof FleetGcError && error.code === 'EVENT_REJECTED') return undefined;
+    throw error;
+  }
+}
+
+const withoutLists = (event: unknown): object =>
+  Object.fromEntries(Object.entries(Object(event)).filter(([, value]) => !Array.isArray(value)));
+
+function compare({ value }: RecordedDecision, expected: object): Judgement {
   if (sameJson(value, expected)) return { kind: 'right' };
   const message = `the record of an overtaken message is not as such are: ${firstDifference(value, expected)}`;
   return { kind: 'decided-differently', message, newer: null };

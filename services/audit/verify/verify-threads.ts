@@ -7,7 +7,7 @@ import type { PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
 
 /** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
-const YOUNG_MIB = 12;
+const YOUNG_MIB = 24;
 const OLD_MIB = 512;
 
 /** Beside the sources as one of them, beside the built program as a part of it. */
@@ -17,7 +17,7 @@ export interface VerifyThreads extends AsyncDisposable {
   readonly verifiers: readonly PartitionVerifier[];
 }
 
-/** Threads that verify partitions; each has a connection to the log of its own. */
+/** Threads that verify partitions beside this one; each has a connection to the log of its own. */
 export function startVerifyThreads(count: number, task: WorkerTask): VerifyThreads {
   const workers = Array.from(
     { length: count },
