@@ -13,6 +13,7 @@ import {
   type NodeExecutor,
 } from '../../services/node-executor/executor.ts';
 import type { WantedPod } from '../../services/node-executor/fresh-look.ts';
+import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import type { PodsNow } from '../../services/node-executor/pod-return.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../services/shared/event-schemas.ts';
@@ -120,7 +121,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,
     },
-    options: node,
+    files: filesOnDisk(node),
     publisher: mortal(publisherOf(node), life),
     sleep: async (ms, signal) => {
       if (life.dead) await NEVER;
