@@ -21,6 +21,7 @@ import { createLogger } from '../../services/shared/logger.ts';
 import { createMetrics, type Metrics } from '../../services/shared/metrics.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
 import { createPublisher } from '../../services/shared/publisher.ts';
+import { type Life, mortal, mortalState, NEVER } from '../../services/simulator/mortal.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../fixtures/listing.ts';
@@ -31,7 +32,6 @@ import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
 import { type MemoryState, memoryState } from './memory-state.ts';
-import { type Life, mortal, mortalState, NEVER } from './mortal.ts';
 
 const WAIT_MS = 10_000;
 export const POD_LABELS = {

@@ -1,5 +1,5 @@
 import type { InventoryLayer } from '../../../schemas/inventory.ts';
-import type { RuntimeImage } from '../../shared/cri/port.ts';
+import type { ImageSpec, RuntimeImage } from '../../shared/cri/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import { type Application, applicationName, applicationNamespace, versionOf } from '../catalogue.ts';
 import { type ContentPiece, contentOf, pieceKey } from '../image-content.ts';
@@ -30,6 +30,8 @@ export interface CatalogueImage extends RegistryImage {
   readonly content: readonly CataloguePiece[];
   /** As a runtime lists it. */
   readonly listed: RuntimeImage;
+  /** As containers name it. */
+  readonly spec: ImageSpec;
 }
 
 /** The applications of a fleet, the most often deployed first, with their images. */
@@ -121,11 +123,15 @@ function imageOf(application: FleetApplication, release: number): CatalogueImage
 const pieces = new Map<string, CataloguePiece>();
 const SHOWN_DIGITS = 12;
 
-function catalogued(image: Omit<CatalogueImage, 'content' | 'listed'>, pinned = false): CatalogueImage {
+function catalogued(
+  image: Omit<CatalogueImage, 'content' | 'listed' | 'spec'>,
+  pinned = false,
+): CatalogueImage {
   const { id, reference, repository, digest, sizeBytes } = image;
   return {
     ...image,
     content: contentOf(image).map(pieceOf),
+    spec: { image: id, userSpecifiedImage: reference, imageRef: id, runtimeHandler: '' },
     listed: {
       id,
       repoTags: [reference],

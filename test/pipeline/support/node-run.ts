@@ -16,10 +16,10 @@ import { nodeSource } from '../../../services/shared/envelope.ts';
 import { createMetrics } from '../../../services/shared/metrics.ts';
 import { type PolicySource, startPolicySource } from '../../../services/shared/policies.ts';
 import { createPublisher } from '../../../services/shared/publisher.ts';
+import { type Life, mortal, mortalState } from '../../../services/simulator/mortal.ts';
 import type { SimulatedNode } from '../../../services/simulator/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../node-executor/memory-state.ts';
-import { type Life, mortal, mortalState } from '../../node-executor/mortal.ts';
 import { directRuntime } from '../../support/direct-connection.ts';
 import type { Surroundings } from './surroundings.ts';
 
