@@ -12,6 +12,8 @@ export interface FleetAccount {
   readonly rate: { readonly asked: number; readonly achieved: number };
   readonly livedMs: number;
   readonly drainedMs: number;
+  /** `false`: time was up before everything had its answer; what is overdue then is lost. */
+  readonly isDrained: boolean;
   readonly realMs: number;
   readonly cpuMs: number;
   readonly peakMemoryBytes: number;
@@ -26,12 +28,21 @@ export interface FleetAccount {
     readonly lost: number;
     readonly twice: number;
     readonly wrongs: readonly WrongRemoval[];
+    /** What was lost, by what it was. */
+    readonly losses: {
+      readonly commands: number;
+      readonly objects: number;
+      readonly orders: number;
+      readonly unread: number;
+    };
     /** Removed as a node says and not in truth, and the other way round. */
     readonly saidNotDone: number;
     readonly doneNotSaid: number;
   };
   readonly commands: CommandedCounts['commands'] & {
-    /** Without a result, though the node is there: lost. */
+    /** Without a result, and not overdue. */
+    readonly open: number;
+    /** Without a result, and overdue, though the node is there: lost. */
     readonly unanswered: number;
     /** Without a result, of nodes that are away. */
     readonly ofNodesAway: number;
@@ -55,6 +66,7 @@ export interface RunFacts
     | 'rate'
     | 'livedMs'
     | 'drainedMs'
+    | 'isDrained'
     | 'realMs'
     | 'cpuMs'
     | 'peakMemoryBytes'
@@ -69,12 +81,24 @@ export function accountOf(books: Books, { isRunning, ...facts }: RunFacts): Flee
   const { pressureUnrelieved, ...removals } = books.removals();
   const orders = books.orders.counts();
   const open = books.commanded.open();
-  const unanswered = open.filter(({ node }) => isRunning(node)).length;
-  const lost = unanswered + withoutResult + orders.lost + facts.unread;
+  const here = open.filter(({ node }) => isRunning(node));
+  const unanswered = here.filter(({ isOverdue }) => isOverdue).length;
+  const losses = {
+    commands: unanswered,
+    objects: withoutResult,
+    orders: orders.lost,
+    unread: facts.unread,
+  };
+  const lost = Object.values(losses).reduce((sum, count) => sum + count, 0);
   return {
     ...facts,
-    removals: { ...counts, ...removals, lost },
-    commands: { ...commands, unanswered, ofNodesAway: open.length - unanswered },
+    removals: { ...counts, ...removals, lost, losses },
+    commands: {
+      ...commands,
+      open: here.length - unanswered,
+      unanswered,
+      ofNodesAway: open.length - here.length,
+    },
     orders,
     pressure: { ...books.pressures.counts(), unrelievedEvents: pressureUnrelieved },
     fates: { ...books.fates.counts },

@@ -42,11 +42,18 @@ export interface RemovalCounts {
 
 const WRONGS_TOLD = 20;
 
-export function createBooks(fleet: Fleet, policies: Pick<PolicySource, 'current'>): Books {
+export interface BookParts {
+  readonly fleet: Fleet;
+  readonly policies: Pick<PolicySource, 'current'>;
+  /** Milliseconds of a clock of the machine that does not jump. */
+  readonly realNowMs: () => number;
+}
+
+export function createBooks({ fleet, policies, realNowMs }: BookParts): Books {
   const nowMs = () => fleet.time.now();
-  const commanded = createCommanded();
+  const commanded = createCommanded(nowMs);
   const orders = createOrders(nowMs);
-  const pressures = createPressures(nowMs);
+  const pressures = createPressures(nowMs, realNowMs);
   const [fates, life, done] = [createCounter(), createCounter(), createCounter()];
   const counts = { wrong: 0, twice: 0, pressureUnrelieved: 0 };
   const wrongs: WrongRemoval[] = [];

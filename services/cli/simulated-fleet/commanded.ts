@@ -11,7 +11,14 @@ export interface Commanded {
   takes(node: string, kind: string, id: string): 'listed' | 'twice' | 'not-listed';
   counts(): CommandedCounts;
   /** Commands without a result, by their node. */
-  open(): readonly { readonly id: string; readonly node: string; readonly items: number }[];
+  open(): readonly OpenCommand[];
+}
+
+export interface OpenCommand {
+  readonly id: string;
+  readonly node: string;
+  /** It should have had its result by now, however slow the removals were. */
+  readonly isOverdue: boolean;
 }
 
 export interface CommandedCounts {
@@ -36,12 +43,17 @@ interface Item {
 
 interface Open {
   readonly node: string;
+  /** By the time of the fleet. */
+  readonly untilMs: number;
   readonly items: Map<string, Item>;
 }
 
 const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
 
-export function createCommanded(): Commanded {
+/** The removal in hand ends, however late, and commands before it in the journal too. */
+const GRACE_MS = 300_000;
+
+export function createCommanded(nowMs: () => number): Commanded {
   const seen = new Set<string>();
   const open = new Map<string, Open>();
   const byNode = new Map<string, Map<string, Open>>();
@@ -50,7 +62,7 @@ export function createCommanded(): Commanded {
   const close = (id: string, command: Open): void => {
     open.delete(id);
     byNode.get(command.node)?.delete(id);
-    tally.over(command.items);
+    tally.over(command);
     const taken = takenBefore.get(command.node) ?? new Set();
     for (const [key, { isTaken }] of command.items) if (isTaken) taken.add(key);
     takenBefore.set(command.node, taken);
@@ -66,7 +78,8 @@ export function createCommanded(): Commanded {
         keyOf(kind, id),
         { told: null, isTaken: false },
       ]);
-      const entry = { node, items: new Map(items) };
+      const untilMs = nowMs() + command.lifetimeMs + GRACE_MS;
+      const entry = { node, untilMs, items: new Map(items) };
       open.set(command.id, entry);
       byNode.set(node, (byNode.get(node) ?? new Map()).set(command.id, entry));
       tally.received(command.items.map(({ kind }) => kind));
@@ -101,7 +114,7 @@ export function createCommanded(): Commanded {
       return items.length > 0 || takenBefore.get(node)?.has(key) ? 'twice' : 'not-listed';
     },
     counts: tally.counts,
-    open: () => [...open].map(([id, { node, items }]) => ({ id, node, items: items.size })),
+    open: () => [...open].map(([id, { node, untilMs }]) => ({ id, node, isOverdue: nowMs() > untilMs })),
   };
 }
 
@@ -124,12 +137,17 @@ function createTally() {
     createCounter(),
     createCounter(),
   ];
-  const doubts = { withoutResult: 0, saidNotDone: 0, doneNotSaid: 0 };
-  const over = ({ told, isTaken }: Item): void => {
-    if (told === null) doubts.withoutResult += 1;
-    if (told === 'removed' && !isTaken) doubts.saidNotDone += 1;
-    if (told !== 'removed' && isTaken) doubts.doneNotSaid += 1;
+  let withoutResult = 0;
+  /** By object, how much oftener it went than was said. Of two commands that list it nobody sees which one took it. */
+  const balances = new Map<string, number>();
+  const over = (object: string, { told, isTaken }: Item): void => {
+    if (told === null) withoutResult += 1;
+    const balance = (balances.get(object) ?? 0) + Number(isTaken) - Number(told === 'removed');
+    if (balance === 0) balances.delete(object);
+    else balances.set(object, balance);
   };
+  const sumOf = (sign: 1 | -1): number =>
+    [...balances.values()].reduce((sum, balance) => sum + Math.max(0, sign * balance), 0);
   return {
     again: (): void => {
       commands.again += 1;
@@ -150,8 +168,8 @@ function createTally() {
       outcomes.add('refused', items);
       refused.add(reason, items);
     },
-    over: (items: ReadonlyMap<string, Item>): void => {
-      for (const item of items.values()) over(item);
+    over: ({ node, items }: Open): void => {
+      for (const [key, item] of items) over(`${node} ${key}`, item);
     },
     counts: (): CommandedCounts => ({
       commands: { ...commands },
@@ -159,7 +177,9 @@ function createTally() {
       outcomes: { ...outcomes.counts },
       refused: { ...refused.counts },
       failed: { ...failed.counts },
-      ...doubts,
+      withoutResult,
+      saidNotDone: sumOf(-1),
+      doneNotSaid: sumOf(1),
     }),
   };
 }

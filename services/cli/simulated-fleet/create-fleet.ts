@@ -12,8 +12,10 @@ import type { FleetRun, RunningFleet } from './fleet-run.ts';
 import { createMember } from './member.ts';
 import { countedLog } from './published.ts';
 
-/** Agents start one after the other, as they do not all report at the same moment later either. */
-const LONGEST_RAMP_MS = 300_000;
+/** Agents start one after the other, so that they do not all report at the same moments later either. */
+const RAMP_PER_NODE_MS = 30;
+/** The first part of the run; faults come after it. */
+const LONGEST_RAMP = 0.25;
 
 /** The nodes as their past left them; no time has passed yet. */
 export function createFleet(run: FleetRun): RunningFleet {
@@ -31,14 +33,15 @@ export function createFleet(run: FleetRun): RunningFleet {
   const catalogue = fleetCatalogue(seed, epochMs);
   const failure = new AbortController();
   const bare = { cluster, seed, time, epochMs, catalogue };
-  const books = createBooks(bare, run.policies);
+  let isQuiet = false;
+  const books = createBooks({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
   const living: Living = {
     ...bare,
     untilMs: run.durationMs,
     tell: ({ what }) => books.life.add(what),
+    isOver: () => isQuiet,
   };
   const log = countedLog(parts.log);
-  let isQuiet = false;
   const ground = {
     fleet: living,
     faults: run.faults,
@@ -68,7 +71,7 @@ export function createFleet(run: FleetRun): RunningFleet {
 
 /** Puts into the queue what will happen: starts, lives, roll-outs and faults. */
 export function beginLives(run: FleetRun, { living, members, books }: RunningFleet): void {
-  const rampMs = Math.min(LONGEST_RAMP_MS, run.durationMs / 10);
+  const rampMs = Math.min(RAMP_PER_NODE_MS * run.nodes, LONGEST_RAMP * run.durationMs);
   const byNode = new Map(members.map((member) => [member.node, member]));
   const processes = {
     kill: (node: FleetNode) => byNode.get(node)?.kill(),
@@ -76,7 +79,9 @@ export function beginLives(run: FleetRun, { living, members, books }: RunningFle
   };
   for (const [index, member] of members.entries()) {
     const { node } = member;
-    living.time.at(Math.floor((index / members.length) * rampMs), member.start);
+    living.time.at(Math.floor((index / members.length) * rampMs), () => {
+      if (!living.isOver()) member.start();
+    });
     liveOn(living, node);
     planFaults(living, node, { faults: run.faults, processes, tellFate: books.tellFate });
   }

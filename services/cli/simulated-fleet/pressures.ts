@@ -22,22 +22,27 @@ export interface PressureCounts {
   readonly unrelieved: number;
   readonly times: number;
   /** From above the threshold to the first removal, in milliseconds of the fleet. */
-  readonly toFirstRemovalMs: {
-    readonly count: number;
-    readonly p50: number | null;
-    readonly p99: number | null;
-  };
+  readonly toFirstRemovalMs: Spread;
+  /** The same in those of the machine, which go on where it is too slow for the rate. */
+  readonly toFirstRemovalRealMs: Spread;
+}
+
+interface Spread {
+  readonly count: number;
+  readonly p50: number | null;
+  readonly p99: number | null;
 }
 
 interface Episode {
   readonly sinceMs: number;
+  readonly sinceRealMs: number;
   hasRemoved: boolean;
 }
 
-export function createPressures(nowMs: () => number): Pressures {
+export function createPressures(nowMs: () => number, realNowMs: () => number): Pressures {
   const open = new Map<string, Episode>();
   const everUnder = new Set<string>();
-  const latenciesMs: number[] = [];
+  const latencies: Readonly<Record<'fleetMs' | 'realMs', number[]>> = { fleetMs: [], realMs: [] };
   let times = 0;
   return {
     measured: (node, disk, policy) => {
@@ -46,7 +51,7 @@ export function createPressures(nowMs: () => number): Pressures {
         return;
       }
       if (open.has(node)) return;
-      open.set(node, { sinceMs: nowMs(), hasRemoved: false });
+      open.set(node, { sinceMs: nowMs(), sinceRealMs: realNowMs(), hasRemoved: false });
       everUnder.add(node);
       times += 1;
     },
@@ -54,13 +59,19 @@ export function createPressures(nowMs: () => number): Pressures {
       const episode = open.get(node);
       if (episode === undefined || episode.hasRemoved) return;
       episode.hasRemoved = true;
-      latenciesMs.push(nowMs() - episode.sinceMs);
+      latencies.fleetMs.push(nowMs() - episode.sinceMs);
+      latencies.realMs.push(Math.round(realNowMs() - episode.sinceRealMs));
     },
     counts: () => {
-      const sorted = latenciesMs.toSorted((a, b) => a - b);
-      const toFirstRemovalMs = { count: sorted.length, p50: at(sorted, 0.5), p99: at(sorted, 0.99) };
       const [nodes, unrelieved] = [everUnder.size, open.size];
-      return { nodes, relieved: nodes - unrelieved, unrelieved, times, toFirstRemovalMs };
+      return {
+        nodes,
+        relieved: nodes - unrelieved,
+        unrelieved,
+        times,
+        toFirstRemovalMs: spreadOf(latencies.fleetMs),
+        toFirstRemovalRealMs: spreadOf(latencies.realMs),
+      };
     },
   };
 }
@@ -70,6 +81,11 @@ function isAbove({ capacityBytes, availableBytes }: MeasuredDisk, policy: Policy
   if (policy === null) return false;
   const usedPercent = 100n - (availableBytes * 100n) / capacityBytes;
   return usedPercent >= BigInt(policy.imageGCHighThresholdPercent);
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { count: sorted.length, p50: at(sorted, 0.5), p99: at(sorted, 0.99) };
 }
 
 const at = (sorted: readonly number[], share: number): number | null =>

@@ -25,7 +25,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
     const livedMs = living.time.now();
     const livedRealMs = run.process.sources.monotonicNow() - startedMs;
     fleet.quiet();
-    await drain(run, fleet, consumer);
+    const isDrained = await drain(run, fleet, consumer);
     if (failure.signal.aborted) throw failure.signal.reason;
     const { user, system } = process.cpuUsage(cpu);
     return accountOf(books, {
@@ -34,6 +34,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
       cluster: run.cluster,
       rate: { asked: run.rate, achieved: Math.round((livedMs / livedRealMs) * 1000) / 1000 },
       livedMs,
+      isDrained,
       drainedMs: living.time.now() - livedMs,
       realMs: Math.round(run.process.sources.monotonicNow() - startedMs),
       cpuMs: Math.round((user + system) / 1000),
@@ -62,21 +63,26 @@ const LOOK_EVERY_MS = 500;
 /** So often in a row nothing is found to be open. */
 const QUIET_LOOKS = 6;
 
-/** Until every command and order has its answer, several looks in a row, or the time for it is up. */
-async function drain(run: FleetRun, fleet: RunningFleet, consumer: Consumer): Promise<void> {
+/** Also on a machine that is far too slow for the fleet somebody waits for the account. */
+const LONGEST_DRAIN_REAL_MS = 240_000;
+
+/** Until every command and order has its answer, several looks in a row; `false` when the time for it is up before. */
+async function drain(run: FleetRun, fleet: RunningFleet, consumer: Consumer): Promise<boolean> {
   const { living, books, members } = fleet;
   const { time } = living;
-  const running = new Set(
-    members.filter((member) => member.isRunning()).map(({ node }) => node.identity.node),
-  );
+  const byName = new Map(members.map((member) => [member.node.identity.node, member]));
   const isOpen = (): boolean =>
     lagOf(consumer) > 0 ||
-    books.commanded.open().some(({ node }) => running.has(node)) ||
+    books.commanded.open().some(({ node }) => byName.get(node)?.isRunning()) ||
     books.orders.counts().open > 0;
-  const endMs = time.now() + run.drainMs;
+  const { monotonicNow } = run.process.sources;
+  const [endMs, endRealMs] = [time.now() + run.drainMs, monotonicNow() + LONGEST_DRAIN_REAL_MS];
   const never = new AbortController().signal;
-  for (let quiet = 0; quiet < QUIET_LOOKS && time.now() < endMs; quiet = isOpen() ? 0 : quiet + 1)
+  for (let quiet = 0; quiet < QUIET_LOOKS; quiet = isOpen() ? 0 : quiet + 1) {
+    if (time.now() >= endMs || monotonicNow() >= endRealMs) return false;
     await time.run(time.now() + LOOK_EVERY_MS * run.rate, never);
+  }
+  return true;
 }
 
 const lagOf = (consumer: Consumer): number =>

@@ -16,7 +16,8 @@ import { operatorPublication } from '../task-log.ts';
 import { about } from '../verb-list.ts';
 import { aborted } from '../wait.ts';
 
-const DRAIN_LIMIT_MS = 120_000;
+/** A reclaim has five rounds. */
+const DRAIN_LIMIT_MS = 600_000;
 /** What was begun is ended, and accounted for, also when the run is told to stop. */
 const SHUTDOWN_LIMIT_MS = 300_000;
 
@@ -92,7 +93,7 @@ export const simulateFleet = defineVerb({
         seed,
         rate,
         durationMs,
-        drainMs: DRAIN_LIMIT_MS * Math.max(1, rate),
+        drainMs: DRAIN_LIMIT_MS,
         faults: options,
         say: (line) => logger.info(line),
       },

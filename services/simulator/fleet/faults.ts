@@ -40,24 +40,28 @@ export function planFaults(
 ): void {
   const random = seededRandom(living.seed * 31 + node.index * 17 + 5);
   const fate = fateOf(random() * 100, faults);
-  const atMs = Math.round((0.1 + 0.75 * random()) * living.untilMs);
+  const atMs = Math.round((0.25 + 0.65 * random()) * living.untilMs);
   const awayMs = AWAY[fate ?? 'vanished'];
   const backMs = atMs + between(random, awayMs[0], awayMs[1]);
   const offsetMs = -between(random, HOUR_MS, 30 * 24 * HOUR_MS);
   if (fate === null) return;
+  let isAway = false;
   living.time.at(atMs, () => {
+    if (living.isOver()) return;
+    isAway = true;
     tellFate(fate);
     processes.kill(node);
     if (fate !== 'killed') powerOff(living, node);
   });
   if (fate === 'vanished') return;
   living.time.at(backMs, () => {
+    if (!isAway) return;
     if (fate !== 'killed') powerOn(living, node, fate === 'rebooted' ? node.clockOffsetMs : offsetMs);
     processes.start(node);
   });
   if (fate === 'back-with-old-clock')
     living.time.at(backMs + CLOCK_SET_AFTER_MS, () => {
-      node.clockOffsetMs = 0;
+      if (isAway) node.clockOffsetMs = 0;
     });
 }
 

@@ -19,6 +19,8 @@ export interface Living extends Fleet {
   readonly tell: (event: LifeEvent) => void;
   /** Nothing new begins after it. */
   readonly untilMs: number;
+  /** Whether nothing new is to begin any more, be it earlier than that. */
+  readonly isOver: () => boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -43,8 +45,11 @@ export function liveOn(living: Living, node: FleetNode): void {
 }
 
 /** Calls `action` when its time has come, unless all lives have ended by then. */
-function later({ time, untilMs }: Living, atMs: number, action: (atMs: number) => void): void {
-  if (atMs < untilMs) time.at(atMs, () => action(atMs));
+function later({ time, untilMs, isOver }: Living, atMs: number, action: (atMs: number) => void): void {
+  if (atMs >= untilMs) return;
+  time.at(atMs, () => {
+    if (!isOver()) action(atMs);
+  });
 }
 
 function deployAgain(living: Living, node: FleetNode, afterMs = 0): void {

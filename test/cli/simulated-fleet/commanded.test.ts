@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { CommandResult } from '../../../schemas/result.ts';
 import { createCommanded } from '../../../services/cli/simulated-fleet/commanded.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
@@ -19,9 +19,14 @@ const done: CommandResult['result'] = {
   targetReached: null,
 };
 
+const now = { ms: 0 };
+beforeEach(() => {
+  now.ms = 0;
+});
+
 /** A node that was told to remove these images. */
 function told(ids: readonly string[]) {
-  const commanded = createCommanded();
+  const commanded = createCommanded(() => now.ms);
   commanded.received(NODE, imageRemoval(ids));
   return commanded;
 }
@@ -56,7 +61,9 @@ test('a command is open until its result; objects of a command that is over have
   const commanded = told(['image-1', 'image-2']);
   commanded.takes(NODE, 'image', 'image-1');
   commanded.objectResult(objectResult());
-  expect(commanded.open()).toEqual([{ id: 'command-1', node: NODE, items: 2 }]);
+  expect(commanded.open()).toEqual([{ id: 'command-1', node: NODE, isOverdue: false }]);
+  now.ms = 600_000;
+  expect(commanded.open()).toEqual([{ id: 'command-1', node: NODE, isOverdue: true }]);
   commanded.commandResult(refusedCommand({ result: done }));
   expect(commanded.open()).toEqual([]);
   expect(commanded.counts()).toMatchObject({ outcomes: { removed: 1 }, withoutResult: 1, saidNotDone: 0 });

@@ -22,7 +22,17 @@ export function fleetInNoTime(seed: number, untilMs: number): Living & { readonl
   const tell = (event: LifeEvent): void => {
     told.push(event);
   };
-  return { cluster: 'prod', seed, time, epochMs: EPOCH_MS, catalogue, untilMs, tell, told };
+  return {
+    cluster: 'prod',
+    seed,
+    time,
+    epochMs: EPOCH_MS,
+    catalogue,
+    untilMs,
+    isOver: () => false,
+    tell,
+    told,
+  };
 }
 
 /** Nodes as their past left them. */
