@@ -15,6 +15,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Joins a fleet like any other node: its images, containers and disk are simulated, its CRI socket, its agent and its executor are real.',
     examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   },
+  'simulate-fleet': {
+    text: 'Thousands of nodes that live by the seed, with the agent and executor of real ones and a runtime in memory, on a real log. Decision services run beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything commanded, refused and removed, and what was wrong, lost or done twice, by the truth of each node. Unless these three are 0 it ends with exit status 1. Do not point it at a log of real nodes: their policies would hold for it, and its policies for them.',
+    examples: [
+      'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
+      'fleetgc simulate-fleet --nodes 30 --rate 20x --log embedded --log-path fleet.db --policy policy.yaml',
+    ],
+  },
   run: {
     text: 'Agent, decision services and executor in one process, with the event log in a file. Nothing is removed unless a policy given with --policy says "mode: enforce".',
     examples: [

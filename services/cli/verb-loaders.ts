@@ -5,6 +5,7 @@ import type { VerbName } from './verb-list.ts';
 const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   demo: async () => (await import('./verbs/demo.ts')).demo,
   'simulate-node': async () => (await import('./verbs/simulate-node.ts')).simulateNode,
+  'simulate-fleet': async () => (await import('./verbs/simulate-fleet.ts')).simulateFleet,
   run: async () => (await import('./verbs/run.ts')).run,
   plan: async () => (await import('./verbs/plan.ts')).plan,
   node: async () => (await import('./verbs/node.ts')).node,
