@@ -3,9 +3,10 @@ import type { PolicySetRecord } from '../../schemas/policy-set.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
 import { contentHash } from '../shared/ids.ts';
-import { parseRecord } from '../shared/parse-record.ts';
+import { parseJson, parseValueOf } from '../shared/parse-record.ts';
 import { policySetHash } from '../shared/policy-set.ts';
 import { rebuiltPolicySet } from '../shared/policy-set-facts.ts';
+import { doubledMember, doubledText } from './verify/doubled-member.ts';
 
 /** A record of `gc.policy-versions` that is not what it says. */
 export interface PolicyProblem {
@@ -41,11 +42,14 @@ interface Collected {
 }
 
 function collect(record: LogRecord, { policies, sets, problems }: Collected): void {
-  const parsed = parseRecord('policyVersions', record);
+  const json = parseJson(record.value);
+  const parsed = json.ok ? parseValueOf('policyVersions', json.event, record) : json;
   if (!parsed.ok) {
     problems.push({ record, message: parsed.rejection.message });
     return;
   }
+  const doubled = json.ok && record.value !== null ? doubledMember(record.value, json.event) : null;
+  if (doubled !== null) problems.push({ record, message: doubledText(doubled) });
   const { event } = parsed;
   const isSet = event.type === 'fleetgc.policy-set';
   const hash = isSet ? policySetHash(event.policies, event.pauses) : contentHash(event.policy);

@@ -15,6 +15,13 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Joins a fleet like any other node: its images, containers and disk are simulated, its CRI socket, its agent and its executor are real.',
     examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   },
+  'simulate-fleet': {
+    text: 'Thousands of nodes that live by the seed, with the agent and executor of real ones and a runtime in memory, on a real log. Decision services run beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything commanded, refused and removed, and what was wrong, lost or done twice, by the truth of each node. Unless these three are 0 it ends with exit status 1. Do not point it at a log of real nodes: their policies would hold for it, and its policies for them.',
+    examples: [
+      'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
+      'fleetgc simulate-fleet --nodes 30 --rate 20x --log embedded --log-path fleet.db --policy policy.yaml',
+    ],
+  },
   run: {
     text: 'Agent, decision services and executor in one process, with the event log in a file. Nothing is removed unless a policy given with --policy says "mode: enforce".',
     examples: [
@@ -150,7 +157,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: what was removed of each kind, bytes freed, images that were needed again soon (regret), and time at or above the usage thresholds, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.\n\nExit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
     examples: [
       'fleetgc audit simulate --policy new.yaml --from 168h',
-      'fleetgc audit simulate --policy new.yaml --against old.yaml --node web-1 --regret-window 2h -o json',
+      'fleetgc audit simulate --policy new.yaml --against old.yaml --nodes web-1,web-2 --regret-window 2h -o json',
     ],
   },
   'audit report': {
@@ -162,18 +169,18 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'audit archive': {
-    text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours, or let it run on with --follow: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nWith --follow it warns, in its log and at /readyz, when what waits to be archived may be older than half of the time for which its topic is kept, and says how long is left.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive-check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow these end nothing), 2 wrong options.',
+    text: 'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours, or let it run on with --follow: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.\n\nWith --follow it warns, in its log and at /readyz, when what waits to be archived may be older than half of the time for which its topic is kept, and says how long is left.\n\nThe last line is the head of the archive. Kept somewhere else, it proves to "audit archive check --head" that nothing before it was changed or removed since.\n\nExit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow these end nothing), 2 wrong options.',
     examples: [
       'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
       'fleetgc audit archive --to archive --log embedded',
       'fleetgc audit archive --follow --to /srv/fleetgc-archive --every 1h --kafka-brokers kafka:9092',
     ],
   },
-  'audit archive-check': {
+  'audit archive check': {
     text: 'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Somebody who may write to the archive can make a chain of his own, or cut off its end: only a head that was noted elsewhere shows that.\n\nExit codes: 0 as it was written, 1 a deviation, 2 wrong options.',
     examples: [
-      'fleetgc audit archive-check /srv/fleetgc-archive',
-      'fleetgc audit archive-check /srv/fleetgc-archive --head "$(cat noted-head)"',
+      'fleetgc audit archive check --archive /srv/fleetgc-archive',
+      'fleetgc audit archive check --archive /srv/fleetgc-archive --head "$(cat noted-head)"',
     ],
   },
   'audit query': {

@@ -25,7 +25,10 @@ export function findVerb(argv: readonly string[]): Wanted {
 }
 
 function verbAt(argv: readonly string[]): Wanted | undefined {
-  const verb = ALL_VERBS.find(({ name }) => name.split(' ').every((word, index) => argv[index] === word));
+  // The longest: `audit archive check` begins as `audit archive` does.
+  const [verb] = ALL_VERBS.filter(({ name }) =>
+    name.split(' ').every((word, index) => argv[index] === word),
+  ).toSorted((a, b) => b.name.length - a.name.length);
   return verb && { kind: 'verb', verb, rest: argv.slice(verb.name.split(' ').length) };
 }
 

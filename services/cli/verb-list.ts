@@ -36,6 +36,7 @@ export const VERB_GROUPS = [
     verbs: [
       task('demo', 'Watch three simulated nodes being cleaned, for half a minute, on this machine'),
       service('simulate-node', 'A simulated node for trying out a fleet, with a real agent and executor'),
+      task('simulate-fleet', 'Thousands of simulated nodes on a real log, and an account of every removal'),
     ],
   },
   {
@@ -85,7 +86,7 @@ export const VERB_GROUPS = [
         ...task('audit archive', 'Copy the log into Parquet files, which outlast its retention'),
         serviceSwitch: 'follow',
       },
-      task('audit archive-check', 'Was anything in an archive changed, added or removed?'),
+      task('audit archive check', 'Was anything in an archive changed, added or removed?'),
       task('audit query', 'Ask an archive in SQL'),
     ],
   },

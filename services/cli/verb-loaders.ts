@@ -5,6 +5,7 @@ import type { VerbName } from './verb-list.ts';
 const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   demo: async () => (await import('./verbs/demo.ts')).demo,
   'simulate-node': async () => (await import('./verbs/simulate-node.ts')).simulateNode,
+  'simulate-fleet': async () => (await import('./verbs/simulate-fleet.ts')).simulateFleet,
   run: async () => (await import('./verbs/run.ts')).run,
   plan: async () => (await import('./verbs/plan.ts')).plan,
   node: async () => (await import('./verbs/node.ts')).node,
@@ -30,7 +31,7 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'audit simulate': async () => (await import('./verbs/audit-simulate.ts')).auditSimulate,
   'audit report': async () => (await import('./verbs/audit-report.ts')).auditReport,
   'audit archive': async () => (await import('./verbs/audit-archive.ts')).auditArchive,
-  'audit archive-check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
+  'audit archive check': async () => (await import('./verbs/audit-archive-check.ts')).auditArchiveCheck,
   'audit query': async () => (await import('./verbs/audit-query.ts')).auditQuery,
   'dead-letters list': async () => (await import('./verbs/dead-letters-list.ts')).deadLettersList,
   'dead-letters show': async () => (await import('./verbs/dead-letters-show.ts')).deadLettersShow,

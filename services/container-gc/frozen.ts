@@ -1,6 +1,11 @@
-import { Inventory } from '../../schemas/inventory.ts';
 import { freezable } from '../shared/frozen.ts';
+import { READABLE_INVENTORY } from '../shared/frozen-inventory.ts';
+import { DECIDER } from './decide.ts';
 import { containerGcHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const { read, decide } = freezable({ schema: Inventory, handler: containerGcHandler });
+export const { read, decide, passOver } = freezable({
+  ...READABLE_INVENTORY,
+  decider: DECIDER,
+  handler: containerGcHandler,
+});

@@ -1,6 +1,11 @@
-import { Inventory } from '../../schemas/inventory.ts';
 import { freezable } from '../shared/frozen.ts';
+import { READABLE_INVENTORY } from '../shared/frozen-inventory.ts';
+import { DECIDER } from './decide.ts';
 import { imageGcHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
-export const { read, decide } = freezable({ schema: Inventory, handler: imageGcHandler });
+export const { read, decide, passOver } = freezable({
+  ...READABLE_INVENTORY,
+  decider: DECIDER,
+  handler: imageGcHandler,
+});

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Observe } from '../../schemas/observe.ts';
 import type { NodeClock } from '../shared/clock.ts';
-import type { ContainerdReader } from '../shared/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../shared/cri/port.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import { type Handler, nodeOutput } from '../shared/handler.ts';
@@ -12,7 +11,7 @@ import type { Publisher } from '../shared/publisher.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
 import type { Sleep } from './bell.ts';
-import { contentReading } from './content-reading.ts';
+import type { ContentReading } from './content-reading.ts';
 import { watchDeaths } from './death-watch.ts';
 import { watchDisks } from './disk-watch.ts';
 import { agentEvents } from './events.ts';
@@ -26,15 +25,15 @@ import { createLook, type Look } from './look.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { KubeletSource } from './pod-states.ts';
 import { watchPods } from './pod-watch.ts';
-import { every, together } from './repeat.ts';
+import { type Repeating, together } from './repeat.ts';
 
 /** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
 export interface NodeAgentDeps {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
-  /** For the layers of images; `null`: nobody is asked. */
-  readonly containerd: ContainerdReader | null;
+  /** What is told of images beside CRI. */
+  readonly contents: ContentReading;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -45,6 +44,7 @@ export interface NodeAgentDeps {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
+  readonly repeating: Repeating;
   /** 0 <= number < 1, for jitter. */
   readonly random: () => number;
   readonly logger: Logger;
@@ -61,14 +61,11 @@ export interface NodeAgent {
   problem(): string | null;
 }
 
-const SAMPLE_EVERY_MS = 1_000;
-const DETECT_EVERY_MS = 10_000;
-const SAVE_EVERY_MS = 10_000;
 /** The newest inventory says it all; disk statistics of an hour are more than anybody asks for afterwards. */
 const OUTBOX_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
 
 export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
-  const { identity, nodeLabels, runtime, clock, sleep, logger } = deps;
+  const { identity, nodeLabels, runtime, clock, sleep, repeating, logger } = deps;
   const startedAt = clock.now();
   const metrics = agentMetrics(deps.metrics);
   const outboxFor = (fact: Fact): Outbox =>
@@ -93,11 +90,7 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     runtime,
     backoff: backoffReader(deps.state, logger),
     historyUnreadable: history.unreadable,
-    contentsOf: contentReading({
-      ...deps,
-      tell: ({ reason, effect, isFailure }) =>
-        logger[isFailure ? 'warn' : 'info']({ reason }, `containerd told nothing of its images: ${effect}`),
-    }),
+    contentsOf: deps.contents,
     outbox: outboxes.inventory,
     metrics,
     logger,
@@ -131,9 +124,9 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     run: async (signal) => {
       await together(
         [
-          (stop) => every(SAMPLE_EVERY_MS, sample, { sleep, signal: stop }),
-          (stop) => every(DETECT_EVERY_MS, inventories.detect, { sleep, signal: stop }),
-          (stop) => every(SAVE_EVERY_MS, () => save('due'), { sleep, signal: stop }),
+          (stop) => repeating('sample', sample, stop),
+          (stop) => repeating('detect', inventories.detect, stop),
+          (stop) => repeating('save', () => save('due'), stop),
           (stop) => watchDeaths({ runtime, onDeath: (id) => inventories.died([id]), sleep, logger }, stop),
           inventories.run,
           outboxes.inventory.run,

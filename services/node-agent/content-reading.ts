@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { NodeClock } from '../shared/clock.ts';
 import {
   type LayerTable,
@@ -91,6 +92,17 @@ export function contentReading({ containerd, clock, tell }: ContentReadingParts)
     }
   };
 }
+
+/** The same for a process that says in its log what containerd does not tell. */
+export const loggedContentReading = ({
+  logger,
+  ...parts
+}: Omit<ContentReadingParts, 'tell'> & { readonly logger: Logger }): ContentReading =>
+  contentReading({
+    ...parts,
+    tell: ({ reason, effect, isFailure }) =>
+      logger[isFailure ? 'warn' : 'info']({ reason }, `containerd told nothing of its images: ${effect}`),
+  });
 
 function originIn(images: readonly DetectedImage[], pulled: Pulled | null): (imageId: string) => ImageOrigin {
   const keys = new Map(images.map((image) => [image.id, keyOf(image)]));

@@ -23,7 +23,11 @@ export function fold(history: DiskHistory, readings: FilesystemReadings, nowMs: 
       addSample(history[name][which], readings[name]?.[which] ?? null, nowMs);
     return { availableBytes: resource('availableBytes'), inodesFree: resource('inodesFree') };
   };
-  return { nodefs: foldOne('nodefs'), imagefs: foldOne('imagefs'), containerfs: foldOne('containerfs') };
+  const nodefs = foldOne('nodefs');
+  // Where one disk is everything, one history is.
+  const again = (name: FilesystemName): History =>
+    history[name] === history.nodefs && readings[name] === readings.nodefs ? nodefs : foldOne(name);
+  return { nodefs, imagefs: again('imagefs'), containerfs: again('containerfs') };
 }
 
 function addSample(buckets: readonly Bucket[], value: string | null, nowMs: number): Bucket[] {

@@ -41,9 +41,10 @@ export function inventoryOf(header: InventoryHeader, look: Look, parts: Inventor
     return { ...header, status: 'incomplete', problems };
   }
   const inventory = completeInventory(header, look, parts);
-  const broken = problemsOfTexts(inventory);
+  const json = JSON.stringify(inventory);
+  const broken = problemsOfTexts(inventory, json);
   if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
-  const counts = countsOf(inventory);
+  const counts = countsOf(inventory, json);
   if (!isTooLarge(counts)) return inventory;
   return parts.layers === null
     ? { ...header, status: 'too-large', counts }
@@ -76,13 +77,14 @@ const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProble
 const MOST_TEXTS = 5;
 
 /** Nothing can be said of such an object, not even that it stays, so nothing is said of any. */
-const problemsOfTexts = (inventory: CompleteInventory): ListingProblem[] =>
-  brokenTexts(inventory)
-    .slice(0, MOST_TEXTS)
-    .map((text) => ({
-      code: 'value-out-of-range',
-      message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
-    }));
+const problemsOfTexts = (inventory: CompleteInventory, json: string): ListingProblem[] =>
+  (mayHaveHalfACharacter(json) ? brokenTexts(inventory) : []).slice(0, MOST_TEXTS).map((text) => ({
+    code: 'value-out-of-range',
+    message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
+  }));
+
+/** JSON writes one as an escape, and nothing else so. */
+const mayHaveHalfACharacter = (json: string): boolean => json.includes('\\ud');
 
 function completeInventory(
   header: InventoryHeader,
@@ -120,18 +122,18 @@ function completeInventory(
 type Counts = Extract<Inventory, { status: 'too-large' }>['counts'];
 
 /** `bytes` is 0 where the number of objects alone is too large: nobody waits for their compression. */
-function countsOf(inventory: CompleteInventory): Counts {
+function countsOf(inventory: CompleteInventory, json: string): Counts {
   const images = inventory.images.length;
   const containers = inventory.containers.length;
   const sandboxes = inventory.sandboxes.length;
   const isSizeAsked = images + containers + sandboxes <= MAX_INVENTORY_OBJECTS;
-  return { images, containers, sandboxes, bytes: isSizeAsked ? publishedBytes(inventory) : 0 };
+  return { images, containers, sandboxes, bytes: isSizeAsked ? publishedBytes(json) : 0 };
 }
 
 /** What is small enough as it is need not be compressed to know it. */
-function publishedBytes(inventory: CompleteInventory): number {
-  const json = Buffer.from(JSON.stringify(inventory));
-  return json.length <= MAX_INVENTORY_COMPRESSED_BYTES ? json.length : zstdCompressSync(json).length;
+function publishedBytes(json: string): number {
+  const bytes = Buffer.byteLength(json);
+  return bytes <= MAX_INVENTORY_COMPRESSED_BYTES ? bytes : zstdCompressSync(Buffer.from(json)).length;
 }
 
 const isTooLarge = ({ images, containers, sandboxes, bytes }: Counts): boolean =>

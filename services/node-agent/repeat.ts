@@ -12,6 +12,24 @@ export async function every(
   }
 }
 
+/** What an agent does again and again, beside taking inventories. */
+export type AgentTask = 'sample' | 'detect' | 'save';
+
+/** Does the work of a task as often as it is due, until the signal aborts. Rejects with what `work` rejects with. */
+export type Repeating = (
+  task: AgentTask,
+  work: () => Promise<void> | void,
+  signal: AbortSignal,
+) => Promise<void>;
+
+const EVERY_MS: Readonly<Record<AgentTask, number>> = { sample: 1_000, detect: 10_000, save: 10_000 };
+
+/** As on a node, where nobody tells when something changed. */
+export const byTheClock =
+  (sleep: Sleep): Repeating =>
+  (task, work, signal) =>
+    every(EVERY_MS[task], work, { sleep, signal });
+
 type Loop = (signal: AbortSignal) => Promise<void>;
 
 /** Runs the loops until the signal aborts and all have ended. If one fails, so do all, with its error. */

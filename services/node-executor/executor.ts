@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Command } from '../../schemas/command.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
@@ -10,7 +9,6 @@ import { toFleetGcError } from '../shared/errors.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { OnRejection } from '../shared/handle-record.ts';
 import type { Handler } from '../shared/handler.ts';
-import type { LogDirectories } from '../shared/log-directories.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import type { Publisher } from '../shared/publisher.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
@@ -21,19 +19,14 @@ import { freshLook, type WantedPod } from './fresh-look.ts';
 import { receiveCommands } from './handler.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { createLateRemovals, type LateRemovals } from './late-removals.ts';
-import { readLocalRules } from './local-file.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
+import type { NodeFiles } from './node-files.ts';
 import type { PodsNow } from './pod-return.ts';
 import { publishResults } from './publish-results.ts';
 import { refuseRejected } from './rejected.ts';
 import { openRemovedImages } from './removed-images.ts';
 import type { Sleep } from './sleep.ts';
 import { runWorker } from './worker.ts';
-
-export interface ExecutorOptions extends LogDirectories {
-  /** The node's own file, which no order can widen. */
-  readonly localFile: string;
-}
 
 /** The node as the executor sees it. */
 export interface ExecutorNode {
@@ -52,7 +45,7 @@ export interface ExecutorNode {
 
 export interface ExecutorDeps {
   readonly node: ExecutorNode;
-  readonly options: ExecutorOptions;
+  readonly files: NodeFiles;
   readonly publisher: Publisher;
   readonly sleep: Sleep;
   /** From 0 up to 1, for back-off. */
@@ -110,24 +103,20 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
 }
 
 function workerParts(
-  { node, options, sleep }: ExecutorDeps,
+  { node, files, sleep }: ExecutorDeps,
   recorder: CarryOutParts['recorder'],
   onImages: LateRemovals['seen'],
 ): CarryOutParts {
   const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
   const { journal, backoff } = recorder;
-  const directories = {
-    podLogsDir: resolve(options.podLogsDir),
-    containerLogsDir: resolve(options.containerLogsDir),
-  };
   const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
   const restrictions = async () => {
-    const local = await readLocalRules(options.localFile);
+    const local = await files.localRules();
     const { lastActions, removalRate } = journal.state();
     return { pause: pauseState(node), local, backoff: backoff.entries(), lastActions, removalRate };
   };
   const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
-  const remover = { runtime, directories, sleep };
+  const remover = { runtime, logs: files.logs, sleep };
   return { recorder, tools: { clock, look, podsNow, restrictions, remover }, filesystems, sleep };
 }
 

@@ -91,7 +91,7 @@ export async function isGone(
   item: CommandItem,
   { look, remover }: Pick<ItemTools, 'look' | 'remover'>,
 ): Promise<boolean | null> {
-  if (isLog(item)) return isLogGone(item.kind, item.id, remover.directories);
+  if (isLog(item)) return isLogGone(item.kind, item.id, remover.logs);
   const seen = await look();
   if (!seen.ok) return null;
   const { images, containers, sandboxes } = seen.facts.listing;

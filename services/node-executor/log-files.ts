@@ -1,9 +1,9 @@
 import { basename, dirname, join, relative } from 'node:path';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
-import type { LogDirectories } from '../shared/log-directories.ts';
 import { flatSymlink, foreignLogPath, unsafeLogPath } from './log-path.ts';
 import { unlessMissing } from './missing.ts';
-import { type OpenDirectory, openDirectory } from './open-directory.ts';
+import type { LogRoots } from './node-files.ts';
+import type { OpenDirectory } from './open-directory.ts';
 
 /** What goes with a container, by names: the directories are opened once more when it goes. */
 export interface FoundLogs {
@@ -27,7 +27,7 @@ export type LogFiles =
 export async function findLogFiles(
   container: ListedContainer,
   others: readonly ListedContainer[],
-  roots: LogDirectories,
+  roots: LogRoots,
 ): Promise<LogFiles> {
   const { logPath } = container;
   const unsafe =
@@ -49,7 +49,7 @@ export async function findLogFiles(
  */
 export async function removeLogFiles(
   { directories, files, symlink }: FoundLogs,
-  roots: LogDirectories,
+  roots: LogRoots,
 ): Promise<void> {
   const removed = await inside(roots, directories, async (directory) => {
     for (const name of files) await directory.unlink(name);
@@ -84,7 +84,7 @@ type Inside<T> = { readonly done: T | null } | { readonly problem: string };
  * could lead anywhere.
  */
 async function inside<T>(
-  { podLogsDir }: LogDirectories,
+  { podLogsDir, openDirectory }: LogRoots,
   directories: readonly string[],
   work: (directory: OpenDirectory) => Promise<T>,
 ): Promise<Inside<T>> {
@@ -110,7 +110,7 @@ async function below<T>(
 
 /** Works in the directory of flat symlinks; `null` where that is not there. */
 async function inFlat<T>(
-  { containerLogsDir }: LogDirectories,
+  { containerLogsDir, openDirectory }: LogRoots,
   work: (directory: OpenDirectory) => Promise<T>,
 ): Promise<T | null> {
   await using directory = await unlessMissing(openDirectory(containerLogsDir), null);

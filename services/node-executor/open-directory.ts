@@ -12,9 +12,9 @@ export interface OpenDirectory extends AsyncDisposable {
   readonly path: string;
   names(): Promise<readonly string[]>;
   /** `null` where nothing is. */
-  lstat(name: string): Promise<Stats | null>;
+  lstat(name: string): Promise<Pick<Stats, 'isSymbolicLink'> | null>;
   /** Of what a link leads to; `null` where that is nothing. */
-  stat(name: string): Promise<Stats | null>;
+  stat(name: string): Promise<object | null>;
   unlink(name: string): Promise<void>;
   rmdir(name: string): Promise<void>;
   /**

@@ -1,9 +1,9 @@
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
 import { toFleetGcError } from '../shared/errors.ts';
-import type { LogDirectories } from '../shared/log-directories.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
 import { type FoundLogs, findLogFiles, removeLogFiles } from './log-files.ts';
+import type { LogRoots } from './node-files.ts';
 import type { LookAgain } from './second-look.ts';
 
 /** The kubelet's least grace period (G15). */
@@ -14,7 +14,7 @@ const MAX_STOP_SECONDS = 600;
 export interface ContainerRemover {
   readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
-  readonly directories: LogDirectories;
+  readonly logs: LogRoots;
   /** Asked after a stop, which can take minutes. */
   readonly lookAgain: LookAgain;
 }
@@ -49,12 +49,12 @@ interface Judged {
 async function judge(
   container: ListedContainer,
   listed: readonly ListedContainer[],
-  { runtime, directories }: ContainerRemover,
+  { runtime, logs: roots }: ContainerRemover,
 ): Promise<Judged | Attempt> {
   const status = await ask(runtime, container.id, unavailable);
   if ('outcome' in status) return status;
   try {
-    const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, directories);
+    const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, roots);
     return logs.safe
       ? { status, logs: logs.found }
       : refused({ reason: 'unsafe-log-path', message: logs.problem });
@@ -65,12 +65,12 @@ async function judge(
 
 async function removeJudged(
   { status: { id }, logs }: Judged,
-  { runtime, directories }: ContainerRemover,
+  { runtime, logs: roots }: ContainerRemover,
 ): Promise<Attempt> {
   const first = await ask(runtime, id, unavailable);
   if ('outcome' in first) return first;
   try {
-    await removeLogFiles(logs, directories);
+    await removeLogFiles(logs, roots);
   } catch (error) {
     return failed('log-removal-failed', error);
   }

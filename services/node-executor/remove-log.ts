@@ -1,11 +1,9 @@
-import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { containerIdOfSymlink, containersOfSymlink, podUidOfLogDirectory } from '../../schemas/log-names.ts';
 import type { CompleteListing } from '../shared/cri/listing-types.ts';
-import type { LogDirectories } from '../shared/log-directories.ts';
 import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './attempt.ts';
 import { unlessMissing } from './missing.ts';
-import { type OpenDirectory, openDirectory } from './open-directory.ts';
+import type { LogRoots } from './node-files.ts';
+import type { OpenDirectory } from './open-directory.ts';
 import type { Refusal } from './results.ts';
 
 /** Deeper trees than the kubelet makes are not gone into. */
@@ -18,10 +16,10 @@ const MAX_DEPTH = 16;
  */
 export async function removePodLogDirectory(
   { name, podUid }: { readonly name: string; readonly podUid: string },
-  { podLogsDir }: Pick<LogDirectories, 'podLogsDir'>,
+  roots: Pick<LogRoots, 'podLogsDir' | 'openDirectory'>,
 ): Promise<Attempt> {
   if (!isOneSegment(name) || podUid === '' || podUidOfLogDirectory(name) !== podUid) return unsafe(name);
-  return inDirectory(podLogsDir, async (root) => {
+  return inDirectory(roots, roots.podLogsDir, async (root) => {
     const entry = await root.lstat(name);
     if (entry === null) return NOT_FOUND;
     if (entry.isSymbolicLink()) return unsafe(name);
@@ -37,12 +35,12 @@ export async function removePodLogDirectory(
 export async function removeLogSymlink(
   name: string,
   { containers }: Pick<CompleteListing, 'containers'>,
-  { containerLogsDir }: Pick<LogDirectories, 'containerLogsDir'>,
+  roots: Pick<LogRoots, 'containerLogsDir' | 'openDirectory'>,
 ): Promise<Attempt> {
   if (!isOneSegment(name) || !name.endsWith('.log')) return unsafe(name);
   const needed = neededBy(name, containers);
   if (needed) return refused(needed);
-  return inDirectory(containerLogsDir, async (root) => {
+  return inDirectory(roots, roots.containerLogsDir, async (root) => {
     const entry = await root.lstat(name);
     if (entry === null) return NOT_FOUND;
     if (!entry.isSymbolicLink()) return unsafe(name);
@@ -56,11 +54,12 @@ export async function removeLogSymlink(
 export async function isLogGone(
   kind: 'pod-log-directory' | 'log-symlink',
   name: string,
-  { podLogsDir, containerLogsDir }: LogDirectories,
+  { podLogsDir, containerLogsDir, openDirectory }: LogRoots,
 ): Promise<boolean | null> {
   const directory = kind === 'log-symlink' ? containerLogsDir : podLogsDir;
   try {
-    return isOneSegment(name) && (await unlessMissing(lstat(join(directory, name)), null)) === null;
+    await using root = await unlessMissing(openDirectory(directory), null);
+    return isOneSegment(name) && (root === null || (await root.lstat(name)) === null);
   } catch {
     return null;
   }
@@ -83,6 +82,7 @@ const unsafe = (name: string): Attempt =>
 const isOneSegment = (name: string): boolean => !['', '.', '..'].includes(name) && !/[/\0]/.test(name);
 
 async function inDirectory(
+  { openDirectory }: Pick<LogRoots, 'openDirectory'>,
   directory: string,
   action: (root: OpenDirectory) => Promise<Attempt>,
 ): Promise<Attempt> {

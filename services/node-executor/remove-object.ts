@@ -1,6 +1,6 @@
 import type { RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
-import type { LogDirectories } from '../shared/log-directories.ts';
 import type { Attempt } from './attempt.ts';
+import type { LogRoots } from './node-files.ts';
 import { removeContainer } from './remove-container.ts';
 import { removeImage } from './remove-image.ts';
 import { removeLogSymlink, removePodLogDirectory } from './remove-log.ts';
@@ -10,7 +10,7 @@ import type { Sleep } from './sleep.ts';
 
 export interface ObjectRemover {
   readonly runtime: RuntimeReader & RuntimeRemover;
-  readonly directories: LogDirectories;
+  readonly logs: LogRoots;
   readonly sleep: Sleep;
 }
 
@@ -29,8 +29,8 @@ export function removeObject(
     case 'sandbox':
       return removeSandbox(object.sandbox, { runtime: remover.runtime, lookAgain });
     case 'pod-log-directory':
-      return removePodLogDirectory(object, remover.directories);
+      return removePodLogDirectory(object, remover.logs);
     case 'log-symlink':
-      return removeLogSymlink(object.name, listing, remover.directories);
+      return removeLogSymlink(object.name, listing, remover.logs);
   }
 }

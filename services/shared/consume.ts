@@ -5,6 +5,7 @@ import type { DeadLetters, FailedMessage } from './dead-letters.ts';
 import { FleetGcError } from './errors.ts';
 import type { ActiveSubscription, EventLog, LogRecord, Subscription } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
+import { createFarLook, type FarLook } from './far-look.ts';
 import { createFloodGuard, type FloodGuard } from './flood-guard.ts';
 import {
   type Handled,
@@ -13,7 +14,7 @@ import {
   type OnOvertaken,
   type OnRejection,
 } from './handle-record.ts';
-import { type LookAhead, lookAhead, readAlone } from './look-ahead.ts';
+import { type Ahead, type LookAhead, lookAhead, NOTHING_AHEAD, readAlone } from './look-ahead.ts';
 import type { Metrics } from './metrics.ts';
 import { sortRecords } from './own-records.ts';
 import type { Publisher } from './publisher.ts';
@@ -29,7 +30,7 @@ export interface ConsumerSettings
   readonly handlers: Handlers;
   /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
   readonly onRejection?: OnRejection;
-  /** What to publish about a message instead of handling it, where one in the same slice overtakes it. */
+  /** What to publish about a message instead of handling it, where one that lies behind it overtakes it. */
   readonly onOvertaken?: OnOvertaken;
   readonly publisher: Publisher;
   readonly deadLetters: DeadLetters;
@@ -53,6 +54,7 @@ interface Work extends ConsumerSettings {
   /** Runs the handlers of one slice. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly breathe: () => Promise<void>;
+  readonly farLook: FarLook;
 }
 
 /**
@@ -65,17 +67,24 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
     .map(({ name }) => name)
     .filter((name) => handlers[topicIdOf(name)] !== undefined);
   const guard = createFloodGuard();
+  const breathe = createBreath(settings.monotonicNow);
+  const subscribed = Promise.withResolvers<ActiveSubscription>();
+  const state = async () => (await subscribed.promise).state();
   const work: Work = {
     ...settings,
     guard,
     counts: consumerMetrics(settings.metrics, settings.name),
     inTurn: assignment.kind === 'shared' ? createQueue() : (handle) => handle(),
-    breathe: createBreath(settings.monotonicNow),
+    breathe,
+    farLook: settings.onOvertaken
+      ? createFarLook({ log, state, logger: settings.logger, breathe })
+      : async () => NOTHING_AHEAD,
   };
   const subscription = await log.subscribe(
     { group, topics, start, assignment, ...(maxSliceRecords !== undefined && { maxSliceRecords }) },
     (records, signal) => processSlice(work, records, signal),
   );
+  subscribed.resolve(subscription);
   work.counts.watch(subscription, guard);
   return {
     state: () => subscription.state(),
@@ -112,7 +121,8 @@ async function processOwn(work: Work, records: readonly LogRecord[], signal: Abo
   const [first] = records;
   if (first === undefined) return;
   const report = work.guard.admit(`${first.topic}/${first.partition}`, work.monotonicNow());
-  const handled = await work.inTurn(() => handleAll(work, records, signal));
+  const ahead = await work.farLook(records, signal);
+  const handled = await work.inTurn(() => handleAll(work, { records, ahead }, signal));
   if (handled === null) return;
   const unsent = await act(handled, work.publisher);
   const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
@@ -130,11 +140,11 @@ async function processOwn(work: Work, records: readonly LogRecord[], signal: Abo
  */
 async function handleAll(
   work: Work,
-  records: readonly LogRecord[],
+  { records, ahead }: { readonly records: readonly LogRecord[]; readonly ahead: Ahead },
   signal: AbortSignal,
 ): Promise<readonly Handled[] | null> {
   const handled: Handled[] = [];
-  const see = work.onOvertaken ? lookAhead(records) : readAlone;
+  const see = work.onOvertaken ? lookAhead(records, ahead) : readAlone;
   for (const record of records) {
     if (signal.aborted) return null;
     handled.push(await handleInTime(work, record, see));

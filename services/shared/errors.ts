@@ -22,6 +22,7 @@ const CODES = {
   GROUP_LOST: { retry: true, exitCode: 1 },
   FLOODED: { retry: true, exitCode: 1 },
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
+  FLEET_HARMED: { retry: false, exitCode: 1 },
   AUDIT_DEVIATION: { retry: false, exitCode: 1 },
   AUDIT_INCOMPLETE: { retry: false, exitCode: 3 },
   ARCHIVE_CHANGED: { retry: false, exitCode: 1 },

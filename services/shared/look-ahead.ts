@@ -1,9 +1,15 @@
 import type { MessageReference } from '../../schemas/decision.ts';
-import type { EventOf, FleetEvent } from '../../schemas/topics.ts';
-import { overtakes } from './decision/overtaking.ts';
+import type { FleetEvent } from '../../schemas/topics.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
-import { type EventHead, type HEADS, parseHead } from './parse-head.ts';
+import {
+  firstToOvertake,
+  type Newer,
+  newerOf,
+  type OvertakableTopic,
+  overtakableTopic,
+} from './newer-messages.ts';
+import { type EventHead, parseHead } from './parse-head.ts';
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
 /** A message that is to be passed over, and the newer one. */
@@ -22,6 +28,11 @@ export type Seen =
 /** Tells what a record of the slice is; asked once for each, in their order. */
 export type LookAhead = (record: LogRecord) => Seen;
 
+/** What is known to lie behind a slice in its partition, by key. */
+export type Ahead = (key: string | null) => Newer | null;
+
+export const NOTHING_AHEAD: Ahead = () => null;
+
 /** Each record by itself. */
 export const readAlone: LookAhead = (record) => ({
   kind: 'read',
@@ -30,59 +41,43 @@ export const readAlone: LookAhead = (record) => ({
 });
 
 /**
- * Looks ahead in consecutive records of one partition for messages that later ones of their node overtake. Nothing is read before its
- * node's first turn.
+ * Looks in consecutive records of one partition for messages that later ones of their node overtake, in the slice or ahead of it.
+ * Nothing is read before its node's first turn.
  */
-export function lookAhead(records: readonly LogRecord[]): LookAhead {
+export function lookAhead(records: readonly LogRecord[], ahead: Ahead = NOTHING_AHEAD): LookAhead {
   const unseen = Map.groupBy(records, ({ key }) => key);
   const seen = new Map<LogRecord, Seen>();
   return (record) => {
     const topic = overtakableTopic(record);
     const ofNode = unseen.get(record.key) ?? [];
     unseen.delete(record.key);
-    if (topic !== null && ofNode.length > 1)
-      for (const one of lookThrough(topic, ofNode)) seen.set(one.record, one);
+    const far = ahead(record.key);
+    if (topic !== null && (ofNode.length > 1 || far !== null))
+      for (const one of lookThrough(topic, ofNode, far)) seen.set(one.record, one);
     const found = seen.get(record) ?? readAlone(record);
     seen.delete(record);
     return found;
   };
 }
 
-type OvertakableTopic = keyof typeof HEADS;
-
-/** What has no key is of no node. */
-function overtakableTopic({ topic, key }: LogRecord): OvertakableTopic | null {
-  const id = topicIdOf(topic);
-  return key !== null && (id === 'inventory' || id === 'diskStats') ? id : null;
-}
-
-/** A message that was read whole and is decided on. */
-interface Newer {
-  readonly event: EventOf<OvertakableTopic>;
-  readonly reference: MessageReference;
-}
-
 /** From the newest back: each is overtaken by the newest of those behind it that can, or read. */
-function lookThrough(topic: OvertakableTopic, records: readonly LogRecord[]): readonly Seen[] {
-  const newest: Newer[] = [];
+function lookThrough(
+  topic: OvertakableTopic,
+  records: readonly LogRecord[],
+  far: Newer | null,
+): readonly Seen[] {
+  const newest: Newer[] = far === null ? [] : [far];
   return records.toReversed().map((record) => {
     const overtaken = newest.length === 0 ? null : overtakenBy(newest, topic, record);
     if (overtaken !== null) return overtaken;
     const parsed = parseRecord(topic, record);
-    if (parsed.ok) newest.push({ event: parsed.event, reference: referenceTo(record, parsed.event) });
+    if (parsed.ok) newest.push(newerOf(record, parsed.event));
     return { kind: 'read', record, parsed };
   });
 }
 
 function overtakenBy(newest: readonly Newer[], topic: OvertakableTopic, record: LogRecord): Overtaken | null {
   const head = parseHead(topic, record);
-  const newer = head && newest.find(({ event }) => overtakes(event, head));
+  const newer = head && firstToOvertake(newest, record, head);
   return newer ? { kind: 'overtaken', record, head, overtakenBy: newer.reference } : null;
 }
-
-const referenceTo = ({ topic, partition, offset }: LogRecord, { id }: Newer['event']): MessageReference => ({
-  topic,
-  partition,
-  offset: String(offset),
-  id,
-});

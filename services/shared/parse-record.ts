@@ -35,8 +35,16 @@ export function parseRecord<Id extends TopicId>(
     return reject('not-allowed', `${principal.kind} may not publish this on ${TOPICS[topic].name}`);
   }
   const json = parseJson(record.value);
-  if (!json.ok) return json;
-  const parsed = parseValue(topic, json.event);
+  return json.ok ? parseValueOf(topic, json.event, record) : json;
+}
+
+/** What the bytes of a record say as JSON, as an event of the topic that agrees with the record's key and headers. */
+export function parseValueOf<Id extends TopicId>(
+  topic: Id,
+  value: unknown,
+  record: LogRecord,
+): ParsedRecord<EventOf<Id>> {
+  const parsed = parseValue(topic, value);
   if (!parsed.ok) return parsed;
   return disagreement(keyOf(topic, parsed.event), parsed.event, record) ?? parsed;
 }

@@ -17,6 +17,21 @@ export const CorpusCase = z.strictObject({
 });
 export type CorpusCase = z.infer<typeof CorpusCase>;
 
+/** Two messages of which the newer one may make the older one needless, as recorded. */
+export const OvertakingCase = z.strictObject({
+  name: z.string(),
+  topic: CorpusCase.shape.topic,
+  older: z.unknown(),
+  newer: z.unknown(),
+});
+export type OvertakingCase = z.infer<typeof OvertakingCase>;
+
+export const OVERTAKING_FILE = new URL('./overtaking-corpus.json', import.meta.url);
+
+/** All of them, in their order. */
+export const readOvertaking = (): readonly OvertakingCase[] =>
+  z.array(OvertakingCase).parse(JSON.parse(readFileSync(OVERTAKING_FILE, 'utf8')));
+
 export const CORPUS_DIRECTORY = new URL('./corpus/', import.meta.url);
 
 /** All cases, by name. */
@@ -43,6 +58,22 @@ export const answerTo = (
   { message, position, policies }: Question,
   { read, decide }: Pick<FrozenDecider, 'read' | 'decide'>,
 ): string => canonicalJson(decide(deepFrozen(read(message)), position, policies));
+
+/** The canonical JSON of the record of a message that is passed over; `null` where it is decided on. */
+export function answerToOvertaking(
+  { topic, older, newer }: OvertakingCase,
+  { read, passOver }: Pick<FrozenDecider, 'read' | 'passOver'>,
+): string {
+  const place = { topic: TOPICS[topic].name, partition: 3 };
+  const position = { ...place, offset: '42', sha256: sha256Hex(JSON.stringify(older)) };
+  const event = deepFrozen(read(newer));
+  const { id } = z.object({ id: z.string() }).parse(event);
+  const overtakenBy = { ...place, offset: '43', id };
+  const policySetHash = policySet([], []).hash;
+  return canonicalJson(
+    passOver({ older: deepFrozen(older), newer: event, position, overtakenBy, policySetHash }),
+  );
+}
 
 /** Several deciders share what was read: whoever changes it fails. */
 function deepFrozen(value: unknown): unknown {

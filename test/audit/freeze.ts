@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { BUNDLE_DIRECTORY, bundleName, findDecider } from '../../services/audit/deciders/deciders.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { bundleDecider, bundleReader } from './bundle.ts';
-import { answerTo, questionOf, readCorpus } from './corpus.ts';
+import { answerTo, answerToOvertaking, questionOf, readCorpus, readOvertaking } from './corpus.ts';
 import { type Outputs, readHashes, writeHashes, writeOutputs } from './frozen-files.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 
@@ -12,13 +12,17 @@ import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
 function outputHashes({
   topic,
   ...decider
-}: Pick<SourceDecider, 'topic' | 'read' | 'decide'>): Record<string, string> {
-  const own = corpus.filter((recorded) => recorded.topic === topic);
-  return Object.fromEntries(
-    own.map((recorded) => {
-      return [recorded.name, sha256Hex(answerTo(questionOf(recorded), decider))];
-    }),
-  );
+}: Pick<SourceDecider, 'topic' | 'read' | 'decide' | 'passOver'>): Record<string, string> {
+  const isOwn = (recorded: { readonly topic: string }): boolean => recorded.topic === topic;
+  const answers = [
+    ...corpus
+      .filter(isOwn)
+      .map((recorded) => [recorded.name, answerTo(questionOf(recorded), decider)] as const),
+    ...overtaking
+      .filter(isOwn)
+      .map((recorded) => [recorded.name, answerToOvertaking(recorded, decider)] as const),
+  ];
+  return Object.fromEntries(answers.map(([name, answer]) => [name, sha256Hex(answer)]));
 }
 
 /** Released bundles answer for themselves: the corpus may be another than at their release. */
@@ -26,7 +30,8 @@ async function releasedOutputs(bundle: string): Promise<Record<string, string>> 
   const source = SOURCE_DECIDERS.find(({ name }) => bundle.startsWith(`${name}-`));
   const frozen = source && (await findDecider(source.name, bundle.slice(source.name.length + 1)));
   if (!source || !frozen) throw new Error(`${bundle} is in hashes.json, and no decider`);
-  return outputHashes({ topic: source.topic, read: frozen.read, decide: frozen.decide });
+  const { read, decide, passOver } = frozen;
+  return outputHashes({ topic: source.topic, read, decide, passOver });
 }
 
 async function freezeSource(decider: SourceDecider, bundle: string): Promise<string> {
@@ -38,6 +43,7 @@ async function freezeSource(decider: SourceDecider, bundle: string): Promise<str
 
 const { values } = parseArgs({ options: { release: { type: 'boolean', default: false } } });
 const corpus = readCorpus();
+const overtaking = readOvertaking();
 const hashes = readHashes();
 const outputs: Outputs = {};
 for (const [bundle, { released }] of Object.entries(hashes)) {

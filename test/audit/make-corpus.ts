@@ -12,8 +12,9 @@ import { image, incompleteInventory, inventory, NODE, tooLargeInventory } from '
 import { EVERY_NODE, pauseRecord, policy } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { ARBITRARY_CASES, surrounded, type Unnamed } from './arbitrary-cases.ts';
-import { CORPUS_DIRECTORY, type CorpusCase } from './corpus.ts';
+import { CORPUS_DIRECTORY, type CorpusCase, OVERTAKING_FILE } from './corpus.ts';
 import { findingsOf } from './findings.ts';
+import { OVERTAKING_CASES } from './overtaking-cases.ts';
 
 const SEED = 20_260_101;
 const SAMPLES = 600;
@@ -82,3 +83,4 @@ for (const topic of ['inventory', 'diskStats'] as const)
     const name = `${topic}-${String(index + 1).padStart(2, '0')}`;
     writeFileSync(new URL(`${name}.json`, CORPUS_DIRECTORY), `${JSON.stringify({ name, ...recorded })}\n`);
   }
+writeFileSync(OVERTAKING_FILE, `${JSON.stringify(OVERTAKING_CASES, null, 1)}\n`);

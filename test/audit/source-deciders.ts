@@ -1,11 +1,14 @@
 import type { PolicySet } from '../../schemas/policy.ts';
 import type { EventOf } from '../../schemas/topics.ts';
-import type { DecideAgain, FrozenDecider } from '../../services/audit/deciders/deciders.ts';
+import type { DecideAgain, FrozenDecider, PassOver } from '../../services/audit/deciders/deciders.ts';
 import { DECIDER as CONTAINER_GC } from '../../services/container-gc/decide.ts';
+import { passOver as containerGcPasses } from '../../services/container-gc/frozen.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { DECIDER as IMAGE_GC } from '../../services/image-gc/decide.ts';
+import { passOver as imageGcPasses } from '../../services/image-gc/frozen.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { DECIDER as PRESSURE } from '../../services/pressure/decide.ts';
+import { passOver as pressurePasses } from '../../services/pressure/frozen.ts';
 import { pressureHandler } from '../../services/pressure/handler.ts';
 import type { PureHandler } from '../../services/shared/handler.ts';
 import { parseValue } from '../../services/shared/parse-record.ts';
@@ -19,15 +22,22 @@ export interface SourceDecider {
   /** As its service decides: parsed by the topic's schemas, then handled. */
   readonly read: FrozenDecider['read'];
   readonly decide: DecideAgain;
+  readonly passOver: PassOver;
+}
+
+interface Source<Topic extends CorpusCase['topic']> {
+  readonly decider: { readonly name: string; readonly version: string };
+  readonly topic: Topic;
+  readonly passOver: PassOver;
 }
 
 const sourceDecider = <Topic extends CorpusCase['topic']>(
-  decider: { readonly name: string; readonly version: string },
-  topic: Topic,
+  { decider, topic, passOver }: Source<Topic>,
   handler: (policies: () => PolicySet) => PureHandler<EventOf<Topic>>,
 ): SourceDecider => ({
   ...decider,
   topic,
+  passOver,
   read: (message) => message,
   decide: (message, position, policies) => {
     const parsed = parseValue(topic, message);
@@ -38,7 +48,10 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
 });
 
 export const SOURCE_DECIDERS: readonly SourceDecider[] = [
-  sourceDecider(PRESSURE, 'diskStats', pressureHandler),
-  sourceDecider(CONTAINER_GC, 'inventory', containerGcHandler),
-  sourceDecider(IMAGE_GC, 'inventory', imageGcHandler),
+  sourceDecider({ decider: PRESSURE, topic: 'diskStats', passOver: pressurePasses }, pressureHandler),
+  sourceDecider(
+    { decider: CONTAINER_GC, topic: 'inventory', passOver: containerGcPasses },
+    containerGcHandler,
+  ),
+  sourceDecider({ decider: IMAGE_GC, topic: 'inventory', passOver: imageGcPasses }, imageGcHandler),
 ];

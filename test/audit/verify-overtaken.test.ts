@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Decision } from '../../schemas/decision.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { DeviationKind, GapKind } from '../../services/audit/verify/findings.ts';
 import { startContainerGc } from '../../services/container-gc/main.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { startImageGc } from '../../services/image-gc/main.ts';
+import { pressureHandler } from '../../services/pressure/handler.ts';
 import { startPressure } from '../../services/pressure/main.ts';
 import { outputHash } from '../../services/shared/decision/output-hash.ts';
 import { decisionId } from '../../services/shared/decision-record.ts';
@@ -17,7 +19,6 @@ import { policySet } from '../../services/shared/policy-set.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
-import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE, SECOND } from '../fixtures/time.ts';
 import { decisionLog } from '../support/decision-log.ts';
 import { onLog, outgoing } from '../support/log-record.ts';
@@ -41,12 +42,26 @@ const fact = (event: Inventory): OutgoingRecord => outgoing(nodeOutput('inventor
 const look = (minutes: number, over: Partial<CompleteInventory> = {}): OutgoingRecord =>
   fact(inventory({ images: [image('old')], ...taken(minutes), ...over }));
 
+const READINGS = [0, 1, 2].map((minutes) =>
+  outgoing(nodeOutput('diskStats', { ...diskStats(), ...taken(minutes) })),
+);
+
+/** The reclaim that pressure begins on the second reading, at its images. */
+function begunReclaim(): Reclaim {
+  const event = { ...diskStats(), ...taken(1) };
+  const sha256 = sha256Hex(READINGS[1]?.value ?? '');
+  const position = { topic: TOPICS.diskStats.name, partition: PARTITION, offset: '1', sha256 };
+  const { reclaim } = Decision.parse(pressureHandler(() => SET)({ event, position }).flat()[0]?.event);
+  if (reclaim === null) throw new Error('pressure begins no reclaim');
+  return { ...reclaim, step: 'images' };
+}
+
 /** What a node and its neighbour published while nobody decided; the place in this list is the offset. */
 const BACKLOG: readonly OutgoingRecord[] = [
   look(0),
   look(1, { node: NEIGHBOUR ?? '' }),
   fact({ ...incompleteInventory, ...taken(2) }),
-  look(3, { reclaim: reclaim() }),
+  look(3, { reclaim: begunReclaim() }),
   look(4, { nodeInstance: '3d3c1f0e-7a61-4c3f-9a55-0d7a4e5a1b2d' }),
   { ...look(5), value: Buffer.from('garbage') },
   { ...look(6), value: null },
@@ -54,9 +69,6 @@ const BACKLOG: readonly OutgoingRecord[] = [
   look(8),
 ];
 const NEWEST = BACKLOG.length - 1;
-const READINGS = [0, 1, 2].map((minutes) =>
-  outgoing(nodeOutput('diskStats', { ...diskStats(), ...taken(minutes) })),
-);
 
 /** Of all tests; the first one makes it. */
 let recorded: Recording | null = null;
@@ -70,6 +82,7 @@ beforeEach(async () => {
 async function caughtUp(): Promise<Recording> {
   const { deps, start, records } = await decisionLog(() => SET);
   await deps.log.publish([
+    outgoing({ topic: 'policies', key: POLICY.policy.name, event: POLICY }),
     outgoing({ topic: 'policyVersions', key: POLICY.hash, event: POLICY }),
     ...BACKLOG,
     ...READINGS,

@@ -32,6 +32,7 @@ async function publishPolicies({ publishAt }: TimedLog, timeMs: number): Promise
   };
   await publishAt(
     timeMs,
+    outgoing({ topic: 'policies', key: name, event: record }),
     outgoing({ topic: 'policyVersions', key: record.hash, event: record }),
     outgoing({ topic: 'policyVersions', key: set.hash, event: fact }),
   );

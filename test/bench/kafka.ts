@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/topics.ts';
 import { openClient } from '../../services/shared/event-log/kafka/client.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
@@ -107,3 +107,20 @@ export const kafkaArguments = ({ options }: Pick<BenchLog, 'options'>): readonly
   '--kafka-replication-factor',
   `${options.replicationFactor}`,
 ];
+
+/** How many records a topic ever got. */
+export async function recordsOf({ admin }: Pick<BenchKafka, 'admin'>, topic: TopicName): Promise<number> {
+  const partitions = await admin.fetchTopicOffsets(topic);
+  return partitions.reduce((sum, { high }) => sum + Number(high), 0);
+}
+
+/** Publishes what kafkajs can read as it comes: it knows no zstd. */
+export const openGzipLog = ({ options }: Pick<BenchKafka, 'options'>): Promise<EventLog> =>
+  openKafkaLog({ ...options, compression: 'gzip' }, logContext);
+
+/** A group that has no members is to begin with what comes from now on. */
+export async function skipToEnd({ admin }: Pick<BenchKafka, 'admin'>, group: string, topic: TopicName) {
+  const ends = await admin.fetchTopicOffsets(topic);
+  const partitions = ends.map(({ partition, high }) => ({ partition, offset: high }));
+  await admin.setOffsets({ groupId: group, topic, partitions });
+}

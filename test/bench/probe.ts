@@ -10,6 +10,7 @@ import type { BenchKafka } from './kafka.ts';
 /** A record that came out at the other end. */
 export interface Arrival {
   readonly topic: string;
+  readonly partition: number;
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   /** `performance.now()` when it was seen. */
@@ -55,6 +56,7 @@ export async function openProbe({ kafka, topics, compression, onArrival }: Probe
         const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]);
         onArrival({
           topic: batch.topic,
+          partition: batch.partition,
           value,
           headers: Object.fromEntries(texts),
           seenAtMs,

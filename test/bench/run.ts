@@ -7,6 +7,7 @@ import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
 import { benchBrokers } from './brokers.ts';
 import { benchBytes } from './bytes.ts';
+import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
 import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
@@ -16,9 +17,12 @@ import { benchKubelet } from './kubelet.ts';
 import { benchLatency } from './latency.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
 import { benchPlan } from './plan.ts';
+import { benchRebalance } from './rebalance.ts';
 import { benchRelief } from './relief.ts';
 import { type Report, tableOf, thisMachine } from './report.ts';
+import { benchStart } from './start.ts';
 import { benchThroughput } from './throughput.ts';
+import { benchWorkers } from './workers.ts';
 
 /** These need nothing but this checkout. */
 const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
@@ -33,6 +37,10 @@ const RUN: Readonly<
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
+  workers: benchWorkers,
+  rebalance: benchRebalance,
+  start: benchStart,
+  'catch-up': benchCatchUp,
   idle: benchIdle,
   kubelet: benchKubelet,
 };

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOPICS, type TopicName } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { type Child, startScript, startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { fullNode } from './inventories.ts';
-import { type BenchKafka, kafkaArguments } from './kafka.ts';
+import { type BenchKafka, kafkaArguments, recordsOf } from './kafka.ts';
 import { writeOutputs } from './made-outputs.ts';
 import { spreadOf } from './statistics.ts';
 
@@ -38,7 +38,7 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
   const outputsFile = join(directory, 'outputs.json');
   const bytesOut = await writeOutputs(outputsFile, nodes);
   await applyPolicy(kafka.log);
-  const bytesIn = await publishBacklog(kafka, nodes);
+  const bytesIn = await publishBacklog(kafka, nodes, BACKLOG);
   const flags = ['--http-address', 'none', '--log-level', 'warn'];
   const decided: number[] = [];
   const passed = BASELINES.map((): number[] => []);
@@ -74,11 +74,13 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
 
 const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
 
-async function publishBacklog(
+/** Publishes so many inventories of these nodes, none of which overtakes another. Resolves to the bytes of one. */
+export async function publishBacklog(
   { log }: BenchKafka,
   nodes: readonly ReturnType<typeof fullNode>[],
+  count: number,
 ): Promise<number> {
-  const records = Array.from({ length: BACKLOG }, (_, number) => {
+  const records = Array.from({ length: count }, (_, number) => {
     const node = nodes[number % nodes.length] ?? fullNode('node', { images: 0, containers: 0 });
     return () => recordOf(nodeOutput('inventory', { ...node, id: `inventory-${number}` }));
   });
@@ -104,7 +106,8 @@ async function drain(kafka: BenchKafka, group: string, start: () => Promise<Chil
   }
 }
 
-async function reached(kafka: BenchKafka, records: number) {
+/** Waits until there are so many commands; resolves to how many there are, and when that was. */
+export async function reached(kafka: BenchKafka, records: number) {
   const boundMs = performance.now() + DRAIN_MS;
   while (performance.now() < boundMs) {
     const found = await recordsOf(kafka, TOPICS.commands.name);
@@ -112,9 +115,4 @@ async function reached(kafka: BenchKafka, records: number) {
     await sleep(LOOK_MS);
   }
   throw new Error(`waited ${DRAIN_MS} ms for ${records} commands`);
-}
-
-async function recordsOf({ admin }: BenchKafka, topic: TopicName): Promise<number> {
-  const partitions = await admin.fetchTopicOffsets(topic);
-  return partitions.reduce((sum, { high }) => sum + Number(high), 0);
 }

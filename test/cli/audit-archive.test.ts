@@ -21,12 +21,14 @@ test('archived, checked, and checked against the head that was told', async () =
   const head = /^head of the archive: ([0-9a-f]{64})$/m.exec(first.stdout)?.[1] ?? '';
 
   expect(first).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(first.stdout).toMatch(/^1 records archived in 1 files$/m);
+  expect(first.stdout).toMatch(/^1 record archived in 1 file$/m);
   expect(await run('audit', 'archive', '--to', directory)).toMatchObject({
     exitCode: 0,
     stdout: `nothing new to archive\nhead of the archive: ${head}\n`,
   });
-  expect(await inProcess(['audit', 'archive-check', directory, '--head', head])).toMatchObject({
+  expect(
+    await inProcess(['audit', 'archive', 'check', '--archive', directory, '--head', head]),
+  ).toMatchObject({
     exitCode: 0,
   });
 });
@@ -36,11 +38,22 @@ test('a changed archive ends the check with 1, and each deviation is named', asy
   await archived(logOf([recordOf(listed)]), directory);
   const file = recordsIn(directory);
   appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
-  const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive-check', directory]);
+  const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive', 'check', '--archive', directory]);
 
+  const lines = await inProcess(['audit', 'archive', 'check', '--archive', directory, '-o', 'ndjson']);
+
+  expect(
+    lines.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    { finding: 'deviation', message: expect.stringContaining('was changed') },
+    expect.objectContaining({ finding: 'summary', deviations: 1, gaps: 0 }),
+  ]);
   expect(exitCode).toBe(1);
   expect(stdout).toContain(`DEVIATION: gc.node.inventory/${file} was changed`);
-  expect(stderr).toContain('1 deviations: the archive is not as it was written');
+  expect(stderr).toContain('1 deviation: the archive is not as it was written');
 });
 
 test('records that retention deleted first end the run with 1, after what is there was archived', async () => {
@@ -56,11 +69,11 @@ test('records that retention deleted first end the run with 1, after what is the
 
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: expect.stringContaining('2 records were deleted from the log before they could be archived'),
+    stderr: expect.stringContaining('2 records were deleted from the log before being archived'),
   });
   expect(stdout).toMatch(/^LOST: 2 records of gc\.node\.inventory\/\d+, offsets 1 to 2$/m);
-  expect(stdout).toMatch(/^1 records archived in 1 files$/m);
-  expect((await inProcess(['audit', 'archive-check', directory])).stdout).toMatch(/^gap: /m);
+  expect(stdout).toMatch(/^1 record archived in 1 file$/m);
+  expect((await inProcess(['audit', 'archive', 'check', '--archive', directory])).stdout).toMatch(/^gap: /m);
 });
 
 test.each(['verify', 'explain'])('audit %s on an archive needs the directory of it', async (verb) => {
@@ -106,19 +119,34 @@ test('audit explain reads an archive of a log that is gone', async () => {
   });
 });
 
+test('a node that nobody knows is told as it is on the log itself', async () => {
+  const { log, run } = await ownLog();
+  const directory = temporaryDirectory();
+  await log.publish([outgoing(listed)]);
+  await run('audit', 'archive', '--to', directory);
+  const asked = ['audit', 'explain', 'a', '--node', 'nobody'] as const;
+  const live = await run(...asked);
+
+  expect(live).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('no record of any such node'),
+  });
+  expect(await inProcess([...asked, '--log', 'archive', '--archive', directory])).toEqual(live);
+});
+
 test('audit verify reads it too, and names the file that is not as it was written', async () => {
   const directory = temporaryDirectory();
   await archived(logOf([recordOf(listed)]), directory);
-  const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory, '--threads', '2'];
-  const nothingDecided = await inProcess(asked);
+  const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory];
+  const nothingDecided = await inProcess([...asked, '--threads', '1']);
   const file = recordsIn(directory);
   appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
 
   expect(nothingDecided).toMatchObject({
     exitCode: 3,
-    stderr: expect.stringContaining('1 records lie on the log, and no decision is among them'),
+    stderr: expect.stringContaining('there is nothing to verify: of 1 record on the log none is a decision'),
   });
-  expect(await inProcess(asked)).toMatchObject({
+  expect(await inProcess([...asked, '--threads', '2'])).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
   });

@@ -89,6 +89,21 @@ test('html is one file with plots, without scripts, and what looks like markup s
   expect(closed).toBe(open);
 });
 
+test('ndjson has a line for each entry, and one for the rest', async () => {
+  const run = await recordedLog();
+  const { stdout } = await run(...RANGE, '-o', 'ndjson');
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const report = JSON.parse((await run(...RANGE, '-o', 'json')).stdout);
+
+  expect(lines.filter(({ part }) => part === 'decisions')).toEqual(
+    report.decisions.map((entry: object) => ({ part: 'decisions', ...entry })),
+  );
+  expect(lines.at(-1)).toMatchObject({ part: 'summary', removed: report.removed, read: report.read });
+});
+
 test('json is what its schema says', async () => {
   const run = await recordedLog();
   const { stdout } = await run(...RANGE, '-o', 'json');

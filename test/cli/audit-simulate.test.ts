@@ -61,8 +61,8 @@ test('a policy that says dry-run is tried as if it enforced, and compared with w
 test.each([
   { args: [], regrets: 1 },
   { args: ['--regret-window', '4m59s'], regrets: 0 },
-  { args: ['--node', 'web-1'], regrets: 1 },
-  { args: ['--node', 'other,prod/web-1'], regrets: 1 },
+  { args: ['--nodes', 'web-1'], regrets: 1 },
+  { args: ['--nodes', 'other,prod/web-1'], regrets: 1 },
   { args: ['--to', iso(5)], regrets: 0 },
 ])('json with $args is what its schema says', async ({ args, regrets }) => {
   const run = await recordedLog();
@@ -70,8 +70,21 @@ test.each([
   expect(AuditSimulation.parse(JSON.parse(stdout)).regrets).toHaveLength(regrets);
 });
 
+test('ndjson has a line for each node, each regret, and the rest', async () => {
+  const run = await recordedLog();
+  const { stdout } = await run('-o', 'ndjson');
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+  expect(lines.map(({ part }) => part)).toEqual(['node', 'regret', 'summary']);
+  expect(lines[0]).toMatchObject({ node: 'web-1' });
+  expect(lines[2].total.nodes).toBe(1);
+});
+
 test.each([
-  { args: ['--node', 'stage/web-1'], says: 'no complete inventory of stage/web-1 lies in that time' },
+  { args: ['--nodes', 'stage/web-1'], says: 'no complete inventory of stage/web-1 lies in that time' },
   { args: ['--from', iso(6)], says: 'no complete inventory of any node lies in that time' },
 ])('with $args there is nothing to simulate', async ({ args, says }) => {
   const run = await recordedLog();

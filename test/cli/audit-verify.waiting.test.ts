@@ -15,6 +15,7 @@ const set = policySet([record], []);
 const old = inventory({ images: [image('sha256:old')] });
 
 const versions: readonly Output[] = [
+  { topic: 'policies', key: record.policy.name, event: record },
   { topic: 'policyVersions', key: record.hash, event: record },
   {
     topic: 'policyVersions',
@@ -89,7 +90,7 @@ test('a deviation: exit code 1, and both positions', async () => {
     /^DEVIATIONS \(1\)\n {2}\S+Z {2}gc\.node\.commands\/\d+@0 {2}prod\/web-1 {2}not-decided\n/,
   );
   expect(stderr).toMatch(
-    /^fleetgc audit verify: 1 deviations: what lies on the log is not what FleetGC decided and did/,
+    /^fleetgc audit verify: 1 deviation: what lies on the log is not what FleetGC decided and did/,
   );
 });
 

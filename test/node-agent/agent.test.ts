@@ -3,7 +3,9 @@ import type { DiskStats } from '../../schemas/disk-stats.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../services/node-agent/agent.ts';
+import { loggedContentReading, NOBODY_TELLS } from '../../services/node-agent/content-reading.ts';
 import { logReader } from '../../services/node-agent/log-entries.ts';
+import { byTheClock } from '../../services/node-agent/repeat.ts';
 import { connectContainerd } from '../../services/shared/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
@@ -68,7 +70,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       identity: NODE,
       nodeLabels: { zone: 'a' },
       runtime,
-      containerd: null,
+      contents: async () => NOBODY_TELLS,
       filesystems: node.filesystems,
       logs: logReader(node),
       pods: node.kubelet,
@@ -77,6 +79,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       publisher: { publish },
       clock: time,
       sleep: time.sleep,
+      repeating: byTheClock(time.sleep),
       random: () => 0,
       logger: createLogger({ service: 'node-agent', level: 'debug' }, log),
       metrics,
@@ -143,10 +146,12 @@ describe('an agent on a simulated node', () => {
     const { time, node, start } = await setUp();
     const containerd = connectContainerd(node.endpoint);
     onTestFinished(() => containerd[Symbol.dispose]());
-    const running = start({ containerd });
+    const lines = logLines();
+    const logger = createLogger({ service: 'node-agent', level: 'info' }, lines);
+    const running = start({ contents: loggedContentReading({ containerd, clock: time, logger }) });
     await time.passUntil('the first inventory', MINUTE, nth(running, 1));
 
-    expect(running.log.filter((line) => line.includes('containerd told nothing of its images: '))).toEqual([
+    expect(lines.lines.filter((line) => line.includes('containerd told nothing of its images: '))).toEqual([
       expect.stringContaining('the runtime has no containerd API beside CRI'),
     ]);
   });

@@ -3,8 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeKey } from '../../schemas/identity.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { NOBODY_TELLS } from '../../services/node-agent/content-reading.ts';
 import { logReader } from '../../services/node-agent/log-entries.ts';
 import { runNodeAgent } from '../../services/node-agent/main.ts';
+import { byTheClock } from '../../services/node-agent/repeat.ts';
 import { linuxClock } from '../../services/shared/clock-linux.ts';
 import { connectReader } from '../../services/shared/cri/client.ts';
 import { createDeadLetters } from '../../services/shared/dead-letters.ts';
@@ -62,7 +64,7 @@ async function startAgent() {
     identity,
     nodeLabels: {},
     runtime,
-    containerd: null,
+    contents: async () => NOBODY_TELLS,
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: node.kubelet,
@@ -71,6 +73,7 @@ async function startAgent() {
     publisher,
     clock,
     sleep: wait,
+    repeating: byTheClock(wait),
     random,
     logger,
     metrics,

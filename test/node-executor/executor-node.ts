@@ -13,6 +13,7 @@ import {
   type NodeExecutor,
 } from '../../services/node-executor/executor.ts';
 import type { WantedPod } from '../../services/node-executor/fresh-look.ts';
+import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import type { PodsNow } from '../../services/node-executor/pod-return.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../services/shared/event-schemas.ts';
@@ -20,6 +21,7 @@ import { createLogger } from '../../services/shared/logger.ts';
 import { createMetrics, type Metrics } from '../../services/shared/metrics.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
 import { createPublisher } from '../../services/shared/publisher.ts';
+import { type Life, mortal, mortalState, NEVER } from '../../services/simulator/mortal.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../fixtures/listing.ts';
@@ -30,7 +32,6 @@ import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
 import { type MemoryState, memoryState } from './memory-state.ts';
-import { type Life, mortal, mortalState, NEVER } from './mortal.ts';
 
 const WAIT_MS = 10_000;
 export const POD_LABELS = {
@@ -120,7 +121,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,
     },
-    options: node,
+    files: filesOnDisk(node),
     publisher: mortal(publisherOf(node), life),
     sleep: async (ms, signal) => {
       if (life.dead) await NEVER;

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type FoundLogs, findLogFiles, removeLogFiles } from '../../services/node-executor/log-files.ts';
 import { flatSymlink, foreignLogPath, unsafeLogPath } from '../../services/node-executor/log-path.ts';
-import type { LogDirectories } from '../../services/shared/log-directories.ts';
+import type { LogRoots } from '../../services/node-executor/node-files.ts';
+import { openDirectory } from '../../services/node-executor/open-directory.ts';
 import { listedContainer } from '../fixtures/listing.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { POD_LABELS } from './executor-node.ts';
@@ -98,7 +99,8 @@ describe('the flat symlink', () => {
 describe('log files', () => {
   function setUp() {
     const base = temporaryDirectory();
-    const directories: LogDirectories = {
+    const directories: LogRoots = {
+      openDirectory,
       podLogsDir: join(base, 'pods'),
       containerLogsDir: join(base, 'containers'),
     };
@@ -120,7 +122,7 @@ describe('log files', () => {
     return { base, directories, logPath, container, find, findAndRemove };
   }
 
-  const pathsIn = ({ directories, files, symlink }: FoundLogs, roots: LogDirectories) => [
+  const pathsIn = ({ directories, files, symlink }: FoundLogs, roots: LogRoots) => [
     ...files.map((name) => join(roots.podLogsDir, ...directories, name)),
     ...(symlink === null ? [] : [join(roots.containerLogsDir, symlink)]),
   ];
@@ -224,7 +226,11 @@ describe('log files', () => {
 
   test('below a root that is not there are not safe', async () => {
     const { container, base } = setUp();
-    const directories = { podLogsDir: join(base, 'missing'), containerLogsDir: join(base, 'containers') };
+    const directories = {
+      podLogsDir: join(base, 'missing'),
+      containerLogsDir: join(base, 'containers'),
+      openDirectory,
+    };
     const logPath = join(directories.podLogsDir, 'default_web_pod-1', 'app', '0.log');
     expect(await findLogFiles({ ...container, logPath }, [], directories)).toMatchObject({ safe: false });
   });

@@ -3,6 +3,7 @@ import { nodeKey } from '../../schemas/identity.ts';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { nodeSubscription, runNodeExecutor } from '../../services/node-executor/main.ts';
+import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import { sleep } from '../../services/node-executor/sleep.ts';
 import { createDeadLetters } from '../../services/shared/dead-letters.ts';
 import { nodeSource } from '../../services/shared/envelope.ts';
@@ -49,7 +50,11 @@ async function runExecutor() {
         wantedByPods: () => [],
         podsNow: null,
       },
-      options: { podLogsDir: directory, containerLogsDir: directory, localFile: `${directory}/none` },
+      files: filesOnDisk({
+        podLogsDir: directory,
+        containerLogsDir: directory,
+        localFile: `${directory}/none`,
+      }),
       publisher,
       deadLetters,
       sleep,

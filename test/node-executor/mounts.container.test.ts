@@ -13,10 +13,11 @@ const NAME = 'default_web_pod-1';
 /** Answers with the devices of the root and of what is mounted below it, and with what came of the removal. */
 const REMOVAL = `
   import { statSync } from 'node:fs';
+  import { openDirectory } from '/opt/fleetgc/services/node-executor/open-directory.ts';
   import { removePodLogDirectory } from '/opt/fleetgc/services/node-executor/remove-log.ts';
   const devices = ['/logs', '/logs/${NAME}/mounted'].map((path) => statSync(path).dev);
-  const directories = { podLogsDir: '/logs' };
-  const attempt = await removePodLogDirectory({ name: '${NAME}', podUid: 'pod-1' }, directories);
+  const logs = { podLogsDir: '/logs', openDirectory };
+  const attempt = await removePodLogDirectory({ name: '${NAME}', podUid: 'pod-1' }, logs);
   console.log(JSON.stringify({ devices, attempt }));
 `;
 

@@ -5,6 +5,7 @@ import type { Command } from '../../schemas/command.ts';
 import type { ObjectOutcome } from '../../schemas/result.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
 import { createNodeExecutor } from '../../services/node-executor/executor.ts';
+import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import { connectRemover } from '../../services/shared/cri/client.ts';
 import { createLogger } from '../../services/shared/logger.ts';
 import { createMetrics } from '../../services/shared/metrics.ts';
@@ -53,7 +54,7 @@ async function managedNode() {
       wantedByPods: () => [...node.kubelet.pods.values()],
       podsNow: async () => [...node.kubelet.pods.values()],
     },
-    options: { ...node, localFile: `${node.podLogsDir}/no-local-file` },
+    files: filesOnDisk({ ...node, localFile: `${node.podLogsDir}/no-local-file` }),
     publisher: {
       ids: countedIds(),
       records: (outputs) => {

@@ -3,6 +3,7 @@ import { openArchiveLog } from '../../services/audit/archive/read-archive.ts';
 import { findDecider } from '../../services/audit/deciders/deciders.ts';
 import { explain } from '../../services/audit/explain/explain.ts';
 import { readPolicyHistory } from '../../services/audit/policy-history.ts';
+import { readPoliciesInForce } from '../../services/audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../services/audit/verify/verify-partition.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
@@ -25,7 +26,9 @@ async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) 
   const explanations = [];
   for (const name of names) explanations.push(await explain(asking(name), { log, signal, onProgress }));
   const policies = await readPolicyHistory(log, signal);
-  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now(), deletes: true });
+  const reading = { nowMs: Date.now(), deletes: true };
+  const inForce = await readPoliciesInForce(log, reading, signal);
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   const verified = await verifyLog({ policies, verifiers: [verifier], onProgress }, signal);
   return { explanations, verified };
 }

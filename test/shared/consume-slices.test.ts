@@ -65,7 +65,7 @@ describe('a slice', () => {
             ),
           ),
         );
-      return { order, deliver };
+      return { order, deliver, log: started.log };
     }
     const signal = new AbortController().signal;
 
@@ -76,6 +76,30 @@ describe('a slice', () => {
         [0, 1, 2].flatMap((partition) => [1, 2, 3].map((number) => `${partition}-${number}`)),
       );
       expect(order.indexOf('published')).toBeLessThan(order.indexOf('2-1'));
+    });
+
+    test('of a partition with a backlog let another go first, each time', async () => {
+      const { log, order } = await slow();
+      const slice = (name: string, partition: number) =>
+        log.deliver([1, 2].map((number) => message(`${name}-${number}`, {}, { partition })));
+      const backlog = async (partition: number) => {
+        for (const turn of [1, 2, 3]) await slice(`${partition}-${turn}`, partition);
+      };
+      await Promise.all([backlog(0), backlog(1), slice('quiet', 2)]);
+      const turns = order.filter((what) => what.endsWith('-1') && what !== 'published');
+      expect(turns).toEqual(['0-1-1', '1-1-1', 'quiet-1', '0-2-1', '1-2-1', '0-3-1', '1-3-1']);
+    });
+
+    test('go on while what follows from one cannot be published', async () => {
+      const { log, order } = await slow();
+      const publish = log.publish.bind(log);
+      log.publish = (records) =>
+        records.some(({ headers }) => headers.ce_id?.endsWith('of-stuck'))
+          ? new Promise(() => undefined)
+          : publish(records);
+      void log.deliver([message('stuck')]);
+      await log.deliver([message('other', {}, { partition: 1 })]);
+      expect(order).toEqual(['stuck', 'other', 'published', 'published']);
     });
 
     test('let heartbeats out in between, however much there is to decide', async () => {

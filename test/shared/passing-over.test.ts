@@ -3,9 +3,16 @@ import { Command } from '../../schemas/command.ts';
 import { Decision } from '../../schemas/decision.ts';
 import { startContainerGc } from '../../services/container-gc/main.ts';
 import { startImageGc } from '../../services/image-gc/main.ts';
+import { DECIDER } from '../../services/pressure/decide.ts';
+import { pressureHandler } from '../../services/pressure/handler.ts';
 import { startPressure } from '../../services/pressure/main.ts';
+import { startConsumer } from '../../services/shared/consume.ts';
+import { createDeadLetters } from '../../services/shared/dead-letters.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
+import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { overtakenHandler } from '../../services/shared/overtaken-record.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
+import { createPublisher } from '../../services/shared/publisher.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
@@ -107,4 +114,41 @@ test('pressure passes over readings whose order would come too late, and no othe
     'stats-3 ordered',
   ]);
   expect(await records('observe', 2)).toHaveLength(2);
+});
+
+test('nodes that no slice holds twice are passed over for what lies far behind', async () => {
+  const { publish, records, deps } = await decisionLog(() => SET);
+  const nodes = Array.from({ length: 600 }, (_, number) => `n-${number}`)
+    .filter((node) => partitionOf('gc.node.disk-stats', `prod/${node}`) === 0)
+    .slice(0, 10);
+  const readings = Array.from({ length: 20 }, (_, minute) =>
+    nodes.map((node) =>
+      fact('diskStats', { ...diskStats({}, { id: `${node}-${minute}`, ...at(minute) }), node }),
+    ),
+  );
+  await publish(...readings.flat());
+  const { logger, metrics, ids, now, monotonicNow, log } = deps;
+  const publisher = createPublisher({ log, source: '/fleetgc/test', now, ids });
+  await using _consumer = await startConsumer({
+    name: 'pressure',
+    group: 'pressure',
+    start: 'earliest',
+    assignment: { kind: 'shared' },
+    maxSliceRecords: 5,
+    log,
+    handlers: { diskStats: pressureHandler(() => SET) },
+    onOvertaken: overtakenHandler(DECIDER, () => SET),
+    publisher,
+    deadLetters: createDeadLetters({ publisher, group: 'pressure', metrics, logger, now }),
+    logger,
+    metrics,
+    now,
+    monotonicNow,
+  });
+  const decisions = (await records('decisions', 200)).map((record) => Decision.parse(bodyOf(record)));
+
+  const newest = nodes.map((node) => `${node}-19`);
+  const overtaken = decisions.filter(({ outcome }) => outcome === 'overtaken');
+  expect(overtaken).toHaveLength(180);
+  expect(new Set(overtaken.map(({ overtakenBy }) => overtakenBy?.id))).toEqual(new Set(newest));
 });

@@ -77,7 +77,7 @@ export function requireUnchanged(directory: string, [problem]: readonly string[]
 export const archiveChanged = (directory: string, problem: string): FleetGcError =>
   new FleetGcError(
     'ARCHIVE_CHANGED',
-    `the archive in ${directory} is not as it was written: ${problem}. "fleetgc audit archive-check ${directory}" lists everything; take the archive from a copy, or begin a new one in another directory`,
+    `the archive in ${directory} is not as it was written: ${problem}. "fleetgc audit archive check --archive ${directory}" lists everything; take the archive from a copy, or begin a new one in another directory`,
   );
 
 const isOwn = (entry: Dirent, name: string): boolean =>

@@ -140,7 +140,7 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
   if (new Set(whole.map(recordsFileName)).size > 1 || whole.some((file) => !isNextFile(file, manifest)))
     throw new FleetGcError(
       'ARCHIVE_CHANGED',
-      `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive-check ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
+      `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive check --archive ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
     );
   truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
   for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));

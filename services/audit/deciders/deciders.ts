@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import type { MessageReference } from '../../../schemas/decision.ts';
 import type { PolicySet } from '../../../schemas/policy.ts';
 import { FleetGcError, toFleetGcError } from '../../shared/errors.ts';
 import type { InputPosition } from '../../shared/handler.ts';
@@ -12,6 +13,20 @@ import frozen from './hashes.json' with { type: 'json' };
  */
 export type DecideAgain = (event: unknown, position: InputPosition, policies: PolicySet) => readonly object[];
 
+/**
+ * Looks once more at a message that a newer one is said to have overtaken: its record, or `null` where the newer one does not make
+ * it needless. Throws `EVENT_REJECTED` for messages that this decider does not read.
+ */
+export type PassOver = (said: {
+  /** The beginning of the message, or all of it. */
+  readonly older: unknown;
+  /** What `read` made of the newer one; its lists may be left out. */
+  readonly newer: unknown;
+  readonly position: InputPosition;
+  readonly overtakenBy: MessageReference;
+  readonly policySetHash: string;
+}) => object | null;
+
 /** A decider as it was when it was frozen, with everything that it stands on. */
 export interface FrozenDecider {
   readonly name: string;
@@ -21,11 +36,13 @@ export interface FrozenDecider {
   /** Makes an event of what JSON.parse gave. Throws `EVENT_REJECTED` for a message that this decider does not read. */
   readonly read: (message: unknown) => unknown;
   readonly decide: DecideAgain;
+  readonly passOver: PassOver;
 }
 
 const Bundle = z.object({
   read: z.custom<FrozenDecider['read']>((value) => typeof value === 'function'),
   decide: z.custom<DecideAgain>((value) => typeof value === 'function'),
+  passOver: z.custom<PassOver>((value) => typeof value === 'function'),
 });
 
 const BUNDLES: ReadonlyMap<string, Pick<Wanted, 'sha256' | 'reader'>> = new Map(Object.entries(frozen));
@@ -66,13 +83,13 @@ export async function loadBundle(
   });
   if (sha256Hex(code) !== sha256)
     throw changed({ name, version }, 'is not the one that was frozen: its SHA-256 differs');
-  const { read, decide } = Bundle.parse(await import(file.href));
-  return { name, version, reader, read: refusing(read), decide };
+  const { read, decide, passOver } = Bundle.parse(await import(file.href));
+  return { name, version, reader, read: refusing(read), decide, passOver: refusing(passOver) };
 }
 
 /** A bundle has a class of errors of its own, which nobody here knows. */
 const refusing =
-  (read: FrozenDecider['read']): FrozenDecider['read'] =>
+  <Message, Read>(read: (message: Message) => Read): ((message: Message) => Read) =>
   (message) => {
     try {
       return read(message);

@@ -33,7 +33,7 @@ export interface Narrowed {
   readonly nodes: readonly NodePlace[];
   /** What else could have been asked for; gathered where nothing is meant. */
   readonly names: ReadonlySet<string>;
-  /** Of all files that the index spoke of. */
+  /** Of all files that the index spoke of, and in which a node that was asked for wrote. */
   readonly records: number;
 }
 
@@ -57,7 +57,8 @@ export async function narrow(
   const files = await index.search(search, signal);
   if (files === null) return null;
   const nodes = indexedNodes(files, asked, filter);
-  const records = files.reduce((sum, file) => sum + file.records, 0);
+  const ofAsked = files.filter((file) => file.nodes.written.some((key) => filter(nodeOfKey(key))));
+  const records = ofAsked.reduce((sum, file) => sum + file.records, 0);
   const last = nodes.length > 0 ? [] : await index.lastNames(search, signal);
   const names = [...files, ...last].flatMap((file) => askable(file, filter));
   if (nodes.length <= mostNodes)

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { Decision } from '../../../schemas/decision.ts';
 import { nodeKey } from '../../../schemas/identity.ts';
 import { InventoryHead } from '../../../schemas/inventory.ts';
 import type { Observe } from '../../../schemas/observe.ts';
@@ -17,20 +19,51 @@ interface Carried {
   readonly place: Place;
 }
 
-/** Brings together inventories of reclaims and the orders that they answer. */
+/** A reclaim begins with a decision of pressure, which names it. */
+const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true, reclaim: true }).extend({
+  decider: z.object({ name: z.literal('pressure') }),
+  outcome: z.literal('ordered'),
+});
+
+/**
+ * Brings together inventories of reclaims and the orders that they answer; where orders are deleted, which are kept for a day, the
+ * decisions with which reclaims began.
+ */
 export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
   const orders = new Map<string, Carried[]>();
+  const beginnings = new Map<string, Carried[]>();
   let answers: Carried[] = [];
+  let mayBeBegunUnread = false;
+
+  const tellOther = ({ reclaim, node, place }: Carried, of: Carried, what: string): void => {
+    const message = `its reclaim is not that of its ${what}: ${firstDifference(reclaim, of.reclaim)}`;
+    findings.deviation({ kind: 'output-differs', message, node, places: [place, of.place] });
+  };
+
+  /** Only its round and step nobody can tell. */
+  const judgeWithoutOrders = (answer: Carried): void => {
+    const { reclaim, node, place } = answer;
+    const ofReclaim = beginnings.get(nameOf(answer)) ?? [];
+    const [beginning] = ofReclaim;
+    if (beginning !== undefined) {
+      if (!ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
+        tellOther(answer, beginning, 'decision');
+    } else if (mayBeBegunUnread || place.timestampMs - LATE_RESULT_MS < coverage('decisions'))
+      findings.counts.outOfRange++;
+    else {
+      const message = `no decision of pressure began the reclaim ${reclaim.id} that it carries`;
+      findings.deviation({ kind: 'not-decided', message, node, places: [place] });
+    }
+  };
 
   const judgeAnswer = (answer: Carried): void => {
     const { reclaim, node, place } = answer;
     const ofReclaim = orders.get(nameOf(answer)) ?? [];
     if (ofReclaim.some((order) => sameJson(reclaim, order.reclaim))) return;
     const order = ofReclaim.find((one) => isSamePosition(one.reclaim, reclaim)) ?? ofReclaim[0];
-    if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim))) {
-      const message = `its reclaim is not that of its order: ${firstDifference(reclaim, order.reclaim)}`;
-      findings.deviation({ kind: 'output-differs', message, node, places: [place, order.place] });
-    } else if (place.timestampMs - LATE_RESULT_MS < coverage('observe')) findings.counts.outOfRange++;
+    if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
+      tellOther(answer, order, 'order');
+    else if (place.timestampMs - LATE_RESULT_MS < coverage('observe')) judgeWithoutOrders(answer);
     else {
       const message = `no order has the reclaim ${reclaim.id}, step ${reclaim.step}, round ${reclaim.round}, that it carries`;
       findings.deviation({ kind: 'not-decided', message, node, places: [place] });
@@ -42,6 +75,17 @@ export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
       const carried = carriedBy(order, order.reclaim, record);
       orders.set(nameOf(carried), [...(orders.get(nameOf(carried)) ?? []), carried]);
     },
+    /** A decision, which may be one that begins a reclaim. */
+    decided: (decision: unknown, record: LogRecord): void => {
+      const begun = Beginning.safeParse(decision).data;
+      if (begun === undefined || begun.reclaim === null) return;
+      const carried = carriedBy(begun, begun.reclaim, record);
+      beginnings.set(nameOf(carried), [...(beginnings.get(nameOf(carried)) ?? []), carried]);
+    },
+    /** A decision of a newer release, which may be one that begins a reclaim too. */
+    unreadDecision: (): void => {
+      mayBeBegunUnread = true;
+    },
     listed: (inventory: unknown, record: LogRecord): void => {
       const answer = Answering.safeParse(inventory).data;
       if (answer !== undefined && answer.reclaim !== null)
@@ -51,8 +95,10 @@ export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
       const [due = [], waiting = []] = partition(answers, beforeMs);
       due.forEach(judgeAnswer);
       answers = waiting;
-      for (const [name, all] of orders)
-        if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS)) orders.delete(name);
+      for (const ofReclaims of [orders, beginnings])
+        for (const [name, all] of ofReclaims)
+          if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS))
+            ofReclaims.delete(name);
     },
   };
 }

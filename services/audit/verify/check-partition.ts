@@ -3,18 +3,25 @@ import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
-import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
+import {
+  type ParsedRecord,
+  parseJson,
+  parseRecord,
+  parseValueOf,
+  type Rejection,
+} from '../../shared/parse-record.ts';
 import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
 import { createAnsweredOrders } from './answered-orders.ts';
 import { createCommands } from './commands.ts';
-import { type Coverage, SETTLED_MS } from './coverage.ts';
+import { SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
 import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
+import { tellDoubledMember } from './doubled-member.ts';
 import { placeOf } from './findings.ts';
 import type { Inputs } from './inputs.ts';
 import { createOffsets } from './offsets.ts';
 import { createReclaims } from './reclaims.ts';
-import { type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
+import { onDecisions, type RecordedDecision } from './recorded-decision.ts';
 import { removableObjects, removalCounts } from './removable.ts';
 import { createSeen } from './seen.ts';
 import { createUndecided } from './undecided.ts';
@@ -22,19 +29,30 @@ import { createVanished } from './vanished.ts';
 
 const JUDGE_EVERY_MS = 60_000;
 
+/** A record that was read: its event, and what its bytes say as JSON. */
+interface Read<Id extends TopicId> {
+  readonly event: EventOf<Id>;
+  readonly value: unknown;
+  readonly record: LogRecord;
+}
+
 export interface PartitionCheck {
   /** A command from before the range: its results may lie in it. */
   readonly takeEarlier: (event: RecordedEvent) => void;
   readonly take: (event: RecordedEvent) => Promise<void>;
-  /** Nothing more comes: what is alone now stays so. */
+  /** Nothing more comes. Returns whether there are answers to commands that are older than those earlier ones. */
+  readonly finish: () => boolean;
+  /** Any command from before the range, for such answers. */
+  readonly takeForLate: (event: RecordedEvent) => void;
+  /** What is alone now stays so. */
   readonly end: () => void;
 }
 
 /** Verifies one partition, record by record, in memory that does not grow with its length. */
-export function createPartitionCheck(parts: DecidingAgain & { readonly coverage: Coverage }): PartitionCheck {
-  const { findings, coverage, inputs } = parts;
+export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
+  const { findings, coverage, kept, inputs } = parts;
   const { counts } = findings;
-  const commands = createCommands(findings, coverage);
+  const commands = createCommands(findings, { coverage, kept });
   const reclaims = createReclaims();
   const outputs = createDecidedOutputs({ findings, coverage, executed: reclaims.executed });
   const answeredOrders = createAnsweredOrders(findings, coverage);
@@ -45,11 +63,14 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   let lastMs = 0;
   let judgedMs = 0;
 
-  const reject = (topicId: TopicId, record: LogRecord, { cause, message }: Rejection): void => {
+  const reject = (topicId: TopicId, record: LogRecord, rejection: Rejection): void => {
     const found = { node: record.key, places: [placeOf(record)] };
-    const refused = `no consumer of ${TOPICS[topicId].name} takes it: ${message}`;
-    if (cause === 'unknown-version') findings.gap({ kind: 'unknown-version', message, ...found });
+    const refused = `no consumer of ${TOPICS[topicId].name} takes it: ${rejection.message}`;
+    if (rejection.cause === 'unknown-version')
+      findings.gap({ kind: 'unknown-version', message: rejection.message, ...found });
     else findings.deviation({ kind: 'unreadable', message: refused, ...found });
+    if (topicId === 'decisions' && rejection.cause === 'unknown-version') answeredOrders.unreadDecision();
+    if (topicId === 'commands') namesOfUnreadable(record, rejection).forEach(commands.unreadable);
   };
 
   /** Whether it is there for the first time. */
@@ -66,10 +87,9 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     return sighting.kind === 'first';
   };
 
-  const takeEffect = (event: Effect['event'], record: LogRecord): boolean => {
-    const parsed = parseJson(record.value);
-    if (!parsed.ok || !isNew(event, record)) return false;
-    outputs.sent({ event, record, value: parsed.event });
+  const takeEffect = (effect: Effect): boolean => {
+    if (!isNew(effect.event, effect.record)) return false;
+    outputs.sent(effect);
     return true;
   };
 
@@ -82,6 +102,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       return;
     }
     counts.decisions++;
+    if (head.outcome === 'ordered') answeredOrders.decided(decision.value, record);
     for (const decided of decidedBy(decision, await decideAgain(decision, parts), inputs))
       outputs.decided(decided);
   };
@@ -98,12 +119,21 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
     vanished.answered(event, record);
   };
 
-  /** The event on its topic, or nothing: that it is none was told. */
-  const eventOf = <Id extends TopicId>(topicId: Id, record: LogRecord): EventOf<Id> | null => {
-    const parsed = parseRecord(topicId, record);
-    if (parsed.ok) return parsed.event;
+  /** What its bytes say as JSON; where that is none, it was told. */
+  const jsonOf = (topicId: TopicId, record: LogRecord): ParsedRecord<unknown> => {
+    const json = parseJson(record.value);
+    if (json.ok) tellDoubledMember(findings, record, json.event);
+    else reject(topicId, record, json.rejection);
+    return json;
+  };
+
+  /** The event on its topic, with what its bytes say, or nothing: that it is none was told. */
+  const read = <Id extends TopicId>(topicId: Id, record: LogRecord): Read<Id> | null => {
+    const json = jsonOf(topicId, record);
+    if (!json.ok) return null;
+    const parsed = parseValueOf(topicId, json.event, record);
+    if (parsed.ok) return { event: parsed.event, value: json.event, record };
     reject(topicId, record, parsed.rejection);
-    if (topicId === 'commands') namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
     return null;
   };
 
@@ -112,6 +142,8 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       counts.diskStats++;
       inputs.keep(record);
       undecided.arrived(record);
+      const message = inputs.messageOf(record);
+      if (message.ok) tellDoubledMember(findings, record, message.event);
     },
     inventory: (record) => {
       counts.inventories++;
@@ -120,35 +152,41 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       undecided.arrived(record);
       const message = inputs.messageOf(record);
       if (!message.ok) return;
+      tellDoubledMember(findings, record, message.event);
       vanished.listed(message.event, record);
       answeredOrders.listed(message.event, record);
     },
     observe: (record) => {
-      const order = eventOf('observe', record);
-      if (order === null || !takeEffect(order, record)) return;
+      const order = read('observe', record);
+      if (order === null || !takeEffect(order)) return;
       counts.orders++;
-      answeredOrders.ordered(order, record);
+      answeredOrders.ordered(order.event, record);
     },
     decisions: async (record) => {
-      const read = readOnDecisions(record);
-      if (read.kind === 'decision') await takeDecision(read.decision);
-      else if (read.kind === 'rejected') reject('decisions', record, read.rejection);
-      else takeEffect(read.event, record);
+      const json = jsonOf('decisions', record);
+      if (!json.ok) return;
+      const { event: value } = json;
+      const found = onDecisions(record, value);
+      if (found.kind === 'decision') await takeDecision(found.decision);
+      else if (found.kind === 'rejected') reject('decisions', record, found.rejection);
+      else takeEffect({ event: found.event, value, record });
     },
     commands: (record) => {
-      const command = eventOf('commands', record);
-      if (command === null || !takeEffect(command, record)) return;
+      const command = read('commands', record);
+      if (command === null || !takeEffect(command)) return;
       counts.commands++;
-      commands.commanded(command, record);
-      reclaims.commanded(command, record);
+      commands.commanded(command.event, record);
+      reclaims.commanded(command.event, record);
     },
     results: (record) => {
-      const result = eventOf('results', record);
-      if (result?.type === 'fleetgc.node.pressure-unrelieved') takeEffect(result, record);
-      else if (result !== null) takeAnswer(result, record);
+      const result = read('results', record);
+      if (result === null) return;
+      const { event, value } = result;
+      if (event.type === 'fleetgc.node.pressure-unrelieved') takeEffect({ event, value, record });
+      else takeAnswer(event, record);
     },
     deadLetters: (record) => {
-      const letter = eventOf('deadLetters', record);
+      const letter = read('deadLetters', record)?.event;
       if (letter?.type === 'fleetgc.dead-letter') undecided.givenUp(letter);
     },
   };
@@ -165,7 +203,7 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
   return {
     takeEarlier: ({ record }) => {
       const parsed = parseRecord('commands', record);
-      if (!parsed.ok) return;
+      if (!parsed.ok) return namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
       commands.commandedBefore(parsed.event, record);
       reclaims.commanded(parsed.event, record);
     },
@@ -177,7 +215,16 @@ export function createPartitionCheck(parts: DecidingAgain & { readonly coverage:
       if (isVerified(topicId)) await takers[topicId](record);
       if (lastMs - judgedMs >= JUDGE_EVERY_MS) judge(lastMs - SETTLED_MS, false);
     },
-    end: () => judge(Number.POSITIVE_INFINITY, true),
+    finish: () => {
+      judge(Number.POSITIVE_INFINITY, true);
+      return commands.late.areThere();
+    },
+    takeForLate: ({ record }) => {
+      const parsed = parseRecord('commands', record);
+      if (parsed.ok) commands.late.commanded(parsed.event, record);
+      else namesOfUnreadable(record, parsed.rejection).forEach(commands.late.unreadable);
+    },
+    end: commands.late.end,
   };
 }
 

@@ -1,4 +1,12 @@
-import { type Counts, type Deviation, type Findings, type Gap, type NotOurs, noCounts } from './findings.ts';
+import {
+  type Counts,
+  type Deviation,
+  type Findings,
+  type Gap,
+  type NotOurs,
+  noCounts,
+  type Unanswered,
+} from './findings.ts';
 
 /** So many of a kind are told; all are counted. */
 const MOST_TOLD = 1_000;
@@ -15,6 +23,7 @@ export interface Found {
   readonly deviations: FoundList<Deviation>;
   readonly unverified: FoundList<Gap>;
   readonly notOurs: FoundList<NotOurs>;
+  readonly unanswered: FoundList<Unanswered>;
 }
 
 export interface Collector extends Findings {
@@ -27,16 +36,19 @@ export function createCollector(): Collector {
   const deviations = createList<Deviation>();
   const gaps = createList<Gap>();
   const notOurs = createList<NotOurs>();
+  const unanswered = createList<Unanswered>();
   return {
     counts,
     deviation: deviations.add,
     gap: gaps.add,
     notOurs: notOurs.add,
+    unanswered: unanswered.add,
     found: () => ({
       counts,
       deviations: deviations.found(),
       unverified: gaps.found(),
       notOurs: notOurs.found(),
+      unanswered: unanswered.found(),
     }),
   };
 }
@@ -50,6 +62,7 @@ export function mergeFound(all: readonly Found[]): Found {
     deviations: mergeLists(all.map(({ deviations }) => deviations)),
     unverified: mergeLists(all.map(({ unverified }) => unverified)),
     notOurs: mergeLists(all.map(({ notOurs }) => notOurs)),
+    unanswered: mergeLists(all.map(({ unanswered }) => unanswered)),
   };
 }
 

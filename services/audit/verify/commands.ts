@@ -10,12 +10,14 @@ import {
   takeAnswer,
   tellDisagreement,
 } from './account.ts';
-import { type Coverage, type Judging, LATE_RESULT_MS, SETTLED_MS } from './coverage.ts';
+import { type Coverages, type Judging, LATE_RESULT_MS, SETTLED_MS } from './coverage.ts';
 import { createEarlierCommands } from './earlier-commands.ts';
 import { type Findings, placeOf } from './findings.ts';
+import { createLateAnswers } from './late-answers.ts';
 
 /** Brings together commands and their results, in whatever order they come, and judges what stays alone. */
-export function createCommands(findings: Findings, coverage: Coverage) {
+export function createCommands(findings: Findings, { coverage, kept }: Coverages) {
+  const late = createLateAnswers(findings, kept);
   const accounts = new Map<string, Account>();
   const earlier = createEarlierCommands(findings);
   /** Commands that have no account: with all their results, or unreadable. */
@@ -81,9 +83,19 @@ export function createCommands(findings: Findings, coverage: Coverage) {
       tellOverdue(account);
       return true;
     }
-    if (place.timestampMs + event.lifetimeMs < atEndMs) findings.counts.expired++;
-    else findings.counts.open++;
+    if (place.timestampMs + event.lifetimeMs >= atEndMs) findings.counts.open++;
+    else {
+      findings.counts.expired++;
+      if (account.objects.size === 0) tellUnanswered(account);
+    }
     return true;
+  };
+
+  const tellUnanswered = ({ command: { event, place } }: Account): void => {
+    const heardMs = lastHeardMs.get(nodeKey(event)) ?? null;
+    const livesOn = heardMs !== null && place.timestampMs + event.lifetimeMs + SETTLED_MS < heardMs;
+    const kind = livesOn ? 'node-lives-on' : 'node-silent';
+    findings.unanswered({ kind, id: event.id, node: nodeKey(event), place, heardMs });
   };
 
   const tellLostAnswer = ({ command, objects }: Account): void =>
@@ -106,8 +118,7 @@ export function createCommands(findings: Findings, coverage: Coverage) {
     early.delete(id);
     for (const answer of answers)
       if (answer.place.timestampMs - LATE_RESULT_MS < coverage('commands')) findings.counts.outOfRange++;
-      else
-        tellDisagreement(findings, { kind: 'not-commanded', message: `there is no command ${id}` }, answer);
+      else late.add(answer);
   };
 
   const judgeAccounts = (judging: Judging, lastMs: number): void => {
@@ -129,14 +140,16 @@ export function createCommands(findings: Findings, coverage: Coverage) {
     },
     /** One that is read ahead of the range. */
     commandedBefore: (event: Command, record: LogRecord): void => earlier.commanded(event, placeOf(record)),
+    /** Answers to commands from before even those; these are read once nothing else comes. */
+    late,
     /** Something on the topic of commands that is none: executors answer it by this id. */
     unreadable: (id: string): void => void others.set(id, 'unreadable'),
     answered: (event: Answer, record: LogRecord): void => {
       const answer = { event, place: placeOf(record) };
       const account = accounts.get(event.commandId);
       if (account !== undefined) add(account, answer);
-      else if (earlier.has(event.commandId)) earlier.answered(answer);
-      else addWithoutAccount(answer);
+      else if (!earlier.has(event.commandId)) addWithoutAccount(answer);
+      else if (!earlier.answered(answer)) late.add(answer);
     },
     /** A node published what it saw. */
     heard: ({ key, timestampMs }: LogRecord): void => {

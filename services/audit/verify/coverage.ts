@@ -18,6 +18,12 @@ export interface CoverageFacts {
 /** Since when every record of a topic was read: what is missing before that may have been deleted, or was not asked for. */
 export type Coverage = (topicId: TopicId) => number;
 
+/** What was read, and what the log has. */
+export interface Coverages {
+  readonly coverage: Coverage;
+  readonly kept: Coverage;
+}
+
 export function coverageOf({ range, keptSinceMs, deletesAtMs }: CoverageFacts): Coverage {
   return (topicId) => {
     const { retentionMs } = TOPICS[topicId];

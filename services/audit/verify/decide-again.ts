@@ -1,12 +1,15 @@
 import { nodeKey } from '../../../schemas/identity.ts';
+import { TOPICS } from '../../../schemas/topics.ts';
 import { decisionId } from '../../shared/decision-record.ts';
 import { toFleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
+import type { Coverages } from './coverage.ts';
 import { type Deviation, type Findings, type Gap, placeOf, placeText } from './findings.ts';
 import { type ReadFromLog, whyNeverWas } from './never-was.ts';
-import { judgeOvertaken, type PassedOver } from './overtaken.ts';
+import { judgeOvertaken, type LookingAgain, type PassedOver } from './overtaken.ts';
+import type { PoliciesInForce } from './policies-in-force.ts';
 import type { DecisionHead, RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
@@ -26,8 +29,9 @@ export interface Redecided {
   readonly outputs: readonly OutputEvent[] | null;
 }
 
-export interface DecidingAgain extends ReadFromLog {
+export interface DecidingAgain extends ReadFromLog, Coverages {
   readonly policies: PolicyHistory;
+  readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly findings: Findings;
 }
@@ -36,6 +40,7 @@ export interface DecidingAgain extends ReadFromLog {
 export async function decideAgain(decision: RecordedDecision, parts: DecidingAgain): Promise<Redecided> {
   const { head } = decision;
   if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
+  tellNotInForce(decision, parts);
   const input = await parts.inputs.find(head.input);
   if (input === null) return { input, outputs: await notFound(decision, parts) };
   const sha256 = parts.inputs.sha256Of(input);
@@ -45,7 +50,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
     return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
   const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
   if (head.outcome === 'overtaken')
-    return { input, outputs: await overtaken(decision, parts, { input, position }) };
+    return { input, outputs: await overtaken(decision, { ...parts, decider }, { input, position }) };
   const policies = parts.policies.policySetOf(head.policySetHash);
   if (policies === null) {
     const why = parts.policies.whyUnknown(head.policySetHash);
@@ -55,12 +60,32 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   return { input, outputs: compare(decision, parts, { input, decide }) };
 }
 
+function tellNotInForce(decision: RecordedDecision, { policies, inForce, findings }: DecidingAgain): void {
+  const set = policies.policySetOf(decision.head.policySetHash);
+  const problem = set && inForce.problemOf(set, decision.record.timestampMs);
+  if (problem === null) return;
+  const { kind, message } = problem;
+  const { node, places } = subject(decision);
+  findings.deviation({ kind, message, node, places: [...places, ...problem.places] });
+}
+
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
   const why = await whyNeverWas(decision, parts);
-  if (why === null) return gap(decision, parts, 'input-gone', inputGone(decision.head));
+  if (why === null) return tellInputGone(decision, parts);
   const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
   parts.findings.deviation({ kind: 'input-never-was', message, ...subject(decision) });
   return null;
+}
+
+function tellInputGone(decision: RecordedDecision, parts: DecidingAgain): null {
+  const { record, head } = decision;
+  const isExpired =
+    parts.deletes &&
+    head.input.topic === TOPICS.diskStats.name &&
+    record.timestampMs < parts.kept('diskStats');
+  return isExpired
+    ? gap(decision, parts, 'disk-stats-gone', `${inputGone(head)}: disk statistics are kept for a day`)
+    : gap(decision, parts, 'input-gone', `${inputGone(head)} (retention?)`);
 }
 
 const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
@@ -71,15 +96,15 @@ const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): s
     overtakenBy,
   });
 
-/** No decider is asked: whether a message may be passed over follows from the two messages alone. */
+/** Whether a message may be passed over follows from the two messages alone. */
 async function overtaken(
   decision: RecordedDecision,
-  parts: DecidingAgain,
+  parts: DecidingAgain & LookingAgain,
   passedOver: PassedOver,
 ): Promise<readonly OutputEvent[] | null> {
-  const { findings, inputs, policies } = parts;
+  const { findings, policies } = parts;
   const { policySetHash } = decision.head;
-  const judged = await judgeOvertaken(decision, passedOver, inputs);
+  const judged = await judgeOvertaken(decision, passedOver, parts);
   if (judged.kind === 'right') {
     if (policies.policySetOf(policySetHash) !== null) findings.counts.verified++;
     else gap(decision, parts, 'unknown-policy-set', policies.whyUnknown(policySetHash));
@@ -87,7 +112,7 @@ async function overtaken(
   }
   const { message, newer } = judged;
   const { node, places } = subject(decision);
-  const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [placeOf(newer)])];
+  const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [newer])];
   if (judged.kind === 'gone') findings.gap({ kind: 'input-gone', message, node, places: named });
   else findings.deviation({ kind: judged.kind, message, node, places: named });
   return null;
@@ -158,7 +183,7 @@ function gap(
 }
 
 const inputGone = ({ input }: DecisionHead): string =>
-  `what was decided on is not on the log any more at ${placeText(input)} (retention?)`;
+  `what was decided on is not on the log any more at ${placeText(input)}`;
 
 const unknownDecider = ({ decider }: DecisionHead): string =>
   `this release has no decider ${decider.name} ${decider.version}; a newer one may have it`;

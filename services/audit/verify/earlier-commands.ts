@@ -17,12 +17,12 @@ import type { Findings, Place } from './findings.ts';
  */
 export function createEarlierCommands(findings: Findings) {
   const accounts = new Map<string, Account>();
-  /** Those whose results are not expected any more. */
+  /** Those whose results are not expected any more: whatever comes late is compared at the end. */
   const forgotten = new Set<string>();
 
   const add = (account: Account, answer: Placed<Answer>): void => {
     const problem = takeAnswer(account, answer);
-    if (problem === null) findings.counts.outOfRange++;
+    if (problem === null) findings.counts.ofEarlier++;
     else tellDisagreement(findings, problem, answer, account);
   };
 
@@ -31,11 +31,11 @@ export function createEarlierCommands(findings: Findings) {
       if (!accounts.has(command.id)) accounts.set(command.id, openAccount(command, place));
     },
     has: (id: string): boolean => accounts.has(id) || forgotten.has(id),
-    /** An answer to one of these. */
-    answered: (answer: Placed<Answer>): void => {
+    /** Whether it was an answer to one of these that is not forgotten. */
+    answered: (answer: Placed<Answer>): boolean => {
       const account = accounts.get(answer.event.commandId);
-      if (account === undefined) findings.counts.outOfRange++;
-      else add(account, answer);
+      if (account !== undefined) add(account, answer);
+      return account !== undefined;
     },
     judge: (judging: Judging): void => {
       for (const [id, account] of accounts) {

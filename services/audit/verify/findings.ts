@@ -24,6 +24,8 @@ export const placeText = ({ topic, partition, offset }: Omit<Place, 'timestampMs
 export type DeviationKind =
   /** The record is no event of its topic: no consumer takes it, and no service writes it. */
   | 'unreadable'
+  /** An object in the record has a member twice, and readers differ in which of them they take. */
+  | 'doubled-member'
   /** Two records have one id and different contents. */
   | 'id-reused'
   /** The id of a record does not follow from its content. */
@@ -34,6 +36,10 @@ export type DeviationKind =
   | 'input-never-was'
   /** Deciding again gives another record. */
   | 'decided-differently'
+  /** A decision under policies that `gc.policies` did not hold any more. */
+  | 'policies-outdated'
+  /** A decision under policies that `gc.policies` had not held by then, or never. */
+  | 'policies-never-held'
   /** A record says that its message was overtaken, by what could not overtake it. */
   | 'wrongly-overtaken'
   /** A command or order is not the one that was decided, or not what follows from its command; or an inventory answers another order. */
@@ -68,6 +74,8 @@ export interface Deviation {
 /** Why something could not be verified, although nothing is wrong with it. */
 export type GapKind =
   | 'input-gone'
+  /** The same for disk statistics older than they are kept: pressure's decisions are kept much longer. */
+  | 'disk-stats-gone'
   | 'unknown-decider'
   | 'unknown-policy-set'
   | 'unknown-version'
@@ -91,6 +99,17 @@ export interface NotOurs {
   readonly places: readonly [Place, Place];
 }
 
+/** A command that expired, and of which no result says anything: whoever runs its node wants to know. */
+export interface Unanswered {
+  /** Whether its node published what it saw after that. */
+  readonly kind: 'node-lives-on' | 'node-silent';
+  readonly id: string;
+  readonly node: string;
+  readonly place: Place;
+  /** When its node published an inventory last, by the log's clock; `null` where none was read. */
+  readonly heardMs: number | null;
+}
+
 /** What is only counted. */
 export interface Counts {
   /** Records read, of any topic. */
@@ -108,12 +127,14 @@ export interface Counts {
   removals: number;
   /** Records that lie there more than once, with the same content. */
   duplicates: number;
-  /** Commands without an answer that expired: their node was away. */
+  /** Commands that expired without a result of their own. */
   expired: number;
   /** Commands and orders that may still come, commands that may still be answered, messages that may still be decided. */
   open: number;
-  /** Effects at the beginning whose causes lie before what was verified; results agree with their commands where those were read. */
+  /** Effects at the beginning whose causes lie before what was read, so that nobody checked them. */
   outOfRange: number;
+  /** Results that agree with a command from before the range. */
+  ofEarlier: number;
   /** Messages that a decider gave up, with a dead letter. */
   deadLettered: number;
 }
@@ -133,6 +154,7 @@ export const noCounts = (): Counts => ({
   expired: 0,
   open: 0,
   outOfRange: 0,
+  ofEarlier: 0,
   deadLettered: 0,
 });
 
@@ -142,4 +164,5 @@ export interface Findings {
   readonly deviation: (deviation: Deviation) => void;
   readonly gap: (gap: Gap) => void;
   readonly notOurs: (object: NotOurs) => void;
+  readonly unanswered: (command: Unanswered) => void;
 }

@@ -1,14 +1,13 @@
-import type { Decision, MessageReference } from '../../../schemas/decision.ts';
-import { type DiskStats, DiskStatsHead } from '../../../schemas/disk-stats.ts';
-import { type Inventory, InventoryHead } from '../../../schemas/inventory.ts';
+import type { MessageReference } from '../../../schemas/decision.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
-import { type NewerEvent, overtakes } from '../../shared/decision/overtaking.ts';
+import { FleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { InputPosition } from '../../shared/handler.ts';
-import { type OvertakenInput, overtakenHandler } from '../../shared/overtaken-record.ts';
-import { type EventHead, type HEADS, parseHead } from '../../shared/parse-head.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import { placeText } from './findings.ts';
+import { HEADS, parseHead } from '../../shared/parse-head.ts';
+import { disagreement } from '../../shared/parse-record.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
+import { type Place, placeOf, placeText } from './findings.ts';
 import type { Inputs } from './inputs.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -20,7 +19,7 @@ export type Judgement =
   | {
       readonly kind: 'wrongly-overtaken' | 'decided-differently' | 'gone';
       readonly message: string;
-      readonly newer: LogRecord | null;
+      readonly newer: Place | null;
     };
 
 /** The message that was passed over, as it lies on the log. */
@@ -29,29 +28,36 @@ export interface PassedOver {
   readonly position: InputPosition;
 }
 
-/** Looks at both messages, and makes the record once more. */
-export async function judgeOvertaken(
-  decision: RecordedDecision,
-  passedOver: PassedOver,
-  inputs: Inputs,
-): Promise<Judgement> {
-  const { overtakenBy } = decision.head;
-  const topic = passedOver.input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
-  const name = DECIDERS_OF[TOPICS[topic].name].find((one) => one === decision.head.decider.name);
-  const event = parseHead(topic, passedOver.input);
-  if (name === undefined || event === null) return wrong('its decider passes over no such message');
-  if (overtakenBy === undefined) return wrong('it does not say by what');
-  if (!liesAfter(overtakenBy, passedOver.position))
-    return wrong(`${placeText(overtakenBy)} does not lie after it in its partition`);
-  const newer = await inputs.find(overtakenBy);
-  if (newer === null) return await notFound(overtakenBy, inputs);
-  const problem = problemOf(newer, { topic, overtakenBy, older: event });
-  if (problem !== null) return wrong(problem, newer);
-  const decider = { name, version: decision.head.decider.version };
-  return compare(decision, { decider, input: { event, position: passedOver.position, overtakenBy } });
+/** Where to look, and by which rule. */
+export interface LookingAgain {
+  readonly inputs: Inputs;
+  readonly decider: FrozenDecider;
 }
 
-const wrong = (why: string, newer: LogRecord | null = null): Judgement => ({
+/** Looks at both messages as the decider of the record did, and makes the record once more. */
+export async function judgeOvertaken(
+  decision: RecordedDecision,
+  { input, position }: PassedOver,
+  { inputs, decider }: LookingAgain,
+): Promise<Judgement> {
+  const { overtakenBy, policySetHash } = decision.head;
+  const topic = input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
+  const older = parseHead(topic, input);
+  if (!DECIDERS_OF[TOPICS[topic].name].some((one) => one === decider.name) || older === null)
+    return wrong('its decider passes over no such message');
+  if (overtakenBy === undefined) return wrong('it does not say by what');
+  if (!liesAfter(overtakenBy, position))
+    return wrong(`${placeText(overtakenBy)} does not lie after it in its partition`);
+  const newer = await findNewer(topic, overtakenBy, { inputs, decider });
+  if (newer === null) return await notFound(overtakenBy, inputs);
+  const { event, place } = newer;
+  const problem = problemOf(event, overtakenBy);
+  if (problem !== null || event === null) return wrong(problem ?? '', place);
+  const expected = decider.passOver({ older, newer: event, position, overtakenBy, policySetHash });
+  return expected === null ? wrong(needed(overtakenBy), place) : compare(decision, expected);
+}
+
+const wrong = (why: string, newer: Place | null = null): Judgement => ({
   kind: 'wrongly-overtaken',
   message: `the record says that its message was overtaken, and ${why}`,
   newer,
@@ -71,48 +77,72 @@ async function notFound(overtakenBy: MessageReference, inputs: Inputs): Promise<
   return { kind: 'gone', message, newer: null };
 }
 
-interface Overtaking {
-  readonly topic: keyof typeof HEADS;
-  readonly overtakenBy: MessageReference;
-  readonly older: EventHead;
-}
-
-function problemOf(newer: LogRecord, { topic, overtakenBy, older }: Overtaking): string | null {
-  const event = newerEvent(topic, newer);
+function problemOf(event: NewerEvent | null, overtakenBy: MessageReference): string | null {
   const place = placeText(overtakenBy);
   if (event === null) return `what lies at ${place} is nothing that can be decided on`;
-  if (event.id !== overtakenBy.id) return `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
-  return overtakes(event, older)
-    ? null
-    : `${place} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
+  return event.id === overtakenBy.id ? null : `at ${place} lies ${event.id}, not ${overtakenBy.id}`;
 }
 
-/** Many are overtaken by one, which is read once. */
-const newerEvents = new WeakMap<LogRecord, { readonly event: NewerEvent | null }>();
+const needed = (overtakenBy: MessageReference): string =>
+  `${placeText(overtakenBy)} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
 
-function newerEvent(topic: keyof typeof HEADS, record: LogRecord): NewerEvent | null {
-  const known = newerEvents.get(record);
-  if (known !== undefined) return known.event;
-  const parsed = parseRecord(topic, record);
-  const event = parsed.ok ? headOf(parsed.event) : null;
-  newerEvents.set(record, { event });
-  return event;
+/** What a decider reads of a newer message, without its lists, which are not to be remembered. */
+interface NewerEvent {
+  readonly id: string;
 }
 
-/** Without its lists, which are not to be remembered. */
-const headOf = (event: Inventory | DiskStats): NewerEvent =>
-  event.type === 'fleetgc.node.inventory'
-    ? { ...InventoryHead.parse(event), status: event.status }
-    : DiskStatsHead.parse(event);
-
-interface Expected {
-  readonly decider: Decision['decider'];
-  readonly input: OvertakenInput;
+/** What lies where a record points to; `event` is `null` when it is nothing that can be decided on. */
+interface FoundNewer {
+  readonly place: Place;
+  readonly event: NewerEvent | null;
 }
 
-function compare({ value, head }: RecordedDecision, { decider, input }: Expected): Judgement {
-  const outputs = overtakenHandler(decider, () => ({ hash: head.policySetHash }))(input);
-  const [expected] = outputs.flat().map(({ event }) => event);
+/** Many are overtaken by one that may lie far behind them, and others by others in turn: each is read once, and takes 1 kB. */
+const foundNewer = new WeakMap<Inputs, Map<string, FoundNewer>>();
+const MAX_FOUND = 2048;
+
+async function findNewer(
+  topic: keyof typeof HEADS,
+  reference: MessageReference,
+  looking: LookingAgain,
+): Promise<FoundNewer | null> {
+  const { inputs, decider } = looking;
+  const known = foundNewer.get(inputs) ?? new Map<string, FoundNewer>();
+  foundNewer.set(inputs, known);
+  const name = `${decider.reader} ${placeText(reference)}`;
+  const record = known.has(name) ? null : await inputs.find(reference);
+  if (record === null) return known.get(name) ?? null;
+  const found = { place: placeOf(record), event: readNewer(topic, record, looking) };
+  const [oldest] = known.keys();
+  if (oldest !== undefined && known.size >= MAX_FOUND) known.delete(oldest);
+  known.set(name, found);
+  return found;
+}
+
+function readNewer(
+  topic: keyof typeof HEADS,
+  record: LogRecord,
+  { inputs, decider }: LookingAgain,
+): NewerEvent | null {
+  const event = readOrNothing(record, { inputs, decider });
+  const head = HEADS[topic].safeParse(event).data;
+  if (head === undefined || disagreement(nodeKey(head), head, record)) return null;
+  return { id: head.id, ...withoutLists(event) };
+}
+
+function readOrNothing(record: LogRecord, { inputs, decider }: LookingAgain): unknown {
+  try {
+    return inputs.readBy(decider, record);
+  } catch (error) {
+    if (error instanceof FleetGcError && error.code === 'EVENT_REJECTED') return undefined;
+    throw error;
+  }
+}
+
+const withoutLists = (event: unknown): object =>
+  Object.fromEntries(Object.entries(Object(event)).filter(([, value]) => !Array.isArray(value)));
+
+function compare({ value }: RecordedDecision, expected: object): Judgement {
   if (sameJson(value, expected)) return { kind: 'right' };
   const message = `the record of an overtaken message is not as such are: ${firstDifference(value, expected)}`;
   return { kind: 'decided-differently', message, newer: null };

@@ -4,7 +4,7 @@ import { nodeKey } from '../../../schemas/identity.ts';
 import type { PressureUnrelieved } from '../../../schemas/result.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { claimOf } from '../../shared/event-schemas.ts';
-import { parseJson, parseRecord, type Rejection } from '../../shared/parse-record.ts';
+import { parseJson, parseValueOf, type Rejection } from '../../shared/parse-record.ts';
 
 /**
  * What has to be known of a record to decide again. The rest of it is compared as a whole with what comes out, so nobody
@@ -36,13 +36,17 @@ export type OnDecisions =
   | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved }
   | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
-/** What consumers refuse is parsed whole, to say why. */
 export function readOnDecisions(record: LogRecord): OnDecisions {
   const json = parseJson(record.value);
-  const head = json.ok && isDecision(json.event) ? DecisionHead.safeParse(json.event).data : undefined;
-  if (json.ok && head !== undefined && agrees(head, record))
-    return { kind: 'decision', decision: { record, value: json.event, head } };
-  const parsed = parseRecord('decisions', record);
+  return json.ok ? onDecisions(record, json.event) : { kind: 'rejected', rejection: json.rejection };
+}
+
+/** The same where `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
+export function onDecisions(record: LogRecord, value: unknown): OnDecisions {
+  const head = isDecision(value) ? DecisionHead.safeParse(value).data : undefined;
+  if (head !== undefined && agrees(head, record))
+    return { kind: 'decision', decision: { record, value, head } };
+  const parsed = parseValueOf('decisions', value, record);
   if (!parsed.ok) return { kind: 'rejected', rejection: parsed.rejection };
   const { event } = parsed;
   return event.type === 'fleetgc.node.decision'

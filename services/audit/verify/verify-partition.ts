@@ -1,12 +1,20 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
+import { createBreath } from '../../shared/turns.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
-import { NODE_TOPICS, readPartition, type TimeRange } from '../read-log.ts';
+import {
+  NODE_TOPICS,
+  type PartitionReading,
+  type RecordedEvent,
+  readPartition,
+  type TimeRange,
+} from '../read-log.ts';
 import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
-import { type Coverage, coverageOf, LATE_RESULT_MS } from './coverage.ts';
+import { type Coverages, coverageOf, LATE_RESULT_MS } from './coverage.ts';
 import { createInputs, firstRecord } from './inputs.ts';
+import type { PoliciesInForce } from './policies-in-force.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {
@@ -25,6 +33,7 @@ export type PartitionVerifier = (
 export interface VerifierParts {
   readonly log: Pick<EventLog, 'read'>;
   readonly policies: PolicyHistory;
+  readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;
   readonly range: TimeRange;
   /** Epoch milliseconds. */
@@ -37,19 +46,26 @@ export interface VerifierParts {
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, policies, findDecider, range, deletes } = parts;
+    const { log, range, ...others } = parts;
     const findings = createCollector();
-    const coverage = await coverageIn(parts, partition, signal);
+    const coverages = await coveragesIn(parts, partition, signal);
     const inputs = createInputs(log, partition, signal);
-    const check = createPartitionCheck({ inputs, deletes, policies, findDecider, findings, coverage });
+    const check = createPartitionCheck({ ...others, ...coverages, inputs, findings });
     const progress = tellNowAndThen(parts, onProgress);
+    const breathe = createBreath(() => performance.now());
+    const take = async (event: RecordedEvent): Promise<void> => {
+      await check.take(event);
+      await breathe();
+      progress(event.record.timestampMs, findings.counts.records);
+    };
+    const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {
+      for await (const event of readPartition(log, reading, signal)) await each(event);
+    };
     try {
-      for await (const event of readPartition(log, earlierCommands(range, partition), signal))
-        check.takeEarlier(event);
-      for await (const event of readPartition(log, { topics: NODE_TOPICS, partition, range }, signal)) {
-        await check.take(event);
-        progress(event.record.timestampMs, findings.counts.records);
-      }
+      await readAll(earlierCommands(range, partition), check.takeEarlier);
+      await readAll({ topics: NODE_TOPICS, partition, range }, take);
+      const isLate = !signal.aborted && check.finish();
+      if (isLate) await readAll(allEarlierCommands(range, partition), check.takeForLate);
     } finally {
       await inputs.close();
     }
@@ -58,25 +74,34 @@ export const createVerifier =
   };
 
 /** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
-async function coverageIn(
+async function coveragesIn(
   { log, range, nowMs, deletes }: VerifierParts,
   partition: number,
   signal: AbortSignal,
-): Promise<Coverage> {
+): Promise<Coverages> {
   const keptSinceMs: Partial<Record<TopicId, number>> = {};
   for (const topicId of deletes ? (['inventory'] as const) : NODE_TOPICS) {
     const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
     const oldest = await firstRecord(log, request, signal);
     if (oldest !== null && oldest.offset > 0n) keptSinceMs[topicId] = oldest.timestampMs;
   }
-  return coverageOf({ range, keptSinceMs, deletesAtMs: deletes ? nowMs : null });
+  const facts = { keptSinceMs, deletesAtMs: deletes ? nowMs : null };
+  const whole = { fromMs: null, toMs: null };
+  return { coverage: coverageOf({ ...facts, range }), kept: coverageOf({ ...facts, range: whole }) };
 }
 
 /** Commands so long before the range that their results may lie in it; none where there is no limit. */
-function earlierCommands({ fromMs }: TimeRange, partition: number) {
-  const topics = fromMs === null ? [] : (['commands'] as const);
-  return { topics, partition, range: { fromMs: Math.max(0, (fromMs ?? 0) - LATE_RESULT_MS), toMs: fromMs } };
-}
+const earlierCommands = (range: TimeRange, partition: number): PartitionReading => ({
+  ...allEarlierCommands(range, partition),
+  range: { fromMs: Math.max(0, (range.fromMs ?? 0) - LATE_RESULT_MS), toMs: range.fromMs },
+});
+
+/** All that lie before the range. */
+const allEarlierCommands = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
+  topics: fromMs === null ? [] : ['commands'],
+  partition,
+  range: { fromMs: null, toMs: fromMs },
+});
 
 const PROGRESS_EVERY_RECORDS = 200;
 

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { Found } from './collect.ts';
@@ -6,19 +7,22 @@ import type { PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
 
 /** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
-const YOUNG_MIB = 12;
+const YOUNG_MIB = 24;
 const OLD_MIB = 512;
+
+/** Beside the sources as one of them, beside the built program as a part of it. */
+const WORKER = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
 
 export interface VerifyThreads extends AsyncDisposable {
   readonly verifiers: readonly PartitionVerifier[];
 }
 
-/** Threads that verify partitions; each has a connection to the log of its own. */
+/** Threads that verify partitions beside this one; each has a connection to the log of its own. */
 export function startVerifyThreads(count: number, task: WorkerTask): VerifyThreads {
   const workers = Array.from(
     { length: count },
     () =>
-      new Worker(new URL('./worker.ts', import.meta.url), {
+      new Worker(WORKER, {
         workerData: task,
         resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: OLD_MIB },
       }),

@@ -6,6 +6,7 @@ import { openEventLog } from '../../shared/event-log/open.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPolicyHistory } from '../policy-history.ts';
 import type { RecordedLog } from '../read-log.ts';
+import { readPoliciesInForce } from './policies-in-force.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './worker-messages.ts';
 
@@ -21,7 +22,8 @@ async function openVerifier({ source, range, nowMs }: WorkerTask): Promise<OpenV
   const log = await openSource(source);
   const policies = await readPolicyHistory(log, signal);
   const deletes = source.kind !== 'archive';
-  return { log, verify: createVerifier({ log, policies, findDecider, range, nowMs, deletes }) };
+  const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+  return { log, verify: createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes }) };
 }
 
 /** An archive is read with a library that need not be installed. */

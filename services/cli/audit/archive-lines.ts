@@ -3,6 +3,7 @@ import type { ArchiveRun } from '../../audit/archive/archive-to.ts';
 import type { ArchiveFindings, CheckProgress } from '../../audit/archive/check-archive.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { counted } from '../telling/counted.ts';
 import { sizeText } from '../telling/size-text.ts';
 
 /** What `-o json` shows of a run; offsets as text. */
@@ -19,13 +20,15 @@ export const runValue = ({ records, files, lost, head }: ArchiveRun) => ({
 
 export const runLines = ({ records, files, lost, head }: ArchiveRun): readonly string[] => [
   ...lost.map(lostText),
-  records === 0 ? 'nothing new to archive' : `${records} records archived in ${files} files`,
+  records === 0
+    ? 'nothing new to archive'
+    : `${counted(records, 'record')} archived in ${counted(files, 'file')}`,
   `head of the archive: ${head}`,
 ];
 
 /** What retention deleted before it was archived. */
 export const lostText = ({ topic, partition, firstOffset, lastOffset }: LostRecords): string =>
-  `LOST: ${lastOffset - firstOffset + 1n} records of ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset}`;
+  `LOST: ${counted(lastOffset - firstOffset + 1n, 'record')} of ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset}`;
 
 export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
   const { deviations, gaps, unfinished, files, records, sizeBytes, head } = findings;
@@ -36,10 +39,27 @@ export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
         `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the log before they were archived (noted ${timeText(notedAtMs)})`,
     ),
     ...unfinished.map((file) => `unfinished: ${printableLine(file)}; "fleetgc audit archive" clears it away`),
-    `${records} records in ${files} files, ${sizeText(BigInt(sizeBytes))}`,
+    `${counted(records, 'record')} in ${counted(files, 'file')}, ${sizeText(BigInt(sizeBytes))}`,
     `head of the archive: ${head ?? 'none'}`,
   ];
 };
+
+/** A line for each finding, and one for all that was counted. */
+export const findingsNdjson = ({ deviations, gaps, unfinished, ...counts }: ArchiveFindings): string =>
+  [
+    ...deviations.map((message) => ({ finding: 'deviation', message })),
+    ...gaps.map((gap) => ({ finding: 'gap', ...gap })),
+    ...unfinished.map((file) => ({ finding: 'unfinished', file })),
+    {
+      finding: 'summary',
+      ...counts,
+      deviations: deviations.length,
+      gaps: gaps.length,
+      unfinished: unfinished.length,
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
 
 const TELL_EVERY_MS = 5_000;
 

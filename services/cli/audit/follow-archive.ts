@@ -64,13 +64,26 @@ export async function followArchive(
         onRun(run);
       },
       onFailure: (error) => {
+        tellFailure(logger, error, failure);
         failure = error;
-        logger.warn({ code: error.code }, `Nothing is archived now, and it is tried again within a minute: ${error.message}`);
         look();
       },
     },
     signal,
   );
+}
+
+/** That the log is away the log itself tells, once; so its reason stands beside. */
+function tellFailure(
+  logger: FollowProcess['logger'],
+  error: FleetGcError,
+  before: FleetGcError | null,
+): void {
+  const { code, message } = error;
+  if (code !== 'LOG_UNREACHABLE' && code !== 'LOG_UNAUTHORIZED')
+    logger.warn({ code }, `Nothing is archived now, and it is tried again within a minute: ${message}`);
+  else if (before?.code !== code)
+    logger.warn({ code, problem: message }, 'Nothing is archived until the event log is reached again');
 }
 
 function nearText(retention: RetentionWatch, nowMs: number): string | null {

@@ -2,6 +2,7 @@ import type { AuditReport, PulledAgain } from '../../../schemas/audit-report.ts'
 import { durationText } from '../../policy/value-text.ts';
 import { removedBecause } from '../../shared/decision/rule-text.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { counted } from '../telling/counted.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
@@ -27,7 +28,7 @@ export function introduction({ range, read }: AuditReport): readonly string[] {
   const span =
     read.firstMs === null || read.lastMs === null
       ? 'No record of any node lies in that time.'
-      : `${read.records} records of ${counted(read.nodes, 'node')} were read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
+      : `${counted(read.records, 'record')} of ${counted(read.nodes, 'node')} read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
   const unreadable =
     read.unreadable === 0
       ? []
@@ -162,5 +163,3 @@ const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
 });
 
 const freedText = (bytes: string): string => signedSizeText(BigInt(bytes));
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -3,6 +3,7 @@ import { durationText } from '../../policy/value-text.ts';
 import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { counted } from '../telling/counted.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
 
 const MOST_NODES = 40;
@@ -27,9 +28,9 @@ function comparedLines({ compared, read, total, nodes }: AuditSimulation): reado
   return [
     `Simulated: ${policyNames(compared.policy)}`,
     `Against:   ${compared.against === null ? 'what happened' : policyNames(compared.against)}`,
-    `On ${counted(read.inventories - read.incomplete, 'complete inventory', 'complete inventories')} of ${counted(total.nodes, 'node', 'nodes')}`,
+    `On ${counted(read.inventories - read.incomplete, 'complete inventory', 'complete inventories')} of ${counted(total.nodes, 'node')}`,
     ...(unselected > 0
-      ? [`No simulated policy selects ${counted(unselected, 'node', 'nodes')}: nothing goes there.`]
+      ? [`No simulated policy selects ${counted(unselected, 'node')}: nothing goes there.`]
       : []),
   ];
 }
@@ -93,13 +94,11 @@ function unknownLines(simulation: AuditSimulation): readonly string[] {
     return [
       ...(unmeasured > 0
         ? [
-            `${word}: of ${counted(unmeasured, 'removal', 'removals')} nobody knows what was freed; they count as nothing.`,
+            `${word}: of ${counted(unmeasured, 'removal')} nobody knows what was freed; they count as nothing.`,
           ]
         : []),
       ...(guessed > 0
-        ? [
-            `${word}: ${counted(guessed, 'image', 'images')} went to free inodes; how many are enough is a guess.`,
-          ]
+        ? [`${word}: ${counted(guessed, 'image')} went to free inodes; how many are enough is a guess.`]
         : []),
     ];
   });
@@ -169,4 +168,12 @@ function regretLines(simulation: AuditSimulation): readonly string[] {
   ];
 }
 
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+/** A line for each node and each regret, and one for all of it. */
+export const simulationNdjson = ({ nodes, regrets, ...whole }: AuditSimulation): string =>
+  [
+    ...nodes.map((node) => ({ part: 'node', ...node })),
+    ...regrets.map((regret) => ({ part: 'regret', ...regret })),
+    { part: 'summary', ...whole },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');

@@ -10,6 +10,7 @@ import {
 import { printable } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { notOursLines } from './not-ours-lines.ts';
+import { unansweredLines } from './unanswered-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
@@ -20,12 +21,13 @@ const MOST_LINES = 20;
 
 /** For people: the answer, what is wrong, what could not be verified, and what was. */
 export function verificationLines(verification: Verification): readonly string[] {
-  const { counts, deviations, unverified, notOurs } = verification;
+  const { counts, deviations, unverified, notOurs, unanswered } = verification;
   return [
     ...answerTo(verification),
     ...section('DEVIATIONS', deviations, findingLines),
     ...section('NOT VERIFIED', unverified, findingLines),
     ...notOursSection(notOurs),
+    ...unansweredSection(unanswered),
     ...countLines(counts),
   ];
 }
@@ -34,7 +36,18 @@ export function verificationLines(verification: Verification): readonly string[]
 const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] =>
   counts.decisions === 0 || deviations.total + unverified.total > 0
     ? []
-    : ['Every decision came out the same again, and FleetGC removed only what they say.', ''];
+    : [
+        'Every decision came out the same again, and FleetGC removed only what they say.',
+        ...uncheckedLines(counts),
+        '',
+      ];
+
+const uncheckedLines = ({ outOfRange }: Found['counts']): readonly string[] =>
+  outOfRange === 0
+    ? []
+    : [
+        `Except for ${outOfRange} commands, orders or results at its beginning that were not checked: what caused them lies before what was read.`,
+      ];
 
 function section<Item>(
   heading: string,
@@ -74,6 +87,15 @@ const notOursSection = (notOurs: Found['notOurs']): readonly string[] =>
         '',
       ];
 
+const unansweredSection = (unanswered: Found['unanswered']): readonly string[] =>
+  unanswered.total === 0
+    ? []
+    : [
+        `UNANSWERED: commands that expired, and nothing says what became of them (${unanswered.total})`,
+        ...unansweredLines(unanswered).map((line) => `  ${line}`),
+        '',
+      ];
+
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -88,9 +110,10 @@ const COUNTED = [
 /** Told where there are any. */
 const ASIDE = [
   ['duplicates', 'on the log more than once, unchanged'],
-  ['expired', 'commands that expired without an answer: their nodes were away'],
+  ['expired', 'commands that expired without a result of their own'],
   ['open', 'effects that may still come: the log ends right after their cause'],
-  ['outOfRange', 'effects of causes that lie before what was verified'],
+  ['ofEarlier', 'results that agree with a command from before --from'],
+  ['outOfRange', 'effects that were not checked: what caused them lies before what was read'],
   ['deadLettered', 'messages given up with a dead letter ("fleetgc dead-letters list")'],
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 
@@ -107,11 +130,13 @@ export const verificationNdjson = ({
   deviations,
   unverified,
   notOurs,
+  unanswered,
 }: Verification): string =>
   [
     ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
     ...unverified.first.map((gap) => ({ finding: 'unverified', ...gap })),
     ...notOurs.first.map((object) => ({ finding: 'not-ours', ...object })),
+    ...unanswered.first.map((command) => ({ finding: 'unanswered', ...command })),
     {
       finding: 'summary',
       range,
@@ -119,6 +144,7 @@ export const verificationNdjson = ({
       deviations: deviations.byKind,
       unverified: unverified.byKind,
       notOurs: notOurs.byKind,
+      unanswered: unanswered.byKind,
     },
   ]
     .map((line) => `${JSON.stringify(line)}\n`)
@@ -126,6 +152,8 @@ export const verificationNdjson = ({
 
 const WHY: Readonly<Record<GapKind, string>> = {
   'input-gone': 'what they were decided on is not on the log any more',
+  'disk-stats-gone':
+    'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
   'unknown-decider': 'this release does not have their decider',
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ClusterName, NodeName } from '../../../schemas/identity.ts';
-import type { ExecutorOptions } from '../../node-executor/executor.ts';
+import type { ExecutorOptions } from '../../node-executor/node-files.ts';
 import { FilePath, Labels, Switch, Text, TextList, withMeta } from '../../shared/option-types.ts';
 
 /** Who this node is and where things are on it; for every verb that runs on a node. */

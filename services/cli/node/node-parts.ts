@@ -1,6 +1,9 @@
 import type { NodeAgentDeps } from '../../node-agent/agent.ts';
+import { loggedContentReading } from '../../node-agent/content-reading.ts';
 import { logReader } from '../../node-agent/log-entries.ts';
-import type { ExecutorDeps, ExecutorOptions } from '../../node-executor/executor.ts';
+import { byTheClock } from '../../node-agent/repeat.ts';
+import type { ExecutorDeps } from '../../node-executor/executor.ts';
+import { type ExecutorOptions, filesOnDisk } from '../../node-executor/node-files.ts';
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
@@ -49,11 +52,12 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
   const { identity, nodeLabels, state, clock, pods, podSources } = node;
   const { sources, logger, metrics } = process;
   const runtime = resources.use(connectReader(node.runtimeEndpoint));
+  const containerd = node.imageLayers ? resources.use(connectContainerd(node.runtimeEndpoint)) : null;
   return {
     identity,
     nodeLabels,
     runtime,
-    containerd: node.imageLayers ? resources.use(connectContainerd(node.runtimeEndpoint)) : null,
+    contents: loggedContentReading({ containerd, clock, logger }),
     filesystems: node.filesystems(runtime),
     logs: logReader(node.logs),
     pods: pods.source,
@@ -62,6 +66,7 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
     publisher,
     clock,
     sleep: sources.wait,
+    repeating: byTheClock(sources.wait),
     random: sources.random,
     logger,
     metrics,
@@ -86,7 +91,7 @@ export function executorDeps(
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    options,
+    files: filesOnDisk(options),
     publisher,
     sleep,
     random: sources.random,

@@ -1,8 +1,9 @@
 import { createNodeAgent } from '../../node-agent/agent.ts';
 import { runNodeAgent } from '../../node-agent/main.ts';
 import { every, together } from '../../node-agent/repeat.ts';
-import { createNodeExecutor, type ExecutorOptions } from '../../node-executor/executor.ts';
+import { createNodeExecutor } from '../../node-executor/executor.ts';
 import { nodeSubscription, runNodeExecutor } from '../../node-executor/main.ts';
+import type { ExecutorOptions } from '../../node-executor/node-files.ts';
 import { startConsumer } from '../../shared/consume.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
 import { consumeUntil } from '../wait.ts';

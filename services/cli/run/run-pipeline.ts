@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { together } from '../../node-agent/repeat.ts';
-import type { ExecutorOptions } from '../../node-executor/executor.ts';
+import type { ExecutorOptions } from '../../node-executor/node-files.ts';
 import type { WrittenPolicy } from '../../policy/file.ts';
 import { connectReader } from '../../shared/cri/client.ts';
 import { toFleetGcError } from '../../shared/errors.ts';

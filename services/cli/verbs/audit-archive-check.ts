@@ -2,32 +2,35 @@ import { z } from 'zod';
 import { type ArchiveFindings, checkArchive } from '../../audit/archive/check-archive.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
-import { formatResult, outputOptions } from '../../shared/output.ts';
+import { formatResult } from '../../shared/output.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { checkingProgress, findingsLines } from '../audit/archive-lines.ts';
+import { checkingProgress, findingsLines, findingsNdjson } from '../audit/archive-lines.ts';
+import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
 const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
 
 export const auditArchiveCheck = defineVerb({
-  ...about('audit archive-check'),
+  ...about('audit archive check'),
   options: z.object({
-    directory: withMeta(Text, {
-      positional: true,
-      placeholder: 'DIRECTORY',
-      description: 'Where the archive is.',
-    }),
+    archive: withMeta(Text, { placeholder: 'DIRECTORY', description: 'Where the archive is.' }),
     head: withMeta(Head.optional(), {
       commandLineOnly: true,
       placeholder: 'SHA256',
       description: 'A head that was noted earlier: all up to there must still be in the archive.',
     }),
-    ...outputOptions,
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
+    }),
   }),
-  run: async ({ directory, head = null, output }, { logger, signal, print }) => {
+  run: async ({ archive: directory, head = null, output }, { logger, signal, write }) => {
     const onProgress = checkingProgress((line) => logger.info(line), Date.now);
     const findings = await checkArchive({ directory, expectedHead: head, onProgress }, signal);
-    print(formatResult(output, { value: findings, lines: findingsLines(findings) }));
+    await write(
+      output === 'ndjson'
+        ? findingsNdjson(findings)
+        : `${formatResult(output, { value: findings, lines: findingsLines(findings) })}\n`,
+    );
     requireUntouched(findings);
   },
 });
@@ -37,6 +40,6 @@ function requireUntouched({ deviations }: ArchiveFindings): void {
   if (deviations.length === 0) return;
   throw new FleetGcError(
     'ARCHIVE_CHANGED',
-    `${deviations.length} deviations: the archive is not as it was written. Find out who may write to it, and take it from a copy`,
+    `${counted(deviations.length, 'deviation')}: the archive is not as it was written. Find out who may write to it, and take it from a copy`,
   );
 }

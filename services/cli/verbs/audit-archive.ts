@@ -5,7 +5,7 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { forAsking, readLogSettings } from '../../shared/log-settings.ts';
 import { httpOptions, type LogOptions, logOptions } from '../../shared/option-groups.ts';
 import { type Address, Switch, Text, withMeta } from '../../shared/option-types.ts';
-import { formatResult, type OutputFormat, outputOptions } from '../../shared/output.ts';
+import { formatResult } from '../../shared/output.ts';
 import { readTextFile } from '../../shared/text-file.ts';
 import { defineVerb, type VerbContext } from '../../shared/verb.ts';
 import { runLines, runValue } from '../audit/archive-lines.ts';
@@ -14,6 +14,7 @@ import { loadArchiveCode } from '../audit/load-archive-code.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { openProcessOn } from '../open-process.ts';
 import { openTaskLog, requireLogFile } from '../task-log.ts';
+import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
 const LEAST_EVERY_MS = 10_000;
@@ -43,7 +44,9 @@ export const auditArchive = defineVerb({
       placeholder: 'DURATION',
       description: 'With --follow: how often to archive what came. Less often makes fewer, larger files.',
     }),
-    ...outputOptions,
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
+    }),
     ...httpOptions(9648),
     ...logOptions('kafka'),
   }),
@@ -61,7 +64,7 @@ export const auditArchive = defineVerb({
 interface ArchiveOptions extends LogOptions {
   readonly to: string;
   readonly every: number;
-  readonly output: OutputFormat;
+  readonly output: 'table' | 'json' | 'ndjson';
   readonly httpAddress: Address | null;
 }
 
@@ -71,7 +74,7 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   await using log = await openTaskLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
   const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
-  print(formatResult(output, { value: runValue(run), lines: runLines(run) }));
+  print(runText(run, output));
   if (signal.aborted) logger.warn('stopped before the end of the log; the next run goes on from here');
   requireNothingLost(run);
 }
@@ -90,12 +93,10 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
   await followArchive(followLog, process, { directory, everyMs, onRun }, signal);
 }
 
-/** One of many: a line of JSON, a document of YAML, or lines for people. */
-const runText = (run: ArchiveRun, output: OutputFormat): string => {
-  if (output === 'json') return JSON.stringify(runValue(run));
-  const text = formatResult(output, { value: runValue(run), lines: runLines(run) });
-  return output === 'yaml' ? `---\n${text}` : text;
-};
+const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>
+  output === 'ndjson'
+    ? JSON.stringify(runValue(run))
+    : formatResult(output, { value: runValue(run), lines: runLines(run) });
 
 /** Throws `ARCHIVE_GAP`. */
 function requireNothingLost({ lost }: ArchiveRun): void {
@@ -103,6 +104,6 @@ function requireNothingLost({ lost }: ArchiveRun): void {
   const records = lost.reduce((sum, range) => sum + range.lastOffset - range.firstOffset + 1n, 0n);
   throw new FleetGcError(
     'ARCHIVE_GAP',
-    `${records} records were deleted from the log before they could be archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
+    `${counted(records, 'record was', 'records were')} deleted from the log before being archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
   );
 }

@@ -11,6 +11,7 @@ import { type Asking, type PointInTime, rangeOptions, timeRange } from '../audit
 import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
+import { reportNdjson } from '../audit/report-ndjson.ts';
 import { about } from '../verb-list.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -35,8 +36,9 @@ export const auditReport = defineVerb({
       description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',
     }),
     ...rangeOptions,
-    output: withMeta(z.enum(['markdown', 'html', 'json']).prefault('markdown'), {
-      description: 'markdown or html for people, html with plots; json for everything there is to say.',
+    output: withMeta(z.enum(['markdown', 'html', 'json', 'ndjson']).prefault('markdown'), {
+      description:
+        'markdown or html for people, html with plots; json for everything there is to say; ndjson for an entry a line.',
     }),
     ...auditLogOptions,
   }),
@@ -47,7 +49,7 @@ export const auditReport = defineVerb({
     const range = await reportedRange({ period, from, to }, { log, nowMs: Date.now(), signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const report = await makeReport({ log, range, onProgress }, signal);
-    await context.write(`${FORMS[output](report)}\n`);
+    await context.write(`${FORMS[output](report).trimEnd()}\n`);
     if (report.read.unreadable > 0)
       logger.warn(`${report.read.unreadable} records could not be read, and are left out`);
     if (report.read.records === 0)
@@ -58,10 +60,11 @@ export const auditReport = defineVerb({
   },
 });
 
-const FORMS: Readonly<Record<'markdown' | 'html' | 'json', (report: AuditReport) => string>> = {
+const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'ndjson', (report: AuditReport) => string>> = {
   markdown: reportMarkdown,
   html: reportHtml,
   json: (report) => JSON.stringify(report, null, 2),
+  ndjson: reportNdjson,
 };
 
 interface Given {

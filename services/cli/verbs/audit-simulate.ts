@@ -13,7 +13,7 @@ import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
-import { simulationLines } from '../audit/simulation-lines.ts';
+import { simulationLines, simulationNdjson } from '../audit/simulation-lines.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../policy-files.ts';
 import { about } from '../verb-list.ts';
 
@@ -32,7 +32,7 @@ export const auditSimulate = defineVerb({
       placeholder: 'FILE',
       description: 'Policies to compare with. Default: what happened.',
     }),
-    node: withMeta(TextList.prefault([]), {
+    nodes: withMeta(TextList.prefault([]), {
       commandLineOnly: true,
       placeholder: '[CLUSTER/]NODE,…',
       description: 'Only these nodes; may be repeated.',
@@ -43,12 +43,12 @@ export const auditSimulate = defineVerb({
       description: 'An image that is needed again within this time after it went is regretted.',
     }),
     ...rangeOptions,
-    output: withMeta(z.enum(['table', 'json']).prefault('table'), {
-      description: 'table for people; json for everything there is to say.',
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for a node a line.',
     }),
     ...auditLogOptions,
   }),
-  run: async ({ policy, against, node, regretWindow, from, to, output, ...options }, context) => {
+  run: async ({ policy, against, nodes: names, regretWindow, from, to, output, ...options }, context) => {
     const { logger, signal } = context;
     const comparison = {
       policy: tried(policy, logger),
@@ -59,13 +59,15 @@ export const auditSimulate = defineVerb({
     await using log = await openAuditLog(options, context);
     const range = await timeRange({ from, to }, { log, nowMs: Date.now(), signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
-    const isWanted = wantedNodes(node);
+    const isWanted = wantedNodes(names);
     const simulation = await simulate({ log, range, comparison, isWanted, onProgress }, signal);
     const { read, nodes } = simulation;
     if (read.unreadable > 0) logger.warn(`${read.unreadable} records could not be read, and are left out`);
-    if (nodes.length === 0) throw nothing(node);
+    if (nodes.length === 0) throw nothing(names);
     await context.write(
-      `${formatResult(output, { value: simulation, lines: simulationLines(simulation) })}\n`,
+      output === 'ndjson'
+        ? simulationNdjson(simulation)
+        : `${formatResult(output, { value: simulation, lines: simulationLines(simulation) })}\n`,
     );
   },
 });

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { findDecider } from '../../audit/deciders/deciders.ts';
 import { readPolicyHistory } from '../../audit/policy-history.ts';
+import { readPoliciesInForce } from '../../audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../audit/verify/verify-log.ts';
 import { createVerifier } from '../../audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../audit/verify/verify-threads.ts';
@@ -18,6 +19,7 @@ import {
   verificationLines,
   verificationNdjson,
 } from '../audit/verification-lines.ts';
+import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
 /** Unless more are asked for: each holds about a hundred megabytes. */
@@ -47,10 +49,11 @@ export const auditVerify = defineVerb({
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs };
-    await using started = threads > 1 ? startVerifyThreads(threads, task) : null;
+    await using others = startVerifyThreads(threads - 1, task);
     const deletes = options.log !== 'archive';
-    const here = createVerifier({ log, policies, findDecider, range, nowMs, deletes });
-    const verifiers = started?.verifiers ?? [here];
+    const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+    const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
+    const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
     const verification = { range, ...found };
@@ -69,7 +72,7 @@ function requireVerified(verification: Verification): void {
   if (deviations.total > 0)
     throw new FleetGcError(
       'AUDIT_DEVIATION',
-      `${deviations.total} deviations: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
+      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
     );
   if (unverified.total > 0)
     throw new FleetGcError(
@@ -84,5 +87,5 @@ const nothingText = ({ counts, range }: Verification): string => {
   const where = range.fromMs === null && range.toMs === null ? 'on the log' : 'in that time';
   return counts.records === 0
     ? `no record of any node lies ${where}`
-    : `${counts.records} records lie ${where}, and no decision is among them`;
+    : `of ${counted(counts.records, 'record')} ${where} none is a decision`;
 };

@@ -1,3 +1,4 @@
+import { remembered } from '../remembered.ts';
 import type { RuntimeImage } from './port.ts';
 
 const HEX_ID = /^[0-9a-f]{64}$/;
@@ -17,7 +18,7 @@ export interface ImageReference {
 }
 
 /** `undefined` when the text says nothing that we understand, which is not the same as "no image". */
-export function parseReference(text: string): ImageReference | undefined {
+export const parseReference = remembered((text: string): ImageReference | undefined => {
   const bare = text.trim().replace(/^[a-z-]+:\/\//, '');
   const [name = '', ...digests] = bare.split('@');
   const reference: ImageReference = {
@@ -26,7 +27,7 @@ export function parseReference(text: string): ImageReference | undefined {
     names: namesOf(name),
   };
   return says(reference) ? reference : undefined;
-}
+});
 
 const says = ({ digests, abbreviation, names }: ImageReference): boolean =>
   digests.length > 0 || abbreviation !== undefined || names.length > 0;
@@ -35,16 +36,23 @@ type NamedImage = Pick<RuntimeImage, 'id' | 'repoTags' | 'repoDigests'>;
 
 /** Every id, digest and name under which a listed image may be meant. */
 export function keysOfImage({ id, repoTags, repoDigests }: NamedImage): string[] {
-  const digests = repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1));
-  const names = repoTags.flatMap(namesOf).flatMap(endings);
-  return [id, ...digestsOf(id), ...digests.flatMap(digestsOf), ...names];
+  return [...keysOfId(id), ...repoDigests.flatMap(digestsInName), ...repoTags.flatMap(endingsOfName)];
 }
+
+const keysOfId = remembered((id: string): readonly string[] => [id, ...digestsOf(id)]);
+const digestsInName = remembered((name: string): readonly string[] =>
+  digestsOf(name.slice(name.lastIndexOf('@') + 1)),
+);
+const endingsOfName = remembered((name: string): readonly string[] => namesOf(name).flatMap(endings));
 
 /** Every repository that a listed image may be a version of. */
 export function repositoriesOfImage({ repoTags, repoDigests }: NamedImage): string[] {
-  const names = [...repoTags, ...repoDigests.map((name) => name.replace(/@.*$/, ''))];
-  return names.flatMap(namesOf).map(repositoryOf).flatMap(endings);
+  return [...repoTags, ...repoDigests].flatMap(repositoriesOfName);
 }
+
+const repositoriesOfName = remembered((name: string): readonly string[] =>
+  namesOf(name.replace(/@.*$/, '')).map(repositoryOf).flatMap(endings),
+);
 
 export const repositoryOf = (name: string): string => name.slice(0, name.lastIndexOf(':'));
 

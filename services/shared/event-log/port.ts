@@ -76,8 +76,8 @@ export interface ActiveSubscription extends AsyncDisposable {
 
 /** First record to read: the oldest kept, an offset, or the first at or after a time of the log's clock. */
 export type ReadFrom = 'earliest' | { readonly offset: bigint } | { readonly timestampMs: number };
-/** Last record to read: the end as it was when reading began, or never (wait for more). */
-export type ReadTo = 'end' | 'forever';
+/** Where reading ends: at the end as it was when reading began, before an offset if that is sooner, or never (wait for more). */
+export type ReadTo = 'end' | 'forever' | { readonly before: bigint };
 
 export interface ReadRequest {
   readonly topic: TopicName;
@@ -120,8 +120,8 @@ export interface EventLog extends AsyncDisposable {
    */
   subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
   /**
-   * Reads without a group and without committing. In order per partition. Ends after `caught-up` when `to` is `end`, and
-   * without it when `signal` aborts or the log is closed. `forever` outlasts outages, but throws `TOPICS_RECREATED` when
+   * Reads without a group and without committing. In order per partition. Ends after `caught-up` unless `to` is `forever`,
+   * and without it when `signal` aborts or the log is closed. `forever` outlasts outages, but throws `TOPICS_RECREATED` when
    * the topic is deleted, recreated or cut off: what comes after that does not follow what came before.
    */
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;

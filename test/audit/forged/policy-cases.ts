@@ -16,6 +16,21 @@ export const POLICIES_CHANGED: readonly Changed[] = [
     rewrite: anotherDigit('"name":"default","policyVersion":1,"hash":"'),
     kind: 'policy-changed',
   },
+  {
+    name: 'a member twice in the version of a policy',
+    topic: 'policyVersions',
+    pick: contains('"fleetgc.policy"'),
+    rewrite: (text) => text.replace('"policyVersion":1', '"policyVersion":7,"policyVersion":1'),
+    kind: 'policy-changed',
+  },
+  {
+    name: 'a policy that deciders follow',
+    topic: 'policies',
+    pick: contains('"fleetgc.policy"'),
+    rewrite: (text) => text.replace('"policyVersion":1', '"policyVersion":2'),
+    kind: 'policies-never-held',
+    named: 'decisions',
+  },
 ];
 
 export const POLICIES_GONE: readonly Gone[] = [

@@ -2,11 +2,16 @@ import { findDecider } from '../../../services/audit/deciders/deciders.ts';
 import { readPolicyHistory } from '../../../services/audit/policy-history.ts';
 import type { TimeRange } from '../../../services/audit/read-log.ts';
 import type { Found } from '../../../services/audit/verify/collect.ts';
+import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import type { EventLog } from '../../../services/shared/event-log/port.ts';
+import { HOUR } from '../../fixtures/time.ts';
 
 const EVERYTHING: TimeRange = { fromMs: null, toMs: null };
+
+/** The moments of a recording are spread over this time from when it was made, at the most. */
+const SPREAD_MS = 3 * HOUR;
 
 /** Verifies a log in the thread of the test. */
 export async function verify(
@@ -16,7 +21,9 @@ export async function verify(
   deletes = true,
 ): Promise<Found> {
   const policies = await readPolicyHistory(log, signal);
-  const verifier = createVerifier({ log, policies, findDecider, range, nowMs: Date.now(), deletes });
+  const reading = { nowMs: Date.now() + SPREAD_MS, deletes };
+  const inForce = await readPoliciesInForce(log, reading, signal);
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
 }
 

@@ -5,9 +5,10 @@ import type { ItemProgress } from '../../../services/node-executor/journal-state
 import { afterCommand } from '../../../services/node-executor/reclaim.ts';
 import { commandDone, objectResult, resultOutput } from '../../../services/node-executor/results.ts';
 import type { Output } from '../../../services/shared/handler.ts';
+import { drop } from '../../../services/simulator/fleet/image-disk.ts';
 import { logDirectoryName } from './facts.ts';
 import { usedImages } from './life.ts';
-import { availableBytes, drop, instantOf, type NodePod, type World } from './world.ts';
+import { availableBytes, instantOf, type NodePod, type World } from './world.ts';
 
 /** What an executor publishes, and how long after the one before. */
 export interface Done {

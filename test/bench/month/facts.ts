@@ -11,20 +11,12 @@ import type {
 import type { Reclaim } from '../../../schemas/reclaim.ts';
 import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disk-history.ts';
 import { deriveId } from '../../../services/shared/ids.ts';
-import { type ContentPiece, pieceKey } from '../../../services/simulator/image-content.ts';
-import { SANDBOX_IMAGE } from './catalogue.ts';
-import {
-  type HeldImage,
-  instantOf,
-  type NodeContainer,
-  type NodePod,
-  readings,
-  type World,
-} from './world.ts';
+import { type CataloguePiece, SANDBOX_IMAGE } from '../../../services/simulator/fleet/catalogue.ts';
+import type { HeldImage } from '../../../services/simulator/fleet/image-disk.ts';
+import { instantOf, type NodeContainer, type NodePod, readings, type World } from './world.ts';
 
 const SAMPLE_MS = 10_000;
 const SAMPLES = 3;
-const SHOWN_DIGITS = 12;
 
 /** What the agent says of the disks; its past is short, so that a month stays writable. */
 export function diskStatsOf(world: World, atMs: number): DiskStats {
@@ -49,7 +41,7 @@ export function diskStatsOf(world: World, atMs: number): DiskStats {
 export function inventoryOf(world: World, atMs: number, reclaim: Reclaim | null): CompleteInventory {
   const pods = [...world.pods.values()];
   const pieces = piecesOf(world);
-  const positions = new Map(pieces.map((piece, position) => [pieceKey(piece), position]));
+  const positions = new Map(pieces.map((piece, position) => [piece, position]));
   const users = usersOf(pods);
   return {
     type: 'fleetgc.node.inventory',
@@ -73,11 +65,7 @@ export function inventoryOf(world: World, atMs: number, reclaim: Reclaim | null)
     podImagesKnown: true,
     imagesWatchedSinceMs: world.bootedMs,
     images: [...world.images.values()].map((held) => imageOf(held, users, positions)),
-    layers: pieces.map(({ kind, digest, sizeBytes }) => ({
-      kind,
-      digest: digest.slice('sha256:'.length, 'sha256:'.length + SHOWN_DIGITS),
-      sizeBytes: Number(sizeBytes),
-    })),
+    layers: pieces.map(({ listed }) => listed),
     containers: pods.flatMap((pod) => [...pod.containers.values()].map((one) => containerOf(pod, one))),
     sandboxes: pods.filter(({ hasSandbox }) => hasSandbox).map(sandboxOf),
     pods: pods.map(podOf),
@@ -95,11 +83,9 @@ const nextId = (world: World, prefix: string): string => {
 };
 
 /** Each once, however many images have it. */
-function piecesOf({ images }: World): readonly ContentPiece[] {
-  const pieces = new Map<string, ContentPiece>();
-  for (const held of images.values()) for (const piece of held.pieces) pieces.set(pieceKey(piece), piece);
-  return [...pieces.values()];
-}
+const piecesOf = ({ images }: World): readonly CataloguePiece[] => [
+  ...new Set([...images.values()].flatMap(({ image }) => image.content)),
+];
 
 type Users = ReadonlyMap<string, InventoryImage['usedBy']>;
 
@@ -113,9 +99,9 @@ function usersOf(pods: readonly NodePod[]): Users {
 }
 
 const imageOf = (
-  { image, pieces, firstDetectedMs, lastUsedMs }: HeldImage,
+  { image, sinceMs, lastUsedMs }: HeldImage,
   users: Users,
-  positions: ReadonlyMap<string, number>,
+  positions: ReadonlyMap<CataloguePiece, number>,
 ): InventoryImage => ({
   id: image.id,
   repoTags: [image.reference],
@@ -124,11 +110,11 @@ const imageOf = (
   pinned: image.id === SANDBOX_IMAGE.id,
   runtimeHandler: '',
   labels: { ...image.labels },
-  firstDetectedMs,
+  firstDetectedMs: sinceMs,
   lastUsedMs,
   usedBy: [...(users.get(image.id) ?? [])],
   backoff: null,
-  layers: pieces.flatMap((piece) => positions.get(pieceKey(piece)) ?? []),
+  layers: image.content.flatMap((piece) => positions.get(piece) ?? []),
 });
 
 const containerOf = (

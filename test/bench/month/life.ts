@@ -1,7 +1,8 @@
 import { applicationName, applicationNamespace } from '../../../services/simulator/catalogue.ts';
+import type { Catalogue, FleetApplication } from '../../../services/simulator/fleet/catalogue.ts';
+import { drop, hold } from '../../../services/simulator/fleet/image-disk.ts';
 import { evenChoice, zipfChoice } from '../../../services/simulator/random.ts';
-import type { Catalogue, FleetApplication } from './catalogue.ts';
-import { drop, hold, type NodePod, nextDigest, uuidOf, type World } from './world.ts';
+import { type NodePod, nextDigest, uuidOf, type World } from './world.ts';
 
 /** How often something happens to a node, per day. */
 const PER_DAY = { deploy: 2.5, die: 1, somebodyRemoves: 0.05 } as const;

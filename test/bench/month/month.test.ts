@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { TOPICS } from '../../../schemas/topics.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
 import { readPolicyHistory } from '../../../services/audit/policy-history.ts';
+import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { partitionOf } from '../../../services/shared/event-log/partition.ts';
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
@@ -28,7 +29,9 @@ test('every decision of it is verified, and every command and result has its cau
   const { signal } = new AbortController();
   const policies = await readPolicyHistory(log, signal);
   const range = { fromMs: null, toMs: null };
-  const verify = createVerifier({ log, policies, findDecider, range, nowMs: MONTH.endMs, deletes: false });
+  const reading = { nowMs: MONTH.endMs, deletes: false };
+  const inForce = await readPoliciesInForce(log, reading, signal);
+  const verify = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   const { counts, deviations, unverified } = await verify(PARTITION, () => undefined, signal);
 
   expect([deviations.first, unverified.first]).toEqual([[], []]);

@@ -1,5 +1,5 @@
 /** A bare kafkajs relay, or several in a row: what is consumed is produced, the same bytes. */
-import { Kafka, logLevel } from 'kafkajs';
+import { type Consumer, Kafka, logLevel } from 'kafkajs';
 
 interface RelayArgument {
   readonly brokers: readonly string[];
@@ -13,8 +13,11 @@ const kafka = new Kafka({ brokers: [...brokers], clientId: 'relay', logLevel: lo
 const producer = kafka.producer();
 await producer.connect();
 
+const consumers: Consumer[] = [];
+
 async function relay(from: string, to: string): Promise<void> {
   const consumer = kafka.consumer({ groupId: `relay-${from}` });
+  consumers.push(consumer);
   await consumer.connect();
   await consumer.subscribe({ topics: [from], fromBeginning: true });
   const joined = new Promise((resolve, reject) => {
@@ -30,4 +33,8 @@ async function relay(from: string, to: string): Promise<void> {
 }
 
 await Promise.all(hops.map(([from, to]) => relay(from, to)));
+process.once('SIGTERM', async () => {
+  await Promise.all(consumers.map((consumer) => consumer.disconnect()));
+  process.exit();
+});
 process.stdout.write('ready\n');

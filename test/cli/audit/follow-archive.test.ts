@@ -63,6 +63,8 @@ test('an archive that falls behind is told of in time, at every step once, until
 
 test('a failure is a problem until the next pass, and what was lost is counted for good', async () => {
   const { logged, problems, text } = await following(async function* (request) {
+    request.onFailure(new FleetGcError('LOG_FULL', 'no space is left'));
+    request.onFailure(new FleetGcError('LOG_UNREACHABLE', 'no broker answers'));
     request.onFailure(new FleetGcError('LOG_UNREACHABLE', 'no broker answers'));
     yield;
     request.onRun({ ...run, lost: [{ ...STATS, firstOffset: 3n, lastOffset: 7n }] });
@@ -71,7 +73,8 @@ test('a failure is a problem until the next pass, and what was lost is counted f
 
   expect(problems).toEqual([['no broker answers'], []]);
   expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
-    [40, 'Nothing is archived now, and it is tried again within a minute: no broker answers'],
+    [40, 'Nothing is archived now, and it is tried again within a minute: no space is left'],
+    [40, 'Nothing is archived until the event log is reached again'],
     [50, 'LOST: 5 records of gc.node.disk-stats/3, offsets 3 to 7'],
   ]);
   expect(text).toContain('fleetgc_archive_lost_records_total{topic="gc.node.disk-stats"} 5');

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { rememberPods } from '../../../services/cli/node/kubelet-pods.ts';
 import { consumeUntil } from '../../../services/cli/wait.ts';
 import { createNodeAgent } from '../../../services/node-agent/agent.ts';
+import { loggedContentReading } from '../../../services/node-agent/content-reading.ts';
 import { logReader } from '../../../services/node-agent/log-entries.ts';
-import { together } from '../../../services/node-agent/repeat.ts';
+import { byTheClock, together } from '../../../services/node-agent/repeat.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
+import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
 import { connectContainerd } from '../../../services/shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
@@ -14,10 +16,10 @@ import { nodeSource } from '../../../services/shared/envelope.ts';
 import { createMetrics } from '../../../services/shared/metrics.ts';
 import { type PolicySource, startPolicySource } from '../../../services/shared/policies.ts';
 import { createPublisher } from '../../../services/shared/publisher.ts';
+import { type Life, mortal, mortalState } from '../../../services/simulator/mortal.ts';
 import type { SimulatedNode } from '../../../services/simulator/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../node-executor/memory-state.ts';
-import { type Life, mortal, mortalState } from '../../node-executor/mortal.ts';
 import { directRuntime } from '../../support/direct-connection.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -66,7 +68,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     identity: NODE,
     nodeLabels: {},
     runtime,
-    containerd: containerd && mortal(containerd, life),
+    contents: loggedContentReading({ containerd: containerd && mortal(containerd, life), clock, logger }),
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: pods.source,
@@ -75,6 +77,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     publisher,
     clock,
     sleep: agentSleepers.sleep,
+    repeating: byTheClock(agentSleepers.sleep),
     random,
     logger,
     metrics,
@@ -90,7 +93,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    options: { ...node, localFile: parts.localFile },
+    files: filesOnDisk({ ...node, localFile: parts.localFile }),
     publisher,
     sleep: executorSleepers.sleep,
     random,

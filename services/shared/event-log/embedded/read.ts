@@ -15,13 +15,22 @@ interface Cursor {
   readonly partition: number;
   next: number;
   end: number;
+  /** So many records are read at a time. */
+  page: number;
 }
+
+/** Whoever wants a record or two shall not wait for a whole slice. */
+const FIRST_PAGE = 8;
+const PAGES_GROW = 8;
 
 function firstOffset(statements: Statements, end: PartitionEnd, from: ReadFrom): number {
   if (from === 'earliest') return 0;
   if ('offset' in from) return Number(from.offset);
   return statements.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
 }
+
+const lastOffset = ({ nextOffset }: PartitionEnd, to: ReadRequest['to']): number =>
+  typeof to === 'object' ? Math.min(nextOffset, Number(to.before)) : nextOffset;
 
 function requestedEnds(statements: Statements, { topic, partition }: ReadRequest): readonly PartitionEnd[] {
   requireDeclared(statements, topic);
@@ -34,16 +43,18 @@ function openCursors(statements: Statements, request: ReadRequest): Cursor[] {
     topic: request.topic,
     partition: end.partition,
     next: firstOffset(statements, end, request.from),
-    end: end.nextOffset,
+    end: lastOffset(end, request.to),
+    page: FIRST_PAGE,
   }));
 }
 
 async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<readonly LogRecord[]> {
-  const limits = { maxRecords: MAX_SLICE_RECORDS, maxBytes: MAX_SLICE_BYTES };
+  const limits = { maxRecords: cursor.page, maxBytes: MAX_SLICE_BYTES };
   const page = { ...cursor, from: cursor.next, before: cursor.end, ...limits };
   const records = await database.read((statements) => statements.page(page));
   const last = records.at(-1);
   cursor.next = last === undefined ? cursor.end : Number(last.offset) + 1;
+  cursor.page = Math.min(MAX_SLICE_RECORDS, cursor.page * PAGES_GROW);
   return records;
 }
 

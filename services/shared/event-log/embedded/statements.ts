@@ -25,6 +25,7 @@ const RecordRow = z.object({
   headers: z.string(),
   value: z.instanceof(Uint8Array).nullable(),
 });
+const PlacedRow = RecordRow.pick({ offset: true, timestamp_ms: true });
 const Headers = z.record(z.string(), z.string());
 const Count = z.object({ n: z.int() }).transform((row) => row.n);
 const OneNumber = z.object({ n: z.int().nullable() }).transform((row) => row.n);
@@ -84,9 +85,10 @@ export function prepareRecords(db: DatabaseSync) {
     'SELECT offset, timestamp_ms, size_bytes, key, headers, value FROM records WHERE partition_id = ? AND offset >= ? AND offset < ? ORDER BY offset LIMIT ?',
   );
   const oldest = db.prepare('SELECT min(offset) AS n FROM records WHERE partition_id = ?');
-  const atTime = db.prepare(
-    'SELECT min(offset) AS n FROM records WHERE partition_id = ? AND timestamp_ms >= ?',
+  const nextAt = db.prepare(
+    'SELECT offset, timestamp_ms FROM records WHERE partition_id = ? AND offset >= ? ORDER BY offset LIMIT 1',
   );
+  const newest = db.prepare('SELECT max(offset) AS n FROM records WHERE partition_id = ?');
 
   return {
     partitions: (topic: TopicName): PartitionEnd[] =>
@@ -124,9 +126,22 @@ export function prepareRecords(db: DatabaseSync) {
     },
     /** The oldest offset still kept; null when the partition holds none. */
     oldestOffset: (id: number): number | null => OneNumber.parse(oldest.get(id)),
-    /** The first offset at or after a time; null when there is none. */
-    offsetAtTime: (id: number, timestampMs: number): number | null =>
-      OneNumber.parse(atTime.get(id, timestampMs)),
+    /** The first offset at or after a time; null when there is none. Times in a partition never go back, so it is halved. */
+    offsetAtTime: (id: number, timestampMs: number): number | null => {
+      let before = (OneNumber.parse(oldest.get(id)) ?? 0) - 1;
+      let found: number | null = null;
+      let last = OneNumber.parse(newest.get(id)) ?? before;
+      while (before < last) {
+        const middle = Math.floor((before + 1 + last) / 2);
+        const row = PlacedRow.parse(nextAt.get(id, middle));
+        if (row.timestamp_ms < timestampMs) before = row.offset;
+        else {
+          found = row.offset;
+          last = middle - 1;
+        }
+      }
+      return found;
+    },
   };
 }
 

@@ -3,7 +3,6 @@ import type { LogRecord } from '../port.ts';
 
 /** While a partition is left out for want of room, the rest must not wait long, or it would. */
 const SHORT_WAIT_MS = 250;
-const MAX_PARTITION_BYTES = 1024 * 1024;
 
 /** A partition that is read. */
 export interface Cursor {
@@ -50,14 +49,14 @@ export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
   };
 }
 
-/** As kafkajs's request wants it. */
-export function topicsOf({ cursors }: Asked) {
+/** As kafkajs's request wants it: of each partition so many bytes at most, unless its first batch is larger. */
+export function topicsOf({ cursors }: Asked, maxBytes: number) {
   return [...Map.groupBy(cursors, ({ topic }) => topic)].map(([topic, group]) => ({
     topic,
     partitions: group.map(({ partition, next }) => ({
       partition,
       fetchOffset: next.toString(),
-      maxBytes: MAX_PARTITION_BYTES,
+      maxBytes,
     })),
   }));
 }

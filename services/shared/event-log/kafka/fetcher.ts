@@ -30,6 +30,8 @@ export interface FetcherOptions {
   readonly cursors: () => readonly Cursor[];
   /** How long a broker may wait for data (it answers at once when there is some), and a new cursor with it. */
   readonly longWaitMs: () => number;
+  /** Of one partition in one answer, compressed: who reads many at once holds all of it in memory. */
+  readonly maxPartitionBytes: number;
   /** A failure while it lasts, null when fetching goes well. */
   readonly report: (error: unknown) => void;
   readonly signal: AbortSignal;
@@ -71,19 +73,32 @@ function outOfRange(error: unknown, cursors: readonly Cursor[]): Cursor | undefi
 interface FetcherState extends FetcherOptions {
   /** Brokers that are being asked. */
   readonly running: Set<string>;
+  /** Requests so far. */
+  requests: number;
+}
+
+/**
+ * A broker fills its answer in the order in which partitions are asked for, and gives a record that is larger than what was asked
+ * for only to the first that has any. So each request begins with another one, and none waits for ever behind others.
+ */
+function takeTurns(fetcher: FetcherState, cursors: readonly Cursor[]): readonly Cursor[] {
+  const first = fetcher.requests % Math.max(cursors.length, 1);
+  fetcher.requests += 1;
+  return [...cursors.slice(first), ...cursors.slice(0, first)];
 }
 
 const ledBy = ({ cluster, cursors }: FetcherOptions, node: string): readonly Cursor[] =>
   leaders(cluster, cursors()).get(node) ?? [];
 
-async function fetchOnce({ cluster, signal }: FetcherOptions, node: string, asked: Asked): Promise<void> {
+async function fetchOnce(fetcher: FetcherOptions, node: string, asked: Asked): Promise<void> {
+  const { cluster, maxPartitionBytes, signal } = fetcher;
   const broker = await cluster.findBroker({ nodeId: node });
   const answer: FetchAnswer = await broker.fetch({
     isolationLevel: READ_UNCOMMITTED,
     maxWaitTime: asked.maxWaitMs,
     minBytes: 1,
     maxBytes: MAX_BYTES,
-    topics: topicsOf(asked),
+    topics: topicsOf(asked, maxPartitionBytes),
   });
   if (!signal.aborted) distribute(asked, answer);
 }
@@ -148,7 +163,7 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
 /** Asks one broker as long as it leads something that has room. */
 async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
-    const asked = ask(ledBy(fetcher, node), fetcher.longWaitMs());
+    const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs());
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
   }
@@ -171,7 +186,7 @@ function kick(fetcher: FetcherState): void {
  * until `signal` aborts.
  */
 export function startFetcher(options: FetcherOptions): Fetcher {
-  const fetcher: FetcherState = { ...options, running: new Set() };
+  const fetcher: FetcherState = { ...options, running: new Set(), requests: 0 };
   return { kick: () => kick(fetcher) };
 }
 

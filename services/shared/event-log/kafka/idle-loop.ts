@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+import kafkajs from 'kafkajs/package.json' with { type: 'json' };
+import KafkaRequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import { FleetGcError } from '../../errors.ts';
 
 /** The version whose idle loop this repair was written for. */
@@ -61,24 +62,17 @@ export function lookForLateRequests(queue: Enforcing): void {
 
 /** Repairs the idle loop of the installed kafkajs. Throws `INTERNAL` for a version nobody looked at. */
 export function repairIdleLoop(): void {
-  const load = createRequire(import.meta.url);
-  const { version }: { readonly version: string } = load('kafkajs/package.json');
+  const { version } = kafkajs;
   if (version !== REPAIRED_VERSION) {
     throw new FleetGcError(
       'INTERNAL',
       `kafkajs ${version} is installed, but its idle loop is repaired for ${REPAIRED_VERSION} only. Look whether the repair is still needed.`,
     );
   }
-  const queue: {
-    readonly prototype: {
-      scheduleCheckPendingRequests(this: RequestQueue): void;
-      scheduleRequestTimeoutCheck(this: Enforcing): void;
-    };
-  } = load('kafkajs/src/network/requestQueue');
-  queue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+  KafkaRequestQueue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
     scheduleWhenPending(this);
   };
-  queue.prototype.scheduleRequestTimeoutCheck = function (this: Enforcing): void {
+  KafkaRequestQueue.prototype.scheduleRequestTimeoutCheck = function (this: Enforcing): void {
     lookForLateRequests(this);
   };
 }

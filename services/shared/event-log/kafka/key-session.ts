@@ -17,6 +17,7 @@ type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
 
 /** Thousands of nodes wait at each broker. It answers at once when there is something. */
 const LONG_WAIT_MS = 20_000;
+const MAX_PARTITION_BYTES = 1024 * 1024;
 /** Connections over which nothing came for so long, not even "nothing new", are made anew. */
 const SILENCE_MS = 120_000;
 /** How soon somebody is told of partitions that were added behind our back; a moved leader is told by the brokers. */
@@ -109,6 +110,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     context: core.context,
     cursors: () => lanes.map(({ cursor }) => cursor),
     longWaitMs: () => LONG_WAIT_MS,
+    maxPartitionBytes: MAX_PARTITION_BYTES,
     report,
     signal: AbortSignal.any([session.over, stopping]),
   });

@@ -3,8 +3,8 @@ import type { LogRecord } from '../port.ts';
 import { type Serving, type SliceSource, serveSlices } from '../slices.ts';
 import type { Cursor } from './cursor.ts';
 
-/** Records fetched ahead, per partition; a single larger record is taken all the same. */
-const ROOM_BYTES = 2 * 1024 * 1024;
+/** Records fetched ahead, per partition; more is fetched while there are fewer. A single larger record is taken all the same. */
+const ROOM_BYTES = 1024 * 1024;
 const ROOM_RECORDS = 2000;
 
 export interface LaneOptions {

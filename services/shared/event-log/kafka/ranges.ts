@@ -51,7 +51,8 @@ export async function readRanges(
   }
 }
 
-async function ranges(cluster: OffsetConnections, { topic, partition, from }: ReadRequest): Promise<Range[]> {
+async function ranges(cluster: OffsetConnections, request: ReadRequest): Promise<Range[]> {
+  const { topic, partition, from, to } = request;
   const all = Array.from({ length: topicSpec(topic).partitions }, (_, number) => number);
   const numbers = partition === undefined ? all : [partition];
   const partitions = numbers.map((number) => ({ topic, partition: number }));
@@ -60,7 +61,7 @@ async function ranges(cluster: OffsetConnections, { topic, partition, from }: Re
   const first = from === 'earliest' ? null : await firstOffsets(cluster, partitions, from);
   return partitions.map((at) => {
     const low = requireOffset(oldest, at);
-    const end = requireOffset(ends, at);
+    const end = endOf(requireOffset(ends, at), to);
     return { at, from: first === null ? low : clamp(first(at) ?? end, low, end), end };
   });
 }
@@ -75,6 +76,9 @@ async function firstOffsets(
   const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
   return ({ topic, partition }) => found.get(`${topic}/${partition}`);
 }
+
+const endOf = (end: bigint, to: ReadRequest['to']): bigint =>
+  typeof to === 'object' && to.before < end ? to.before : end;
 
 const clamp = (offset: bigint, low: bigint, high: bigint): bigint => {
   if (offset < low) return low;

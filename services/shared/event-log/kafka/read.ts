@@ -14,6 +14,7 @@ import { type Range, readRanges } from './ranges.ts';
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
 const LONG_WAIT_MS = 5000;
 const FOLLOWING_WAIT_MS = 20_000;
+const MAX_PARTITION_BYTES = 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
 /** Failures in a row after which a reading that is to end gives up: about half a minute. */
 const PATIENCE = 10;
@@ -78,7 +79,7 @@ function createReport(
     failures += 1;
     const failure = explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
-    const isLast = !failure.retry || (to === 'end' && failures >= PATIENCE);
+    const isLast = !failure.retry || (to !== 'forever' && failures >= PATIENCE);
     if (isLast) buffered.failure = failure;
   };
   return (error: unknown): void => {
@@ -134,6 +135,7 @@ async function* follow(
     context: core.context,
     cursors: () => cursors,
     longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
+    maxPartitionBytes: MAX_PARTITION_BYTES,
     report: createReport(buffered, request, core),
     signal,
   });
@@ -142,7 +144,7 @@ async function* follow(
     if (buffered.failure !== null) throw buffered.failure;
     const seen = buffered.answers;
     yield* nextEvents(buffered, isCaughtUp);
-    if (buffered.marked && request.to === 'end') return;
+    if (buffered.marked && request.to !== 'forever') return;
     kick();
     await nextAnswer(buffered, seen, signal);
   }

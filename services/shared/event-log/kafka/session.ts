@@ -14,6 +14,9 @@ const FLUSH_MS = 1000;
 /** A partition that a rebalance brings waits so long at most. */
 const LONG_WAIT_MS = 1000;
 
+/** A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more. */
+const MAX_PARTITION_BYTES = 256 * 1024;
+
 /** How a session ends before it is stopped. */
 interface Failing {
   readonly over: AbortSignal;
@@ -134,6 +137,7 @@ function makeParts(options: SessionOptions, over: AbortSignal): Parts {
     context,
     cursors: () => lanes.all().map(({ cursor }) => cursor),
     longWaitMs: () => LONG_WAIT_MS,
+    maxPartitionBytes: MAX_PARTITION_BYTES,
     report: reporter('fetch'),
     signal: AbortSignal.any([over, stopping]),
   });

@@ -37,6 +37,18 @@ export function readingContract(tried: () => TriedLog): void {
     expect(await readAll(log, key, { partition: (partition + 1) % 32 })).toEqual([]);
   });
 
+  test('up to an offset, or to the end where that is sooner', async () => {
+    const { log, publishTexts } = tried();
+    const key = uniqueKey();
+    await publishTexts(key, ['1', '2', '3']);
+    const [first, , third] = await readAll(log, key);
+    const to = (before: bigint) => ({ partition: first?.partition ?? -1, to: { before } });
+    const last = third?.offset ?? -1n;
+    expect((await readAll(log, key, to(last))).map(text)).toEqual(['1', '2']);
+    expect((await readAll(log, key, to(last + 9n))).map(text)).toEqual(['1', '2', '3']);
+    expect(await readAll(log, key, to(0n))).toEqual([]);
+  });
+
   test('from a time of the log', async () => {
     const { log, publishTexts } = tried();
     const key = uniqueKey();

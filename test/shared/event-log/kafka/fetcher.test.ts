@@ -92,6 +92,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
     context: silentContext({ random: () => 0 }),
     cursors: () => cursors,
     longWaitMs: () => 5000,
+    maxPartitionBytes: 1024,
     report: (error) => reports.push(error),
     signal: stop.signal,
   });
@@ -113,6 +114,20 @@ test('delivers from the offset asked for on; earlier records of the same batch a
   expect(offsets(cursor.got)).toEqual([4n, 5n]);
   expect(asked[1]?.partitions[0]?.fetchOffset).toBe('7');
   expect(cursor.end).toBe(9n);
+});
+
+test('each request begins with another partition: an answer is filled in the order asked for', async () => {
+  const { cluster, asked } = brokers((_, number) =>
+    number <= 3 ? answerOf(0, 90, [message(number)]) : undefined,
+  );
+  start(cluster, [cursorAt(0, 1n), cursorAt(1, 0n)]);
+  await until('the last request', () => asked.length === 4);
+  expect(asked.map(({ partitions }) => partitions.map(({ partition }) => partition))).toEqual([
+    [0, 1],
+    [1, 0],
+    [0, 1],
+    [1, 0],
+  ]);
 });
 
 describe('an answer without any record', () => {
@@ -262,8 +277,8 @@ test('a partition that cannot be decoded is found out, rests, and holds up no ot
   await until('the records of the other', () => good.got.length === 3);
   expect(asked.slice(0, 3).map(({ partitions }) => partitions.map(({ partition }) => partition))).toEqual([
     [0, 1],
-    [0],
     [1],
+    [0],
   ]);
   expect(reported).toEqual([undecodable]);
   expect(bad.trust).toBe('resting');

@@ -1,12 +1,10 @@
-import { sha256Hex } from '../../../services/shared/ids.ts';
-import {
-  type Application,
-  applicationName,
-  applicationNamespace,
-  versionOf,
-} from '../../../services/simulator/catalogue.ts';
-import type { RegistryImage, SimulatedLayer } from '../../../services/simulator/objects.ts';
-import { seededRandom } from '../../../services/simulator/random.ts';
+import type { InventoryLayer } from '../../../schemas/inventory.ts';
+import type { ImageSpec, RuntimeImage } from '../../shared/cri/port.ts';
+import { sha256Hex } from '../../shared/ids.ts';
+import { type Application, applicationName, applicationNamespace, versionOf } from '../catalogue.ts';
+import { type ContentPiece, contentOf, pieceKey } from '../image-content.ts';
+import type { RegistryImage, SimulatedLayer } from '../objects.ts';
+import { seededRandom } from '../random.ts';
 
 /** A program that a whole fleet runs, and what its releases have in common. */
 export interface FleetApplication extends Application {
@@ -18,11 +16,22 @@ export interface FleetApplication extends Application {
   readonly firstReleaseMs: number;
 }
 
+/** A piece of images: the same one, however many images of a fleet have it. */
+export interface CataloguePiece extends ContentPiece {
+  /** As an inventory tells it. */
+  readonly listed: InventoryLayer;
+}
+
 /** An image as the registry has it, and as nodes name it. */
 export interface CatalogueImage extends RegistryImage {
   readonly reference: string;
   readonly repository: string;
   readonly layers: readonly SimulatedLayer[];
+  readonly content: readonly CataloguePiece[];
+  /** As a runtime lists it. */
+  readonly listed: RuntimeImage;
+  /** As containers name it. */
+  readonly spec: ImageSpec;
 }
 
 /** The applications of a fleet, the most often deployed first, with their images. */
@@ -30,6 +39,8 @@ export interface Catalogue {
   readonly applications: readonly [FleetApplication, ...FleetApplication[]];
   /** The image that is deployed at a time: the newest release. */
   imageAt(application: FleetApplication, atMs: number): CatalogueImage;
+  /** The image so many releases after that. */
+  releasedAfter(application: FleetApplication, atMs: number, releases: number): CatalogueImage;
 }
 
 const MB = 1_000_000n;
@@ -77,22 +88,25 @@ export function fleetCatalogue(seed: number, beginMs: number): Catalogue {
   const first = applicationAt(0);
   const rest = Array.from({ length: APPLICATIONS - 1 }, (_, index) => applicationAt(index + 1));
   const images = new Map<string, CatalogueImage>();
+  const releasedAfter: Catalogue['releasedAfter'] = (application, atMs, releases) => {
+    const newest = Math.floor((atMs - application.firstReleaseMs) / application.releaseEveryMs);
+    const release = Math.max(0, newest + releases);
+    const reference = versionOf(application, release);
+    const image = images.get(reference) ?? imageOf(application, release);
+    images.set(reference, image);
+    return image;
+  };
   return {
     applications: [first, ...rest],
-    imageAt: (application, atMs) => {
-      const release = Math.floor((atMs - application.firstReleaseMs) / application.releaseEveryMs);
-      const reference = versionOf(application, release);
-      const image = images.get(reference) ?? imageOf(application, release);
-      images.set(reference, image);
-      return image;
-    },
+    imageAt: (application, atMs) => releasedAfter(application, atMs, 0),
+    releasedAfter,
   };
 }
 
 function imageOf(application: FleetApplication, release: number): CatalogueImage {
   const reference = versionOf(application, release);
   const layers = layersOf(application, release);
-  return {
+  return catalogued({
     id: `sha256:${sha256Hex(`configuration of ${reference}`)}`,
     digest: `sha256:${sha256Hex(`manifest of ${reference}`)}`,
     reference,
@@ -103,7 +117,43 @@ function imageOf(application: FleetApplication, release: number): CatalogueImage
     },
     layers,
     sizeBytes: layers.reduce((sum, { packedBytes }) => sum + packedBytes, 0n),
+  });
+}
+
+const pieces = new Map<string, CataloguePiece>();
+const SHOWN_DIGITS = 12;
+
+function catalogued(
+  image: Omit<CatalogueImage, 'content' | 'listed' | 'spec'>,
+  pinned = false,
+): CatalogueImage {
+  const { id, reference, repository, digest, sizeBytes } = image;
+  return {
+    ...image,
+    content: contentOf(image).map(pieceOf),
+    spec: { image: id, userSpecifiedImage: reference, imageRef: id, runtimeHandler: '' },
+    listed: {
+      id,
+      repoTags: [reference],
+      repoDigests: digest === '' ? [] : [`${repository}@${digest}`],
+      sizeBytes,
+      pinned,
+      runtimeHandler: '',
+    },
   };
+}
+
+/** Thousands of nodes hold the same few thousand pieces. */
+function pieceOf(piece: ContentPiece): CataloguePiece {
+  const key = pieceKey(piece);
+  const { kind, digest, sizeBytes } = piece;
+  const shown = digest.slice('sha256:'.length, 'sha256:'.length + SHOWN_DIGITS);
+  const known = pieces.get(key) ?? {
+    ...piece,
+    listed: { kind, digest: shown, sizeBytes: Number(sizeBytes) },
+  };
+  pieces.set(key, known);
+  return known;
 }
 
 /** Those of the family, what the application stands on for some releases, and what is new in each. */
@@ -124,12 +174,15 @@ const layer = (name: string, unpackedBytes: bigint): SimulatedLayer => ({
 });
 
 /** What every sandbox needs; pinned, as containerd 2 does. */
-export const SANDBOX_IMAGE: CatalogueImage = {
-  id: `sha256:${sha256Hex('configuration of pause')}`,
-  digest: `sha256:${sha256Hex('manifest of pause')}`,
-  reference: 'registry.example/platform/pause:3.10',
-  repository: 'registry.example/platform/pause',
-  labels: {},
-  sizeBytes: 320_000n,
-  layers: [layer('pause', 740_000n)],
-};
+export const SANDBOX_IMAGE: CatalogueImage = catalogued(
+  {
+    id: `sha256:${sha256Hex('configuration of pause')}`,
+    digest: `sha256:${sha256Hex('manifest of pause')}`,
+    reference: 'registry.example/platform/pause:3.10',
+    repository: 'registry.example/platform/pause',
+    labels: {},
+    sizeBytes: 320_000n,
+    layers: [layer('pause', 740_000n)],
+  },
+  true,
+);

@@ -1,4 +1,4 @@
-import type { StateDirectory } from '../../services/shared/state-directory.ts';
+import type { StateDirectory } from '../shared/state-directory.ts';
 
 /** A process, as its surroundings see it. */
 export interface Life {

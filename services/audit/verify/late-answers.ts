@@ -1,0 +1,67 @@
+import type { Command } from '../../../schemas/command.ts';
+import { TOPICS } from '../../../schemas/topics.ts';
+import type { LogRecord } from '../../shared/event-log/port.ts';
+import { type Answer, openAccount, type Placed, takeAnswer, tellDisagreement } from './account.ts';
+import type { Coverage } from './coverage.ts';
+import { type Findings, placeOf } from './findings.ts';
+
+/** So many are remembered; whoever forges more is told of the rest at once. */
+const MOST = 10_000;
+
+/**
+ * Answers to commands that were not read, or long ago: a node that was away for days refuses what waited for it. At the end all
+ * commands from before the range are looked at, if there are such answers. `kept`: since when the log has all commands.
+ */
+export function createLateAnswers(findings: Findings, kept: Coverage) {
+  const waiting = new Map<string, Placed<Answer>[]>();
+  let count = 0;
+
+  const tell = (answer: Placed<Answer>): void => {
+    if (mayBeDeleted(answer, kept)) findings.counts.outOfRange++;
+    else {
+      const message = `there is no command ${answer.event.commandId}`;
+      tellDisagreement(findings, { kind: 'not-commanded', message }, answer);
+    }
+  };
+
+  return {
+    /** An answer whose command nobody knows. */
+    add: (answer: Placed<Answer>): void => {
+      const { commandId } = answer.event;
+      count++;
+      if (count > MOST) tell(answer);
+      else waiting.set(commandId, [...(waiting.get(commandId) ?? []), answer]);
+    },
+    areThere: (): boolean => waiting.size > 0,
+    /** A command from before the range. */
+    commanded: (command: Command, record: LogRecord): void => {
+      const answers = waiting.get(command.id) ?? [];
+      waiting.delete(command.id);
+      const account = openAccount(command, placeOf(record));
+      for (const answer of answers) {
+        const problem = takeAnswer(account, answer);
+        if (problem === null) findings.counts.ofEarlier++;
+        else tellDisagreement(findings, problem, answer, account);
+      }
+    },
+    /** One of them that is none. */
+    unreadable: (id: string): void => {
+      findings.counts.ofEarlier += waiting.get(id)?.length ?? 0;
+      waiting.delete(id);
+    },
+    end: (): void => {
+      for (const answers of waiting.values()) answers.forEach(tell);
+      waiting.clear();
+    },
+  };
+}
+
+/** Only a refusal for its age comes as late as that, and it removes nothing. */
+function mayBeDeleted({ event, place }: Placed<Answer>, kept: Coverage): boolean {
+  const { retentionMs } = TOPICS.commands;
+  const isExpiry =
+    event.type === 'fleetgc.node.command-result' &&
+    event.result.outcome === 'refused' &&
+    event.result.reason === 'expired';
+  return isExpiry && typeof retentionMs === 'number' && place.timestampMs - retentionMs < kept('commands');
+}

@@ -1,0 +1,116 @@
+import { type Policy, selectPolicy } from '../../../schemas/policy.ts';
+import type { Output } from '../../shared/handler.ts';
+import type { PolicySource } from '../../shared/policies.ts';
+import type { Fate } from '../../simulator/fleet/faults.ts';
+import { availableAt, type Fleet, type FleetNode } from '../../simulator/fleet/fleet-node.ts';
+import type { Removal } from '../../simulator/fleet/node-runtime.ts';
+import { type Wrong, wrongsOf } from '../../simulator/fleet/truth.ts';
+import { type Commanded, createCommanded, createCounter } from './commanded.ts';
+import { createOrders, type Orders } from './orders.ts';
+import { createPressures, type Pressures } from './pressures.ts';
+
+/** A removal that should not have been. */
+export interface WrongRemoval extends Pick<Removal, 'kind' | 'id'> {
+  readonly node: string;
+  readonly atMs: number;
+  readonly why: readonly (Wrong | 'not-listed')[];
+}
+
+/** Everything that a run has to account for. */
+export interface Books {
+  readonly commanded: Commanded;
+  readonly orders: Orders;
+  readonly pressures: Pressures;
+  readonly fates: ReturnType<typeof createCounter>;
+  readonly life: ReturnType<typeof createCounter>;
+  /** Something is about to go from a node: held against the truth. */
+  removal(node: FleetNode, removal: Removal): void;
+  acknowledged(node: FleetNode, output: Output): void;
+  measured(node: FleetNode): void;
+  tellFate(fate: Fate): void;
+  removals(): RemovalCounts;
+}
+
+export interface RemovalCounts {
+  /** In truth, by kind. */
+  readonly done: Readonly<Record<string, number>>;
+  readonly wrong: number;
+  readonly wrongs: readonly WrongRemoval[];
+  readonly twice: number;
+  readonly pressureUnrelieved: number;
+}
+
+const WRONGS_TOLD = 20;
+
+export interface BookParts {
+  readonly fleet: Fleet;
+  readonly policies: Pick<PolicySource, 'current'>;
+  /** Milliseconds of a clock of the machine that does not jump. */
+  readonly realNowMs: () => number;
+}
+
+export function createBooks({ fleet, policies, realNowMs }: BookParts): Books {
+  const nowMs = () => fleet.time.now();
+  const commanded = createCommanded(nowMs);
+  const orders = createOrders(nowMs);
+  const pressures = createPressures(nowMs, realNowMs);
+  const [fates, life, done] = [createCounter(), createCounter(), createCounter()];
+  const counts = { wrong: 0, twice: 0, pressureUnrelieved: 0 };
+  const wrongs: WrongRemoval[] = [];
+  const policyOf = policyInForce(policies);
+  const note = (node: FleetNode, removal: Removal, why: WrongRemoval['why']): void => {
+    if (why.length === 0) return;
+    counts.wrong += 1;
+    const { kind, id } = removal;
+    if (wrongs.length < WRONGS_TOLD) wrongs.push({ node: node.identity.node, kind, id, atMs: nowMs(), why });
+  };
+  return {
+    commanded,
+    orders,
+    pressures,
+    fates,
+    life,
+    removal: (node, removal) => {
+      const why = wrongsOf(removal, { node, nowMs: nowMs(), policy: policyOf(node) });
+      if (removal.kind === 'stopped-container' || removal.kind === 'stopped-sandbox')
+        return note(node, removal, why);
+      const taken = commanded.takes(node.identity.node, removal.kind, removal.id);
+      if (taken === 'twice') counts.twice += 1;
+      note(node, removal, taken === 'not-listed' ? ['not-listed', ...why] : why);
+      done.add(removal.kind);
+      pressures.removed(node.identity.node);
+    },
+    acknowledged: (node, { event }) => {
+      if (event.type === 'fleetgc.node.inventory' && event.trigger === 'order')
+        orders.answered(node.identity.node);
+      if (event.type === 'fleetgc.node.object-result') commanded.objectResult(event);
+      if (event.type === 'fleetgc.node.command-result') commanded.commandResult(event);
+      if (event.type === 'fleetgc.node.pressure-unrelieved') counts.pressureUnrelieved += 1;
+    },
+    measured: (node) => {
+      const { capacityBytes } = node.disk;
+      const availableBytes = availableAt(node, nowMs());
+      pressures.measured(node.identity.node, { capacityBytes, availableBytes }, policyOf(node));
+    },
+    tellFate: (fate) => fates.add(fate),
+    removals: () => ({ done: { ...done.counts }, wrongs, ...counts }),
+  };
+}
+
+/** The policy under which something may go from a node now; `null` where nothing may. */
+function policyInForce(policies: Pick<PolicySource, 'current'>): (node: FleetNode) => Policy | null {
+  let known: { readonly hash: string; readonly of: Map<number, Policy | null> } = { hash: '', of: new Map() };
+  return ({ index, identity, nodeLabels }) => {
+    const set = policies.current();
+    if (known.hash !== set.hash) known = { hash: set.hash, of: new Map() };
+    const cached = known.of.get(index);
+    if (cached !== undefined) return cached;
+    const selection = selectPolicy(set, { ...identity, nodeLabels });
+    const policy =
+      selection.kind === 'policy' && selection.record.policy.mode === 'enforce'
+        ? selection.record.policy
+        : null;
+    known.of.set(index, policy);
+    return policy;
+  };
+}

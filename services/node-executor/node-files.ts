@@ -1,0 +1,32 @@
+import { resolve } from 'node:path';
+import type { LogDirectories } from '../shared/log-directories.ts';
+import { type LocalRules, readLocalRules } from './local-file.ts';
+import { type OpenDirectory, openDirectory } from './open-directory.ts';
+
+/** Where logs lie, and how a directory of them is opened. */
+export interface LogRoots extends LogDirectories {
+  /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
+  openDirectory(path: string): Promise<OpenDirectory>;
+}
+
+/** What of the node's files an executor reads and removes, beside its state. */
+export interface NodeFiles {
+  readonly logs: LogRoots;
+  /** The node's last word at this moment. */
+  localRules(): Promise<LocalRules>;
+}
+
+export interface ExecutorOptions extends LogDirectories {
+  /** The node's own file, which no order can widen. */
+  readonly localFile: string;
+}
+
+/** Those of a real node. */
+export const filesOnDisk = ({ podLogsDir, containerLogsDir, localFile }: ExecutorOptions): NodeFiles => ({
+  logs: {
+    podLogsDir: resolve(podLogsDir),
+    containerLogsDir: resolve(containerLogsDir),
+    openDirectory,
+  },
+  localRules: () => readLocalRules(localFile),
+});

@@ -1,0 +1,44 @@
+/** An image-gc that decides on each inventory, whatever lies behind it; all else is as in the service. */
+import { z } from 'zod';
+import { imageGcHandler } from '../../../services/image-gc/handler.ts';
+import { startConsumer } from '../../../services/shared/consume.ts';
+import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
+import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
+import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
+import { createMetrics } from '../../../services/shared/metrics.ts';
+import { startPolicySource } from '../../../services/shared/policies.ts';
+import { createPublisher } from '../../../services/shared/publisher.ts';
+import { systemSources } from '../../../services/shared/system-sources.ts';
+import { logContext } from '../context.ts';
+
+const Settings = z.object({ broker: z.string(), group: z.string() });
+const [, , argument = ''] = process.argv;
+const { broker, group } = Settings.parse(JSON.parse(argument));
+const { logger } = logContext;
+const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
+const metrics = createMetrics();
+const options = KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: group });
+const log = await openKafkaLog(options, logContext);
+const outside = { now: monotonicNow, random, wait };
+const policies = startPolicySource({ log, logger, metrics, recheckMs: null, outside });
+await policies.caughtUp;
+const publisher = createPublisher({ log, source: `/fleetgc/${group}`, now, ids });
+await startConsumer({
+  name: group,
+  group,
+  start: 'earliest',
+  assignment: { kind: 'shared' },
+  log,
+  handlers: { inventory: imageGcHandler(policies.current) },
+  publisher,
+  deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
+  logger,
+  metrics,
+  now,
+  monotonicNow,
+});
+process.once('SIGTERM', async () => {
+  await log[Symbol.asyncDispose]();
+  process.exit();
+});
+process.stdout.write('ready\n');

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { createCollector } from '../../../services/audit/verify/collect.ts';
+import type { Counts, Unanswered } from '../../../services/audit/verify/findings.ts';
+import { verificationLines } from '../../../services/cli/audit/verification-lines.ts';
+import { MINUTE, NOW } from '../../fixtures/time.ts';
+
+const range = { fromMs: null, toMs: null };
+
+function lines(counts: Partial<Counts>, unanswered: readonly Unanswered[] = []): readonly string[] {
+  const collector = createCollector();
+  Object.assign(collector.counts, { decisions: 5, verified: 5, ...counts });
+  for (const one of unanswered) collector.unanswered(one);
+  return verificationLines({ range, ...collector.found() });
+}
+
+describe('the answer', () => {
+  test('is whole when everything was checked', () => {
+    expect(lines({}).slice(0, 2)).toEqual([
+      'Every decision came out the same again, and FleetGC removed only what they say.',
+      '',
+    ]);
+  });
+
+  test('says what was not checked', () => {
+    expect(lines({ outOfRange: 7 })[1]).toBe(
+      'Except for 7 commands, orders or results at its beginning that were not checked: what caused them lies before what was read.',
+    );
+  });
+});
+
+test('commands that nobody answered are told node by node, those that live on first', () => {
+  const command = (node: string, minute: number, heardMs: number | null): Unanswered => ({
+    kind: heardMs === null ? 'node-silent' : 'node-lives-on',
+    id: `command-${node}-${minute}`,
+    node,
+    place: {
+      topic: 'gc.node.commands',
+      partition: 1,
+      offset: `${minute}`,
+      timestampMs: NOW + minute * MINUTE,
+    },
+    heardMs,
+  });
+  const told = lines({ expired: 4 }, [
+    command('prod/a', 1, null),
+    command('prod/a', 2, null),
+    command('prod/a', 3, null),
+    command('prod/b', 4, NOW + 60 * MINUTE),
+  ]);
+
+  expect(told.slice(2, 6)).toEqual([
+    'UNANSWERED: commands that expired, and nothing says what became of them (4)',
+    '  prod/b: 1, last 2026-01-01T00:04:00Z (gc.node.commands/1@4); the node was heard last at 2026-01-01T01:00:00Z: it lives on, so look at its executor',
+    '  prod/a: 3, last 2026-01-01T00:03:00Z (gc.node.commands/1@3); no inventory of the node was read',
+    '',
+  ]);
+});

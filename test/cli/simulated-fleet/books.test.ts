@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createBooks } from '../../../services/cli/simulated-fleet/books.ts';
+import { policySet } from '../../../services/shared/policy-set.ts';
+import type { FleetNode } from '../../../services/simulator/fleet/fleet-node.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { imageRemoval } from '../../fixtures/command.ts';
+import { fleetInNoTime, nodesOf } from '../../simulator/fleet/support.ts';
+
+function setUp() {
+  const fleet = fleetInNoTime(7, 0);
+  const [node] = nodesOf(fleet, 1);
+  if (node === undefined) throw new Error('there is no node');
+  const set = policySet([appliedPolicy({})], []);
+  const books = createBooks({ fleet, policies: { current: () => set }, realNowMs: () => 0 });
+  const command = (ids: readonly string[]) => books.commanded.received(node.identity.node, imageRemoval(ids));
+  return { node, books, command };
+}
+
+const imagesOf = ({ disk, pods }: FleetNode) => {
+  const used = new Set([...pods.values()].map(({ image }) => image.id));
+  const ids = [...disk.images.values()]
+    .filter(({ image }) => !image.listed.pinned)
+    .map(({ image }) => image.id);
+  const [unused = '', usedOne = ''] = [ids.find((id) => !used.has(id)), ids.find((id) => used.has(id))];
+  return { unused, used: usedOne };
+};
+
+test('a removal that a command lists and nothing forbids is done', () => {
+  const { node, books, command } = setUp();
+  const { unused } = imagesOf(node);
+  command([unused]);
+  books.removal(node, { kind: 'image', id: unused });
+  expect(books.removals()).toMatchObject({ done: { image: 1 }, wrong: 0, twice: 0 });
+});
+
+test('a planted removal of an image in use is wrong, though a command lists it', () => {
+  const { node, books, command } = setUp();
+  const { used } = imagesOf(node);
+  command([used]);
+  books.removal(node, { kind: 'image', id: used });
+  expect(books.removals()).toMatchObject({
+    wrong: 1,
+    wrongs: [{ id: used, why: ['in-use', 'wanted-by-pod'] }],
+  });
+});
+
+test('a planted removal that no command lists is wrong', () => {
+  const { node, books } = setUp();
+  const { unused } = imagesOf(node);
+  books.removal(node, { kind: 'image', id: unused });
+  expect(books.removals()).toMatchObject({ wrong: 1, wrongs: [{ why: ['not-listed'] }] });
+});
+
+test('a planted second removal by one command is done twice', () => {
+  const { node, books, command } = setUp();
+  const { unused } = imagesOf(node);
+  command([unused]);
+  books.removal(node, { kind: 'image', id: unused });
+  books.removal(node, { kind: 'image', id: unused });
+  expect(books.removals()).toMatchObject({ twice: 1 });
+});

@@ -1,0 +1,22 @@
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../services/shared/event-log/port.ts';
+
+/** One partition that can be read, and what of it was: `from-before` of each reading. */
+export function readableLog(records: readonly LogRecord[]) {
+  const readings: string[] = [];
+  async function* read(request: ReadRequest, signal?: AbortSignal): AsyncGenerator<ReadEvent, void> {
+    const { first, before } = boundsOf(request, records.length);
+    readings.push(`${first}-${before}`);
+    for (const record of records.filter(({ offset }) => offset >= first && offset < before)) {
+      if (signal?.aborted) return;
+      yield { kind: 'record', record };
+    }
+    yield { kind: 'caught-up' };
+  }
+  const log: Pick<EventLog, 'read'> = { read };
+  return { log, readings };
+}
+
+const boundsOf = ({ from, to }: ReadRequest, length: number) => ({
+  first: typeof from === 'object' && 'offset' in from ? from.offset : 0n,
+  before: typeof to === 'object' ? to.before : BigInt(length),
+});
