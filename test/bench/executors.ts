@@ -86,7 +86,7 @@ export async function benchExecutors(): Promise<Findings> {
 
 const NOTES = [
   `One broker with ${HEAP_MEGABYTES} MB of heap; so many nodes in processes of ${NODES_OF_A_PROCESS}, each with the Kafka side of "fleetgc node" (orders, policies, producer), windows of ${WINDOW_MS / 1000} s, first with nothing to do, then with ${ORDERS_PER_SECOND} orders a second for one node each.`,
-  'Baseline: kafkajs with its defaults, one group for each node and a producer; it reads no policies.',
+  'Baseline: kafkajs with its defaults, one group for each node and a producer; it reads every partition, as a plain consumer does, and no policies.',
   'Heap: what the broker holds after collecting all garbage, less what it held before the nodes came.',
 ];
 
