@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import * as http from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
+import { http } from '../shared/node-http.ts';
 
 /** How the kubelet of this node is reached. Secrets come from files, which are read anew for each connection. */
 export interface KubeletOptions {
@@ -56,7 +57,7 @@ export function kubeletConnection(options: KubeletOptions, nextSocket: () => num
 
 const KEEP_ALIVE = { keepAlive: true, maxSockets: 1, timeout: 60_000 } as const;
 
-function agentFor({ url, caFile, serverName, certificateFile, keyFile }: KubeletOptions): http.Agent {
+function agentFor({ url, caFile, serverName, certificateFile, keyFile }: KubeletOptions): Agent {
   if (url.startsWith('http:')) return new http.Agent(KEEP_ALIVE);
   return new https.Agent({
     ...KEEP_ALIVE,
@@ -70,14 +71,14 @@ function agentFor({ url, caFile, serverName, certificateFile, keyFile }: Kubelet
 const authorization = ({ tokenFile }: KubeletOptions): Record<string, string> =>
   tokenFile === null ? {} : { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` };
 
-function request(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+function request(url: URL, options: https.RequestOptions): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { get } = url.protocol === 'https:' ? https : http;
   get(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) }, resolve).on('error', reject);
   return promise;
 }
 
-async function bodyOf(response: http.IncomingMessage): Promise<string> {
+async function bodyOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {

@@ -69,9 +69,12 @@ function watchState(metrics: Metrics, consumer: string, { subscription, guard }:
   metrics.gauge('consumer_lag_messages', lagHelp, ['consumer', 'topic', 'partition'], () =>
     [...subscription.state().lag].map(([place, lag]) => [{ consumer, ...splitPlace(place) }, lag]),
   );
-  metrics.gauge('consumer_joined', 'Whether the consumer has joined its group.', ['consumer'], () => [
-    [{ consumer }, Number(subscription.state().joined)],
-  ]);
+  metrics.gauge(
+    'consumer_joined',
+    'Whether the consumer has joined its group, or reads its orders where it needs none.',
+    ['consumer'],
+    () => [[{ consumer }, Number(subscription.state().joined)]],
+  );
   metrics.gauge('consumer_paused', 'Whether a flood of bad messages paused it.', ['consumer'], () => [
     [{ consumer }, Number(guard.problem() !== null)],
   ]);

@@ -46,13 +46,19 @@ export function openFixedFile<T>(path: string, valueBytes: number, schema: z.Zod
   growFixedFile(path, valueBytes);
   const slotBytes = statSync(path).size / 2;
   const { read } = openReadOnlyFile(path, schema);
-  let newest: Position = newestCopy(readFileSync(path)) ?? { slot: 1, sequence: 0n };
+  let newest = newestPosition(readFileSync(path));
   const write = (value: T): void => {
     const next: Position = { slot: newest.slot === 0 ? 1 : 0, sequence: newest.sequence + 1n };
     writeCopy(path, next.slot * slotBytes, encodeCopy(next.sequence, jsonThatFits(path, value, slotBytes)));
     newest = next;
   };
   return { read, write };
+}
+
+/** Without the value, which would keep the whole file in memory until the next write. */
+function newestPosition(file: Buffer): Position {
+  const { slot, sequence } = newestCopy(file) ?? { slot: 1, sequence: 0n };
+  return { slot, sequence };
 }
 
 /** Each read opens the file anew, so it need not exist yet and may be replaced meanwhile. */

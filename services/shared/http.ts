@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FleetGcError, toFleetGcError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
+import { http } from './node-http.ts';
 import type { Address } from './option-types.ts';
 
 /** Something that must be well for the process to be ready. */
@@ -34,7 +35,10 @@ const MAX_CONNECTIONS = 100;
 
 /** Serves `/livez`, `/readyz` (with `?verbose`) and `/metrics`. Throws `CONFIG_INVALID` when it cannot listen. */
 export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS });
+  const server = http.createServer({
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+  });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (request, response) => {
     void answer(request, settings)

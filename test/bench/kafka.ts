@@ -4,32 +4,60 @@ import { openClient } from '../../services/shared/event-log/kafka/client.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
 import type { EventLog } from '../../services/shared/event-log/port.ts';
-import { type Broker, startBroker } from '../support/kafka.ts';
+import {
+  type Broker,
+  type BrokerCluster,
+  type BrokerOptions,
+  startBroker,
+  startCluster,
+} from '../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { logContext } from './context.ts';
 
 const CREATED_MS = 30_000;
 
-/** A broker with FleetGC's topics, for all benchmarks of a run. */
-export interface BenchKafka extends AsyncDisposable {
-  readonly broker: Broker;
-  readonly network: TestNetwork;
+/** A log on brokers with FleetGC's topics. */
+export interface BenchLog {
   readonly options: KafkaOptions;
   readonly log: EventLog;
   readonly admin: Admin;
 }
 
-export async function startKafka(): Promise<BenchKafka> {
+/** A broker with FleetGC's topics, for all benchmarks of a run. */
+export interface BenchKafka extends BenchLog, AsyncDisposable {
+  readonly broker: Broker;
+  readonly network: TestNetwork;
+}
+
+/** Three brokers with FleetGC's topics: three copies of each record, of which two must have it. */
+export interface BenchCluster extends BenchLog, AsyncDisposable {
+  readonly cluster: BrokerCluster;
+}
+
+export async function startKafka(over: Omit<BrokerOptions, 'network'> = {}): Promise<BenchKafka> {
   await using stack = new AsyncDisposableStack();
   const network = stack.use(await createNetwork());
-  const broker = stack.use(await startBroker({ network }));
-  const options = KafkaOptions.parse({
-    kind: 'kafka',
-    brokers: [broker.address],
-    clientId: 'bench',
-    replicationFactor: 1,
-  });
+  const broker = stack.use(await startBroker({ network, ...over }));
+  const opened = await openTopics([broker.address], 1, stack);
+  const owned = stack.move();
+  return { ...opened, broker, network, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+export async function startKafkaCluster(): Promise<BenchCluster> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(await startCluster(3));
+  const opened = await openTopics(cluster.addresses, cluster.brokers.length, stack);
+  const owned = stack.move();
+  return { ...opened, cluster, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function openTopics(
+  brokers: readonly string[],
+  replicationFactor: number,
+  stack: AsyncDisposableStack,
+): Promise<BenchLog> {
+  const options = KafkaOptions.parse({ kind: 'kafka', brokers, clientId: 'bench', replicationFactor });
   const log = stack.use(await openKafkaLog(options, logContext));
   await log.createTopics();
   const client = openClient(options, logContext);
@@ -41,20 +69,27 @@ export async function startKafka(): Promise<BenchKafka> {
     const offsets = await admin.fetchOffsets({ groupId: 'bench', topics: [TOPICS.policies.name] });
     return offsets.length > 0;
   });
-  const owned = stack.move();
-  return { broker, network, options, log, admin, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { options, log, admin };
 }
 
 /** Topics of the baselines, like those of nodes. */
-export async function createPlainTopics(admin: Admin, names: readonly string[]): Promise<void> {
+export async function createPlainTopics(
+  { admin, options }: BenchLog,
+  names: readonly string[],
+): Promise<void> {
+  const { replicationFactor } = options;
+  const minInsync = Math.max(1, replicationFactor - 1);
   await admin.createTopics({
     // kafkajs fails when the broker does not know the new topic yet, so the waiting is ours.
     waitForLeaders: false,
     topics: names.map((topic) => ({
       topic,
       numPartitions: NODE_PARTITIONS,
-      replicationFactor: 1,
-      configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
+      replicationFactor,
+      configEntries: [
+        { name: 'message.timestamp.type', value: 'LogAppendTime' },
+        { name: 'min.insync.replicas', value: `${minInsync}` },
+      ],
     })),
   });
   await waitUntil(`the topics ${names.join(', ')}`, CREATED_MS, async () => {
@@ -65,12 +100,12 @@ export async function createPlainTopics(admin: Admin, names: readonly string[]):
   });
 }
 
-/** How a verb reaches this broker from this machine. */
-export const kafkaArguments = ({ broker }: BenchKafka): readonly string[] => [
+/** How a verb reaches these brokers from this machine. */
+export const kafkaArguments = ({ options }: Pick<BenchLog, 'options'>): readonly string[] => [
   '--kafka-brokers',
-  broker.address,
+  options.brokers.join(','),
   '--kafka-replication-factor',
-  '1',
+  `${options.replicationFactor}`,
 ];
 
 /** How many records a topic ever got. */

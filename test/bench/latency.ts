@@ -10,7 +10,7 @@ import { startScript, startVerb } from './child.ts';
 import { applyPolicy, logContext, recordOf, say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';
 import { fullNode } from './inventories.ts';
-import { type BenchKafka, createPlainTopics, kafkaArguments } from './kafka.ts';
+import { type BenchKafka, type BenchLog, createPlainTopics, kafkaArguments } from './kafka.ts';
 import { type Course, type Latencies, type Load, runLoad } from './load.ts';
 import { openProbe } from './probe.ts';
 import { median, percentile, spreadOfRounds } from './statistics.ts';
@@ -97,7 +97,7 @@ function figuresOf(
   return [...ofEnds, ...[50, 99].map((percent) => figure('on the log', percent, onLog))];
 }
 
-const pooled = (rounds: readonly (readonly number[])[], percent: number) => ({
+export const pooled = (rounds: readonly (readonly number[])[], percent: number) => ({
   ...spreadOfRounds(rounds, (values) => percentile(values, percent)),
   median: percent === 50 ? median(rounds.flat()) : percentile(rounds.flat(), percent),
 });
@@ -115,8 +115,9 @@ const inventoryIn = (command: Buffer): string => {
   return inventoryId;
 };
 
-async function kafkaCourse(
-  kafka: BenchKafka,
+/** Inventory to command, by a worker in a process of its own. */
+export async function kafkaCourse(
+  kafka: BenchLog,
   nodes: readonly CompleteInventory[],
   stack: AsyncDisposableStack,
 ): Promise<Course> {
@@ -143,12 +144,13 @@ async function kafkaCourse(
   };
 }
 
-async function relayCourse(
-  kafka: BenchKafka,
+/** The same bytes through a bare relay. */
+export async function relayCourse(
+  kafka: BenchLog,
   nodes: readonly CompleteInventory[],
   stack: AsyncDisposableStack,
 ): Promise<Course> {
-  await createPlainTopics(kafka.admin, [RELAY_IN, RELAY_OUT]);
+  await createPlainTopics(kafka, [RELAY_IN, RELAY_OUT]);
   const seen: Seen = new Map();
   const probe = stack.use(
     await openProbe({
@@ -159,7 +161,7 @@ async function relayCourse(
         seen.set(headers.id ?? '', { atMs: seenAtMs, appendedAtMs }),
     }),
   );
-  stack.use(await startScript('relay', { broker: kafka.broker.address, hops: [[RELAY_IN, RELAY_OUT]] }));
+  stack.use(await startScript('relay', { brokers: kafka.options.brokers, hops: [[RELAY_IN, RELAY_OUT]] }));
   return {
     seen,
     send: (id, number) => {

@@ -5,12 +5,12 @@ const OUTPUT = 'bench/results.json';
 export const HELP = `Usage: npm run bench [-- OPTIONS]
 
 Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about half an
-hour, twenty minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; plan
-and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
+hour, twenty minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; bytes,
+plan and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, relief, throughput, workers,
-                   rebalance, start, catch-up, idle, plan, kubelet, audit
+                   rebalance, start, catch-up, idle, executors, brokers, bytes, plan, kubelet, audit
   --json           print JSON in place of the table
   --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
@@ -25,6 +25,9 @@ export const BENCHMARKS = [
   'start',
   'catch-up',
   'idle',
+  'executors',
+  'brokers',
+  'bytes',
   'plan',
   'kubelet',
   'audit',

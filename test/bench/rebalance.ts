@@ -39,7 +39,7 @@ type Pauses = Map<string, readonly number[]>;
 /** Replicas come and go under load: how long the inventories of each partition wait for their decision, beside bare kafkajs. */
 export async function benchRebalance(kafka: BenchKafka): Promise<Findings> {
   await applyPolicy(kafka.log);
-  await createPlainTopics(kafka.admin, [RELAYED]);
+  await createPlainTopics(kafka, [RELAYED]);
   const flags = ['--http-address', 'none', '--log-level', 'warn'];
   const hops = [[TOPICS.inventory.name, RELAYED]];
   const bare = await pausesOf(kafka, {

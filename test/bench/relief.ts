@@ -167,7 +167,7 @@ async function recordsOf({ log }: BenchKafka) {
 
 async function relayCourse(kafka: BenchKafka, stack: AsyncDisposableStack): Promise<Course> {
   const topics = Array.from({ length: HOPS + 1 }, (_, hop) => `bench-hop-${hop}`);
-  await createPlainTopics(kafka.admin, topics);
+  await createPlainTopics(kafka, topics);
   const seen = new Map<string, { readonly atMs: number; readonly appendedAtMs: number }>();
   const [first = '', last = ''] = [topics.at(0), topics.at(-1)];
   const probe = stack.use(
@@ -180,7 +180,7 @@ async function relayCourse(kafka: BenchKafka, stack: AsyncDisposableStack): Prom
     }),
   );
   const hops = topics.slice(1).map((to, hop) => [topics[hop], to]);
-  stack.use(await startScript('relay', { broker: kafka.broker.address, hops }));
+  stack.use(await startScript('relay', { brokers: kafka.options.brokers, hops }));
   const value = Buffer.alloc(RELAYED_BYTES, 'relayed ');
   const course: Course = { seen, send: (id) => probe.send(first, { key: id, value, headers: { id } }) };
   await runLoad(course, { perSecond: 20, count: 100 });

@@ -5,8 +5,11 @@ import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
+import { benchBrokers } from './brokers.ts';
+import { benchBytes } from './bytes.ts';
 import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
+import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
@@ -22,10 +25,15 @@ import { benchThroughput } from './throughput.ts';
 import { benchWorkers } from './workers.ts';
 
 /** These need nothing but this checkout. */
-const RUN_ALONE = { plan: benchPlan, audit: () => benchAudit() } as const;
+const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
 type AloneName = keyof typeof RUN_ALONE;
+/** These have brokers of their own. */
+const RUN_WITH_BROKERS = { executors: benchExecutors, brokers: benchBrokers } as const;
+type BrokersName = keyof typeof RUN_WITH_BROKERS;
 
-const RUN: Readonly<Record<Exclude<BenchmarkName, AloneName>, (kafka: BenchKafka) => Promise<Findings>>> = {
+const RUN: Readonly<
+  Record<Exclude<BenchmarkName, AloneName | BrokersName>, (kafka: BenchKafka) => Promise<Findings>>
+> = {
   latency: benchLatency,
   relief: benchRelief,
   throughput: benchThroughput,
@@ -40,11 +48,13 @@ const RUN: Readonly<Record<Exclude<BenchmarkName, AloneName>, (kafka: BenchKafka
 async function runBenchmark(name: BenchmarkName): Promise<Findings> {
   say(`== ${name}`);
   if (isAlone(name)) return await RUN_ALONE[name]();
+  if (hasBrokers(name)) return await RUN_WITH_BROKERS[name]();
   await using kafka = await startKafka();
   return await RUN[name](kafka);
 }
 
 const isAlone = (name: BenchmarkName): name is AloneName => name in RUN_ALONE;
+const hasBrokers = (name: BenchmarkName): name is BrokersName => name in RUN_WITH_BROKERS;
 
 const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean => !only.every(isAlone);
 

@@ -76,11 +76,11 @@ export interface RunningExecutor {
   kill(): void;
 }
 
-export function executorNode(): ExecutorNode {
+/** With a state directory of its own, also where `shared` says that the machine is another's. */
+export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clock'>> = {}): ExecutorNode {
   const directory = temporaryDirectory();
-  const clock = manualClock();
+  const { clock = manualClock(), runtime = fakeRuntime() } = shared;
   const lines = logLines();
-  const runtime = fakeRuntime();
   const node: ExecutorNode = {
     runtime,
     clock,

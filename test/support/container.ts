@@ -51,6 +51,8 @@ export interface ContainerControl {
   thaw(): Promise<void>;
   /** Ends and removes it. Twice is safe. */
   remove(): Promise<void>;
+  /** Of its first process, as this machine sees it. */
+  processId(): Promise<number>;
 }
 
 export async function controlOf(containerId: string): Promise<ContainerControl> {
@@ -68,6 +70,7 @@ export async function controlOf(containerId: string): Promise<ContainerControl> 
     remove: async () => {
       await container.remove({ force: true, v: true }).catch(ignoreGone);
     },
+    processId: async () => (await container.inspect()).State.Pid,
   };
 }
 

@@ -23,6 +23,8 @@ export interface Launch {
   /** Published on the loopback address. */
   readonly port: number;
   readonly network?: TestNetwork | undefined;
+  /** Its name on that network, when not the usual one. */
+  readonly alias?: string;
   readonly properties: Readonly<Record<string, string>>;
   /** A shell's command line. */
   readonly command: string;
@@ -30,10 +32,17 @@ export interface Launch {
   readonly files: string;
   /** How to reach the listener on `port`. */
   readonly client: ClientSettings;
+  readonly heapMegabytes?: number | undefined;
 }
 
+/** Enough for the topics of a test. */
+const HEAP_MEGABYTES = 256;
+
 /** A running broker's container; `start` resolves when the broker answers. */
-export type Launched = Omit<ContainerControl, 'remove'> & AsyncDisposable;
+export interface Launched extends Omit<ContainerControl, 'remove'>, AsyncDisposable {
+  /** Of its Java machine, as this machine sees it. */
+  processId(): Promise<number>;
+}
 
 /** Starts a broker's container and waits until it answers a client. */
 export async function launchBroker(launch: Launch): Promise<Launched> {
@@ -56,15 +65,16 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
   };
 }
 
-function brokerContainer({ port, files, command, network }: Launch): TestContainer {
+function brokerContainer({ port, files, command, network, alias, heapMegabytes }: Launch): TestContainer {
+  const heap = `${heapMegabytes ?? HEAP_MEGABYTES}m`;
   const broker = new TestContainer(KAFKA_IMAGE)
-    .withEnvironment({ CLUSTER_ID, KAFKA_HEAP_OPTS: '-Xms256m -Xmx256m' })
+    .withEnvironment({ CLUSTER_ID, KAFKA_HEAP_OPTS: `-Xms${heap} -Xmx${heap}` })
     .withBindMounts([{ source: files, target: CONFIG_FOLDER, mode: 'ro' }])
     .withExposedPorts({ container: 9092, host: port })
     .withCommand(['bash', '-c', command])
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(START_MS);
-  return network ? broker.withNetworkMode(network.name).withNetworkAliases(BROKER_ALIAS) : broker;
+  return network ? broker.withNetworkMode(network.name).withNetworkAliases(alias ?? BROKER_ALIAS) : broker;
 }
 
 function propertiesFile(properties: Readonly<Record<string, string>>): string {

@@ -45,6 +45,23 @@ const ONE_BROKER = {
   'log.cleaner.dedupe.buffer.size': '2097152',
 };
 
+/** One of several brokers that are all controllers; each is published on its own port and known by its own name. */
+export function clusterProperties(
+  id: number,
+  port: number,
+  names: readonly string[],
+): Record<string, string> {
+  const voters = names.map((name, index) => `${index + 1}@${name}:${CONTROLLER_PORT}`);
+  return {
+    ...brokerProperties(port, 'PLAINTEXT'),
+    'node.id': `${id}`,
+    'controller.quorum.voters': voters.join(','),
+    listeners: `EXTERNAL://0.0.0.0:9092,INTERNAL://0.0.0.0:${INTERNAL_PORT},CONTROLLER://0.0.0.0:${CONTROLLER_PORT}`,
+    'advertised.listeners': `EXTERNAL://127.0.0.1:${port},INTERNAL://${names[id - 1]}:${INTERNAL_PORT}`,
+    'offsets.topic.replication.factor': `${names.length}`,
+  };
+}
+
 /** TLS with a client certificate if one is shown, and two SASL mechanisms, on the external listener. */
 export function sslProperties(folder: string, { plain }: SaslUsers): Record<string, string> {
   const jaas = 'org.apache.kafka.common.security';

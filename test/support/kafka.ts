@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './container.ts';
 import { BROKER_ALIAS, CONFIG_FOLDER, type Launched, launchBroker, RUN_BROKER } from './kafka-launch.ts';
-import { brokerProperties, INTERNAL_PORT, type SaslUsers, sslProperties } from './kafka-properties.ts';
-import type { TestNetwork } from './network.ts';
+import {
+  brokerProperties,
+  clusterProperties,
+  INTERNAL_PORT,
+  type SaslUsers,
+  sslProperties,
+} from './kafka-properties.ts';
+import { createNetwork, type TestNetwork } from './network.ts';
 import { createTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export interface BrokerOptions {
@@ -12,6 +18,7 @@ export interface BrokerOptions {
   readonly network?: TestNetwork;
   /** Settings that are added to `server.properties` or replace ours. */
   readonly properties?: Readonly<Record<string, string>>;
+  readonly heapMegabytes?: number;
 }
 
 /**
@@ -37,7 +44,11 @@ export interface SecureBroker extends Broker {
 }
 
 /** Starts a broker with a PLAINTEXT listener; resolves when it answers. */
-export async function startBroker({ network, properties }: BrokerOptions = {}): Promise<Broker> {
+export async function startBroker({
+  network,
+  properties,
+  heapMegabytes,
+}: BrokerOptions = {}): Promise<Broker> {
   const port = await freePort();
   const client = { address: `127.0.0.1:${port}` };
   const launched = await launchBroker({
@@ -46,6 +57,7 @@ export async function startBroker({ network, properties }: BrokerOptions = {}): 
     client,
     files: newFolder(),
     command: RUN_BROKER,
+    heapMegabytes,
     properties: { ...brokerProperties(port, 'PLAINTEXT'), ...properties },
   });
   return brokerOf(launched, client.address);
@@ -86,6 +98,44 @@ function formatFor({ scram }: SaslUsers): string {
   const config = `${CONFIG_FOLDER}/server.properties`;
   const format = `/opt/kafka/bin/kafka-storage.sh format --cluster-id "$CLUSTER_ID" --config ${config}`;
   return `${format} --add-scram '${user}' --ignore-formatted && ${RUN_BROKER}`;
+}
+
+/** So many brokers that hold each other's copies. */
+export interface BrokerCluster extends AsyncDisposable {
+  readonly brokers: readonly Broker[];
+  readonly addresses: readonly string[];
+}
+
+/** Starts brokers that are all controllers as well; any minority of them may go away. */
+export async function startCluster(
+  size: number,
+  { heapMegabytes, properties }: Omit<BrokerOptions, 'network'> = {},
+): Promise<BrokerCluster> {
+  await using stack = new AsyncDisposableStack();
+  const network = stack.use(await createNetwork());
+  const names = Array.from({ length: size }, (_, index) => `${BROKER_ALIAS}-${index + 1}`);
+  const starting = names.map(async (alias, index) => {
+    const port = await freePort();
+    const client = { address: `127.0.0.1:${port}` };
+    const launched = await launchBroker({
+      port,
+      network,
+      alias,
+      client,
+      files: newFolder(),
+      command: RUN_BROKER,
+      heapMegabytes,
+      properties: { ...clusterProperties(index + 1, port, names), ...properties },
+    });
+    return stack.use(brokerOf(launched, client.address));
+  });
+  const brokers = await Promise.all(starting);
+  const owned = stack.move();
+  return {
+    brokers,
+    addresses: brokers.map(({ address }) => address),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 function brokerOf(launched: Launched, address: string): Broker {

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { Found } from './collect.ts';
@@ -9,6 +10,9 @@ import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts
 const YOUNG_MIB = 12;
 const OLD_MIB = 512;
 
+/** Beside the sources as one of them, beside the built program as a part of it. */
+const WORKER = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+
 export interface VerifyThreads extends AsyncDisposable {
   readonly verifiers: readonly PartitionVerifier[];
 }
@@ -18,7 +22,7 @@ export function startVerifyThreads(count: number, task: WorkerTask): VerifyThrea
   const workers = Array.from(
     { length: count },
     () =>
-      new Worker(new URL('./worker.ts', import.meta.url), {
+      new Worker(WORKER, {
         workerData: task,
         resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: OLD_MIB },
       }),

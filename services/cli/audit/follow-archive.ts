@@ -65,7 +65,10 @@ export async function followArchive(
       },
       onFailure: (error) => {
         failure = error;
-        logger.warn({ code: error.code }, `Nothing is archived now, and it is tried again within a minute: ${error.message}`);
+        logger.warn(
+          { code: error.code },
+          `Nothing is archived now, and it is tried again within a minute: ${error.message}`,
+        );
         look();
       },
     },

@@ -28,13 +28,15 @@ export interface LogRecord {
 export type StartPosition = 'earliest' | 'latest';
 
 export interface Subscription {
+  /** Who reads. Members of a `shared` assignment join the group of this name; for a `key` it is only a name. */
   readonly group: string;
   readonly topics: readonly TopicName[];
   readonly start: StartPosition;
   /**
    * `shared`: the log spreads partitions over the members of the group.
-   * `key`: this member reads only the partition of that key (one group per node instance; the newest member owns it),
-   * beginning `lookBackMs` before now by the log's clock, or earlier, whatever was committed.
+   * `key`: reads only the partition of that key, beginning `lookBackMs` before now by the log's clock, or earlier. It
+   * joins no group and commits nothing, so that ten thousand nodes cost the brokers nothing but their reading. Any number
+   * of such readers get the same records: who has to be alone sees to it himself (`services/shared/state-lock.ts`).
    */
   readonly assignment:
     | { readonly kind: 'shared' }
@@ -44,14 +46,15 @@ export interface Subscription {
 }
 
 /**
- * Gets consecutive records of one partition, in order. When it resolves, their offsets are committed; when it rejects,
+ * Gets consecutive records of one partition, in order. When it resolves, their offsets are committed (where there is a
+ * group), and they do not come again to this reader; when it rejects,
  * the same records come again after a back-off. It is never called again for a partition before it settled.
  * `signal` aborts when the partition was lost or the process stops: return early, and nothing is committed.
  */
 export type SliceHandler = (records: readonly LogRecord[], signal: AbortSignal) => Promise<void>;
 
 export interface SubscriptionState {
-  /** Joined the group (also as a stand-by without partitions). */
+  /** Joined the group (also as a stand-by without partitions), or found the partitions of its key. */
   readonly joined: boolean;
   /** `topic/partition` to records not yet processed, as last seen. */
   readonly lag: ReadonlyMap<string, number>;

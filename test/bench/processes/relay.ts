@@ -2,14 +2,14 @@
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
 
 interface RelayArgument {
-  readonly broker: string;
+  readonly brokers: readonly string[];
   /** From topic to topic. */
   readonly hops: readonly (readonly [from: string, to: string])[];
 }
 
 const [, , argument = ''] = process.argv;
-const { broker, hops }: RelayArgument = JSON.parse(argument);
-const kafka = new Kafka({ brokers: [broker], clientId: 'relay', logLevel: logLevel.ERROR });
+const { brokers, hops }: RelayArgument = JSON.parse(argument);
+const kafka = new Kafka({ brokers: [...brokers], clientId: 'relay', logLevel: logLevel.ERROR });
 const producer = kafka.producer();
 await producer.connect();
 

@@ -30,6 +30,8 @@ export interface PipelineOptions {
   readonly node?: Partial<SimulatedNodeOptions>;
   /** How often the deciders read all policies again. */
   readonly recheckMs?: number;
+  /** What the log may hold. */
+  readonly logBytes?: number;
 }
 
 const BOUND_MS = 10_000;
@@ -42,7 +44,12 @@ const CAPACITY_BYTES = 10_000_000_000n;
 export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
 
 /** Everything between a node's CRI socket and the event log, on one simulated node and the embedded log. */
-export async function startPipeline({ policy = {}, node: over = {}, recheckMs }: PipelineOptions = {}) {
+export async function startPipeline({
+  policy = {},
+  node: over = {},
+  recheckMs,
+  logBytes = LOG_BYTES,
+}: PipelineOptions = {}) {
   const cleanup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-line-'));
   cleanup.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -50,7 +57,7 @@ export async function startPipeline({ policy = {}, node: over = {}, recheckMs }:
   const logger = createLogger({ service: 'test', level: 'debug' }, lines);
   const context = { logger, now: Date.now, random: () => 0, newId: randomUUID };
   const log = watchedLog(
-    await openEmbeddedLog({ path: join(directory, 'log.db'), maxBytes: LOG_BYTES }, context),
+    await openEmbeddedLog({ path: join(directory, 'log.db'), maxBytes: logBytes }, context),
   );
   cleanup.use(log);
   await log.createTopics();

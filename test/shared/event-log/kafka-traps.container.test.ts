@@ -131,8 +131,12 @@ describe('a broker that goes away and comes back', () => {
     const key = uniqueKey();
     const seen = collector(key);
     const member = await log.subscribe(subscriptionOf(), seen.handle);
+    const seenOfOne = collector(key);
+    const assignment = { kind: 'key', key, lookBackMs: 60_000 } as const;
+    const reader = await log.subscribe(subscriptionOf({ assignment }), seenOfOne.handle);
     await publishText(log, key, 'before');
-    await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
+    const counts = () => [seen.records.length, seenOfOne.records.length];
+    await until('the first record', () => counts().every((count) => count === 1), PATIENCE_MS);
 
     await broker.stop();
     await expect(publishText(log, key, 'lost?')).rejects.toMatchObject({
@@ -141,6 +145,7 @@ describe('a broker that goes away and comes back', () => {
     });
     expect(log.health()).toEqual({ connected: false, problem: expect.stringContaining(broker.address) });
     await until('the consumer to say so', () => member.state().problem !== null, PATIENCE_MS);
+    await until('the reader to say so', () => reader.state().problem !== null, PATIENCE_MS);
     await broker.start();
 
     await until(
@@ -159,7 +164,10 @@ describe('a broker that goes away and comes back', () => {
     expect(seen.texts().filter((value, index, all) => all.indexOf(value) === index)).toEqual(
       lasting.filter((value, index, all) => all.indexOf(value) === index),
     );
-    expect(lines.filter(({ level }) => level >= 40).length).toBeLessThan(8);
+    await until('all of it for the reader', () => seenOfOne.records.length === lasting.length, PATIENCE_MS);
+    expect(seenOfOne.texts()).toEqual(lasting);
+    expect(reader.state().problem).toBeNull();
+    expect(lines.filter(({ level }) => level >= 40).length).toBeLessThan(10);
   });
 
   test('one that freezes for longer than a session: the member joins again', async () => {
@@ -268,12 +276,18 @@ test('a topic that is configured otherwise is reported', async () => {
   );
 });
 
-test('reading leaves no group behind', async () => {
+test('reading leaves no group behind, nor does the partition of one key', async () => {
   const log = await open();
+  const key = uniqueKey();
+  const seen = collector(key);
   const groups = () =>
     asAdmin(async (admin) => (await admin.listGroups()).groups.map(({ groupId }) => groupId));
   const before = await groups();
   await readAll(log, 'any');
+  const assignment = { kind: 'key', key, lookBackMs: 60_000 } as const;
+  await log.subscribe(subscriptionOf({ assignment }), seen.handle);
+  await publishText(log, key, 'for one');
+  await until('the record', () => seen.records.length === 1, PATIENCE_MS);
   expect((await groups()).toSorted()).toEqual(before.toSorted());
 });
 

@@ -22,9 +22,13 @@ export interface Suite {
   run(context: SuiteContext): Promise<SuiteOutcome>;
 }
 
-/** The tests that need no container: those that compute, beside those that mostly wait. */
+/**
+ * The tests that need no container: those that compute, beside those that mostly wait. The latter start what users start:
+ * the program as `npm run build` makes it.
+ */
 export const FAST_SUITES: readonly Suite[] = [
   vitest(['unit'], 3 * MINUTE_MS),
+  check('build', ['node', 'bin/build.ts']),
   vitest(['waiting'], 3 * MINUTE_MS),
 ];
 

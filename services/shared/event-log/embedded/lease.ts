@@ -22,9 +22,9 @@ function isFree(statements: Statements, { group, member, nowMs }: Claim): boolea
 const take = (statements: Statements, { group, member, nowMs }: Claim): void =>
   statements.putLease(group, member, nowMs + LEASE_MS);
 
-/** Takes the lease when it is free, or in any case when `evict` is set. */
-export function acquireLease(statements: Statements, claim: Claim, evict: boolean): boolean {
-  if (!evict && !isFree(statements, claim)) return false;
+/** Takes the lease when it is free. */
+export function acquireLease(statements: Statements, claim: Claim): boolean {
+  if (!isFree(statements, claim)) return false;
   take(statements, claim);
   return true;
 }

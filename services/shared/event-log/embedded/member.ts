@@ -3,7 +3,7 @@ import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts'
 import { type Standing, supervise } from '../supervisor.ts';
 import { acquireLease } from './lease.ts';
 import type { EmbeddedCore, Tenure } from './membership.ts';
-import { type Position, positionName, startPositions } from './positions.ts';
+import { type Position, positionName, startPositions, writtenPositions } from './positions.ts';
 import { serveGroup } from './tenure.ts';
 
 /** A stand-by sees a released lease at once, and an expired one after this. */
@@ -15,17 +15,22 @@ interface Member {
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
   readonly name: string;
-  /** The newest member of a `key` group owns it: it evicts the older one when it comes, not when it comes back. */
-  evicts: boolean;
 }
 
-/** Takes the group and its positions in one transaction; null when another member has it. */
-function takeGroup({ core, subscription, name, evicts }: Member): Promise<readonly Position[] | null> {
+/**
+ * Takes the group and its positions in one transaction; null when another member has it. Who reads for a key has no
+ * group, and begins where it begins.
+ */
+function takePositions({ core, subscription, name }: Member): Promise<readonly Position[] | null> {
   const nowMs = core.context.now();
-  return core.database.write((statements) => {
-    const claim = { group: subscription.group, member: name, nowMs };
-    return acquireLease(statements, claim, evicts) ? startPositions(statements, subscription, nowMs) : null;
-  });
+  const { group, assignment } = subscription;
+  if (assignment.kind === 'key')
+    return core.database.read((statements) => startPositions(statements, subscription, nowMs));
+  return core.database.write((statements) =>
+    acquireLease(statements, { group, member: name, nowMs })
+      ? writtenPositions(statements, subscription, nowMs)
+      : null,
+  );
 }
 
 /** What ends a tenure, whichever partition met it first. */
@@ -72,8 +77,7 @@ async function standBy({ core }: Member, seen: number, stopping: AbortSignal): P
 /** Serves the group while it is ours. A group that was lost to another member is no failure: the member stands by. */
 async function serve(member: Member, standing: Standing, stopping: AbortSignal): Promise<void> {
   const seen = member.core.changes.version();
-  const positions = await takeGroup(member);
-  member.evicts = false;
+  const positions = await takePositions(member);
   standing.joined = true;
   standing.problems.clear();
   if (positions === null) return standBy(member, seen, stopping);
@@ -88,7 +92,8 @@ async function serve(member: Member, standing: Standing, stopping: AbortSignal):
 }
 
 async function leave({ core, subscription, name }: Member): Promise<void> {
-  const { group } = subscription;
+  const { group, assignment } = subscription;
+  if (assignment.kind === 'key') return;
   try {
     await core.database.write((statements) => statements.dropLease(group, name));
     core.changes.notify();
@@ -103,8 +108,7 @@ export function startMember(
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
-  const evicts = subscription.assignment.kind === 'key';
-  const member: Member = { core, subscription, handle, name: core.context.newId(), evicts };
+  const member: Member = { core, subscription, handle, name: core.context.newId() };
   return supervise(core.context, {
     group: subscription.group,
     serve: (standing, stopping) => serve(member, standing, stopping),

@@ -53,15 +53,21 @@ function topicPositions(
   }));
 }
 
-/** Where a member begins. Written down at once, so that `latest` means the same moment after a restart. */
-export function startPositions(
+/** Where a reader begins. */
+export const startPositions = (
+  statements: Statements,
+  subscription: Subscription,
+  nowMs: number,
+): readonly Position[] =>
+  subscription.topics.flatMap((topic) => topicPositions(statements, topic, subscription, nowMs));
+
+/** Where a member of a group begins: written down at once, so that `latest` means the same moment after a restart. */
+export function writtenPositions(
   statements: Statements,
   subscription: Subscription,
   nowMs: number,
 ): readonly Position[] {
-  const positions = subscription.topics.flatMap((topic) =>
-    topicPositions(statements, topic, subscription, nowMs),
-  );
+  const positions = startPositions(statements, subscription, nowMs);
   for (const { id, next } of positions) statements.commit(subscription.group, id, next);
   return positions;
 }

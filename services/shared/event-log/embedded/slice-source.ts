@@ -21,13 +21,18 @@ async function peek({ core, subscription }: Tenure, position: Position): Promise
   return records;
 }
 
-async function commit(tenure: Tenure, position: Position, records: readonly LogRecord[]): Promise<void> {
+async function commit(tenure: Tenure, position: Position, next: number): Promise<void> {
   const { group } = tenure.subscription;
-  const next = Number(records.at(-1)?.offset ?? position.next - 1) + 1;
   await tenure.core.database.write((statements) => {
     requireLease(statements, { group, member: tenure.member });
     statements.commit(group, position.id, next);
   });
+}
+
+/** Who reads for a key has no group: its place is known to itself alone. */
+async function done(tenure: Tenure, position: Position, records: readonly LogRecord[]): Promise<void> {
+  const next = Number(records.at(-1)?.offset ?? position.next - 1) + 1;
+  if (tenure.subscription.assignment.kind === 'shared') await commit(tenure, position, next);
   position.next = next;
 }
 
@@ -35,5 +40,5 @@ async function commit(tenure: Tenure, position: Position, records: readonly LogR
 export const sliceSource = (tenure: Tenure, position: Position): SliceSource => ({
   name: positionName(position),
   peek: () => peek(tenure, position),
-  done: (records) => commit(tenure, position, records),
+  done: (records) => done(tenure, position, records),
 });

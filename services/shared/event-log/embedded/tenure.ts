@@ -22,14 +22,22 @@ function tellOfPartitions({ subscription, serving }: Tenure, statements: Stateme
   }
 }
 
+/** Who reads for a key has no group to keep. */
+async function renew(tenure: Tenure): Promise<void> {
+  const { core, subscription, member } = tenure;
+  const { group, assignment } = subscription;
+  if (assignment.kind === 'key')
+    return await core.database.read((statements) => tellOfPartitions(tenure, statements));
+  await core.database.write((statements) => {
+    renewLease(statements, { group, member, nowMs: core.context.now() });
+    tellOfPartitions(tenure, statements);
+  });
+}
+
 async function renewOnce(tenure: Tenure): Promise<void> {
-  const { core, subscription, member, serving, fail } = tenure;
-  const claim = { group: subscription.group, member, nowMs: core.context.now() };
+  const { serving, fail } = tenure;
   try {
-    await core.database.write((statements) => {
-      renewLease(statements, claim);
-      tellOfPartitions(tenure, statements);
-    });
+    await renew(tenure);
     serving.problems.set(LEASE, null);
   } catch (error) {
     const { code, retry, message } = toFleetGcError(error);

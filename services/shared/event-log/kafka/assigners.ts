@@ -6,16 +6,14 @@ import {
   type GroupMemberAssignment,
   type PartitionAssigner,
 } from 'kafkajs';
-import { z } from 'zod';
 import type { TopicName } from '../../../../schemas/topics.ts';
-import { partitionOf, topicSpec } from '../partition.ts';
-import type { Subscription } from '../port.ts';
+import { topicSpec } from '../partition.ts';
 
 const { MemberAssignment, MemberMetadata } = AssignerProtocol;
 const VERSION = 0;
-
-/** What a member of a `key` group tells the others: since when it is there (epoch milliseconds of its clock). */
-const KeyMember = z.object({ sinceMs: z.number() });
+const NAME = 'fleetgc-shared';
+/** Members tell each other nothing. */
+const USER_DATA = Buffer.from('{}');
 
 /** Who gets what. Only declared partitions are ever given out, whatever the broker has. */
 type Plan = ReadonlyMap<string, Assignment>;
@@ -35,19 +33,6 @@ export function planShared(members: readonly GroupMember[], topics: readonly Top
   );
 }
 
-function sinceOf({ memberMetadata }: GroupMember): number {
-  const { userData } = MemberMetadata.decode(memberMetadata) ?? {};
-  const parsed = KeyMember.safeParse(userData && JSON.parse(userData.toString()));
-  return parsed.success ? parsed.data.sinceMs : 0;
-}
-
-/** The newest member gets the partition of the key; the others stand by with nothing. */
-export function planKey(members: readonly GroupMember[], topics: readonly TopicName[], key: string): Plan {
-  const byAge = members.toSorted((a, b) => sinceOf(b) - sinceOf(a) || (a.memberId < b.memberId ? 1 : -1));
-  const owned = Object.fromEntries(topics.map((topic) => [topic, [partitionOf(topic, key)]]));
-  return new Map(byAge.map(({ memberId }, index) => [memberId, index === 0 ? owned : {}]));
-}
-
 const encodePlan = (plan: Plan): GroupMemberAssignment[] =>
   [...plan].map(([memberId, assignment]) => ({
     memberId,
@@ -55,24 +40,17 @@ const encodePlan = (plan: Plan): GroupMemberAssignment[] =>
   }));
 
 /** The group protocol of a subscription. `onCluster` gets the connections of the consumer, for reading with them. */
-export function assignerFor(
-  { assignment, topics }: Pick<Subscription, 'assignment' | 'topics'>,
-  sinceMs: number,
-  onCluster: (cluster: Cluster) => void,
-): PartitionAssigner {
-  const { kind } = assignment;
-  const userData = Buffer.from(JSON.stringify(kind === 'key' ? { sinceMs } : {}));
-  return ({ cluster }) => {
+export const assignerFor =
+  (topics: readonly TopicName[], onCluster: (cluster: Cluster) => void): PartitionAssigner =>
+  ({ cluster }) => {
     onCluster(cluster);
     return {
-      name: `fleetgc-${kind}`,
+      name: NAME,
       version: VERSION,
       protocol: (subscribed) => ({
-        name: `fleetgc-${kind}`,
-        metadata: MemberMetadata.encode({ version: VERSION, topics: subscribed.topics, userData }),
+        name: NAME,
+        metadata: MemberMetadata.encode({ version: VERSION, topics: subscribed.topics, userData: USER_DATA }),
       }),
-      assign: async ({ members }) =>
-        encodePlan(kind === 'key' ? planKey(members, topics, assignment.key) : planShared(members, topics)),
+      assign: async ({ members }) => encodePlan(planShared(members, topics)),
     };
   };
-}

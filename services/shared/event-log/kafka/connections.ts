@@ -16,43 +16,36 @@ export interface Connections {
   readonly cluster: Cluster;
 }
 
-/** A group is to be joined by who shows this. */
-export interface Membership {
-  readonly subscription: Pick<Subscription, 'group' | 'assignment' | 'topics'>;
-  readonly sinceMs: number;
-}
-
 /** A member that was silent for so long has lost its partitions. */
 export const SESSION_TIMEOUT_MS = 10_000;
 const REBALANCE_TIMEOUT_MS = 15_000;
-/** Thousands of executors share a broker; of decision services there are few, and their rebalances should be quick. */
-const HEARTBEAT_MS = { shared: 1000, key: 3000 } as const;
+const HEARTBEAT_MS = 1000;
 /** All partitions of kafkajs's own loop are paused: it only sleeps so long between its heartbeats, and at a stop. */
 const LOOP_PAUSE_MS = 500;
 /** How soon a member learns that a topic was changed behind its back. */
-const METADATA_MAX_AGE_MS = { shared: 10_000, key: 60_000 } as const;
+const METADATA_MAX_AGE_MS = 10_000;
 const LEAVE_MS = 1500;
 
-/** Makes a client for one member or reader. Nothing is connected yet. */
+/** Makes a client for one member or reader. Nothing is connected yet, and no group is joined before the consumer runs. */
 export function prepareConnections(
   options: KafkaOptions,
   context: EventLogContext,
-  { subscription, sinceMs }: Membership,
+  { group, topics }: Pick<Subscription, 'group' | 'topics'>,
 ): Connections {
   const client = openClient(options, context);
   let captured: Cluster | null = null;
   const consumer = client.kafka.consumer({
-    groupId: subscription.group,
+    groupId: group,
     partitionAssigners: [
-      assignerFor(subscription, sinceMs, (cluster) => {
+      assignerFor(topics, (cluster) => {
         captured = cluster;
       }),
     ],
     sessionTimeout: SESSION_TIMEOUT_MS,
     rebalanceTimeout: REBALANCE_TIMEOUT_MS,
-    heartbeatInterval: HEARTBEAT_MS[subscription.assignment.kind],
+    heartbeatInterval: HEARTBEAT_MS,
     maxWaitTimeInMs: LOOP_PAUSE_MS,
-    metadataMaxAge: METADATA_MAX_AGE_MS[subscription.assignment.kind],
+    metadataMaxAge: METADATA_MAX_AGE_MS,
     allowAutoTopicCreation: false,
     // kafkajs's own restarts know no jitter and no bound; the supervisor starts anew.
     retry: { restartOnFailure: async () => false },

@@ -29,7 +29,7 @@ export interface FetcherOptions {
   readonly context: EventLogContext;
   readonly cursors: () => readonly Cursor[];
   /** How long a broker may wait for data (it answers at once when there is some), and a new cursor with it. */
-  readonly longWaitMs: number;
+  readonly longWaitMs: () => number;
   /** Of one partition in one answer, compressed: who reads many at once holds all of it in memory. */
   readonly maxPartitionBytes: number;
   /** A failure while it lasts, null when fetching goes well. */
@@ -154,6 +154,8 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
     if (fetcher.signal.aborted) return false;
     if (isUndecodable(error)) isolate(fetcher, asked, error, () => kick(fetcher));
     else await recover(fetcher, error, failures).catch(fetcher.report);
+    // Another broker may lead some of them now, while this one goes on with the rest.
+    kick(fetcher);
     return false;
   }
 }
@@ -161,7 +163,7 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
 /** Asks one broker as long as it leads something that has room. */
 async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
-    const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs);
+    const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs());
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
   }
@@ -170,7 +172,7 @@ async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
 function kick(fetcher: FetcherState): void {
   if (fetcher.signal.aborted) return;
   for (const [node, led] of leaders(fetcher.cluster, fetcher.cursors())) {
-    if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs) === null) continue;
+    if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs()) === null) continue;
     fetcher.running.add(node);
     void fetchFrom(fetcher, node).finally(() => {
       fetcher.running.delete(node);

@@ -1,16 +1,16 @@
-import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
+import KafkaBroker from 'kafkajs/src/broker/index.js';
 
 /** A broker answers the first request at once; what is silent for so long is frozen, or no Kafka at all. */
 const FIRST_ANSWER_MS = 5000;
 const SILENT = `it takes connections, but did not answer as a Kafka broker does within ${FIRST_ANSWER_MS / 1000} s`;
 
 /** What the repair touches of kafkajs's broker. */
-interface Broker {
+export interface Broker {
   readonly connectionPool: { readonly pool: readonly { readonly socket?: Socket }[] };
 }
 
-type AskVersions = (this: Broker) => Promise<unknown>;
+export type AskVersions = (this: Broker) => Promise<unknown>;
 
 function cut({ connectionPool }: Broker, why: string): void {
   for (const { socket } of connectionPool.pool) socket?.destroy(new Error(why));
@@ -35,11 +35,8 @@ async function askWithinBound(broker: Broker, ask: AskVersions): Promise<unknown
  * without its first answer ends, so that the next broker of the list is tried. For the version that `repairIdleLoop` asks for.
  */
 export function repairFirstAnswer(): void {
-  const broker: { readonly prototype: { apiVersions: AskVersions } } = createRequire(import.meta.url)(
-    'kafkajs/src/broker',
-  );
-  const ask = broker.prototype.apiVersions;
-  broker.prototype.apiVersions = function (this: Broker): Promise<unknown> {
+  const ask = KafkaBroker.prototype.apiVersions;
+  KafkaBroker.prototype.apiVersions = function (this: Broker): Promise<unknown> {
     return askWithinBound(this, ask);
   };
 }

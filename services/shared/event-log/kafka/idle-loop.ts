@@ -1,9 +1,13 @@
-import { createRequire } from 'node:module';
+import kafkajs from 'kafkajs/package.json' with { type: 'json' };
+import KafkaRequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import { FleetGcError } from '../../errors.ts';
 
 /** The version whose idle loop this repair was written for. */
 const REPAIRED_VERSION = '2.2.4';
 const OVERLOADED_PAUSE_MS = 10;
+
+/** Requests may take half a minute. */
+const LOOK_FOR_LATE_MS = 1000;
 
 /** What the repair touches of kafkajs's queue of requests: one per connection. */
 export interface RequestQueue {
@@ -30,20 +34,45 @@ export function scheduleWhenPending(queue: RequestQueue): void {
   );
 }
 
+interface OpenRequest {
+  readonly sentAt: number;
+  readonly requestTimeout: number;
+  timeoutRequest(): void;
+}
+
+/** What ends requests that were not answered. */
+export interface Enforcing {
+  readonly enforceRequestTimeout: boolean;
+  readonly inflight: ReadonlyMap<unknown, OpenRequest>;
+  requestTimeoutIntervalId: NodeJS.Timeout;
+  readonly isConnected: () => boolean;
+  destroy(): void;
+}
+
+/** kafkajs looks ten times a second, on each connection, also with nothing sent, whether a request is late. */
+export function lookForLateRequests(queue: Enforcing): void {
+  if (!queue.enforceRequestTimeout) return;
+  queue.destroy();
+  queue.requestTimeoutIntervalId = setInterval(() => {
+    for (const request of queue.inflight.values())
+      if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
+    if (!queue.isConnected()) queue.destroy();
+  }, LOOK_FOR_LATE_MS);
+}
+
 /** Repairs the idle loop of the installed kafkajs. Throws `INTERNAL` for a version nobody looked at. */
 export function repairIdleLoop(): void {
-  const load = createRequire(import.meta.url);
-  const { version }: { readonly version: string } = load('kafkajs/package.json');
+  const { version } = kafkajs;
   if (version !== REPAIRED_VERSION) {
     throw new FleetGcError(
       'INTERNAL',
       `kafkajs ${version} is installed, but its idle loop is repaired for ${REPAIRED_VERSION} only. Look whether the repair is still needed.`,
     );
   }
-  const queue: { readonly prototype: { scheduleCheckPendingRequests(this: RequestQueue): void } } = load(
-    'kafkajs/src/network/requestQueue',
-  );
-  queue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+  KafkaRequestQueue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
     scheduleWhenPending(this);
+  };
+  KafkaRequestQueue.prototype.scheduleRequestTimeoutCheck = function (this: Enforcing): void {
+    lookForLateRequests(this);
   };
 }

@@ -7,7 +7,7 @@ import { undecodable } from './errors.ts';
 import { type Lane, openLane } from './lane.ts';
 import type { TopicPartition } from './offsets.ts';
 import type { SessionOptions } from './session-options.ts';
-import { type StartOffset, startOffsets } from './start-offsets.ts';
+import { committedStarts, type StartOffset } from './start-offsets.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 
@@ -112,7 +112,7 @@ export function trackLanes(options: LanesOptions): Lanes {
   async function gain(partitions: readonly TopicPartition[], isCurrent: () => boolean): Promise<void> {
     for (let failures = 0; isCurrent(); failures += 1) {
       try {
-        const starts = await startOffsets(connections.cluster, subscription, partitions);
+        const starts = await committedStarts(connections.cluster, subscription, partitions);
         options.report(null);
         if (isCurrent()) openAll(starts, isCurrent);
         return;

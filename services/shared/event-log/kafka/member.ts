@@ -2,22 +2,24 @@ import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts'
 import { supervise } from '../supervisor.ts';
 import { prepareConnections } from './connections.ts';
 import type { KafkaCore } from './core.ts';
+import { runKeySession } from './key-session.ts';
 import { runSession } from './session.ts';
 
-/** Joins the group and serves its share in the background until it is stopped; a session that fails is followed by another. */
+/** Serves its share of the group, or the partition of its key, in the background until it is stopped; a session that fails is followed by another. */
 export function startMember(
   core: KafkaCore,
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
   const { options, context } = core;
-  const sinceMs = context.now();
+  const { assignment } = subscription;
   const stragglers = new Map<string, Promise<void>>();
   return supervise(context, {
     group: subscription.group,
     serve: (standing, stopping) => {
-      const connections = prepareConnections(options, context, { subscription, sinceMs });
-      return runSession({ connections, subscription, handle, core, standing, stopping, stragglers });
+      const connections = prepareConnections(options, context, subscription);
+      const session = { connections, subscription, handle, core, standing, stopping, stragglers };
+      return assignment.kind === 'key' ? runKeySession(session, assignment) : runSession(session);
     },
     leave: async () => undefined,
   });

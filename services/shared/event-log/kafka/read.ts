@@ -11,7 +11,9 @@ import { undecodable } from './errors.ts';
 import { startFetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
 
+/** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
 const LONG_WAIT_MS = 5000;
+const FOLLOWING_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
 /** Failures in a row after which a reading that is to end gives up: about half a minute. */
@@ -132,7 +134,7 @@ async function* follow(
     cluster: connections.cluster,
     context: core.context,
     cursors: () => cursors,
-    longWaitMs: LONG_WAIT_MS,
+    longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
     report: createReport(buffered, request, core),
     signal,
@@ -160,8 +162,7 @@ export async function* readRecords(
   requirePartition(request.topic, request.partition);
   const { options, context } = core;
   const ended = new AbortController();
-  const subscription = { group: 'none', topics: [request.topic], assignment: { kind: 'shared' } } as const;
-  const connections = prepareConnections(options, context, { subscription, sinceMs: 0 });
+  const connections = prepareConnections(options, context, { group: 'none', topics: [request.topic] });
   try {
     await connectFor(connections, [request.topic]);
     yield* follow(connections, request, core, AbortSignal.any([signal, ended.signal]));

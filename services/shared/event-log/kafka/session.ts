@@ -11,8 +11,8 @@ import type { SessionOptions } from './session-options.ts';
 /** kafkajs without a sign of life for so long is taken for dead, whatever it believes of itself. */
 const SILENCE_MS = 4 * SESSION_TIMEOUT_MS;
 const FLUSH_MS = 1000;
-/** A partition that a rebalance brings waits so long at most; executors are many, and their partition hardly changes. */
-const LONG_WAIT_MS = { shared: 1000, key: 5000 } as const;
+/** A partition that a rebalance brings waits so long at most. */
+const LONG_WAIT_MS = 1000;
 
 /** A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more. */
 const MAX_PARTITION_BYTES = 256 * 1024;
@@ -136,8 +136,8 @@ function makeParts(options: SessionOptions, over: AbortSignal): Parts {
     cluster: connections.cluster,
     context,
     cursors: () => lanes.all().map(({ cursor }) => cursor),
+    longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: MAX_PARTITION_BYTES,
-    longWaitMs: LONG_WAIT_MS[options.subscription.assignment.kind],
     report: reporter('fetch'),
     signal: AbortSignal.any([over, stopping]),
   });

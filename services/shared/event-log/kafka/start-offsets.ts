@@ -27,7 +27,8 @@ async function committedOffsets(
   return new Map(offsets.filter(({ offset }) => offset >= 0n).map(({ name, offset }) => [name, offset]));
 }
 
-async function sharedOffsets(
+/** Where a member begins with the partitions that its group gave it. */
+export async function committedStarts(
   cluster: Cluster,
   { group, start }: Subscription,
   partitions: readonly TopicPartition[],
@@ -58,13 +59,9 @@ async function lookBackOffset(
   return { ...at, from: found.get(name) ?? end, isNew: false };
 }
 
-/** Where a member begins with the partitions it was given. */
-export function startOffsets(
+/** Where the reader of a key begins. */
+export const lookBackStarts = (
   cluster: Cluster,
-  subscription: Subscription,
   partitions: readonly TopicPartition[],
-): Promise<StartOffset[]> {
-  const { assignment } = subscription;
-  if (assignment.kind === 'shared') return sharedOffsets(cluster, subscription, partitions);
-  return Promise.all(partitions.map((at) => lookBackOffset(cluster, at, assignment.lookBackMs)));
-}
+  lookBackMs: number,
+): Promise<StartOffset[]> => Promise.all(partitions.map((at) => lookBackOffset(cluster, at, lookBackMs)));

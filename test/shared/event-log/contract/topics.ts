@@ -113,6 +113,14 @@ export function grownTopicContract(tried: () => TriedLog): void {
     await expect(within('the refusal', refused.finished, PATIENCE_MS)).rejects.toMatchObject({
       code: 'TOPICS_DIFFER',
     });
+    const assignment = { kind: 'key', key, lookBackMs: 0 } as const;
+    const keyed = await fresh.subscribe(
+      subscriptionOf({ topics: [topic], assignment }),
+      async () => undefined,
+    );
+    await expect(within('the other refusal', keyed.finished, PATIENCE_MS)).rejects.toMatchObject({
+      code: 'TOPICS_DIFFER',
+    });
     await expect(readAll(fresh, key, { topic })).rejects.toMatchObject({ code: 'TOPICS_DIFFER' });
     await expect(fresh.publish([outgoing({ topic, key })])).rejects.toMatchObject({
       code: 'TOPICS_DIFFER',

@@ -1,14 +1,13 @@
 import { AssignerProtocol, type GroupMember } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
-import { planKey, planShared } from '../../../../services/shared/event-log/kafka/assigners.ts';
-import { partitionOf } from '../../../../services/shared/event-log/partition.ts';
+import { planShared } from '../../../../services/shared/event-log/kafka/assigners.ts';
 
-const member = (memberId: string, userData: unknown = {}): GroupMember => ({
+const member = (memberId: string): GroupMember => ({
   memberId,
   memberMetadata: AssignerProtocol.MemberMetadata.encode({
     version: 0,
     topics: ['gc.node.inventory'],
-    userData: Buffer.from(JSON.stringify(userData)),
+    userData: Buffer.from('{}'),
   }),
 });
 
@@ -37,34 +36,5 @@ describe('a shared group', () => {
       expect(assignment['gc.node.inventory']).toEqual(assignment['gc.node.disk-stats']);
     }
     expect(planShared([c, a, b], topics)).toEqual(plan);
-  });
-});
-
-describe('the group of one key', () => {
-  const topics = ['gc.node.commands', 'gc.node.observe'] as const;
-  const key = 'fleet/node-1';
-  const owned = {
-    'gc.node.commands': [partitionOf('gc.node.commands', key)],
-    'gc.node.observe': [partitionOf('gc.node.observe', key)],
-  };
-
-  test.each([
-    { name: 'the only member', members: [member('a', { sinceMs: 1 })], owner: 'a' },
-    { name: 'the newest', members: [member('z', { sinceMs: 1 }), member('a', { sinceMs: 2 })], owner: 'a' },
-    {
-      name: 'of equals always the same',
-      members: [member('a', { sinceMs: 1 }), member('b', { sinceMs: 1 })],
-      owner: 'b',
-    },
-    {
-      name: 'rather one that says how old it is',
-      members: [member('z', 'x'), member('a', { sinceMs: 1 })],
-      owner: 'a',
-    },
-  ])('is owned by $name; the others stand by', ({ members, owner }) => {
-    const plan = planKey(members, topics, key);
-    for (const { memberId } of members) {
-      expect(plan.get(memberId)).toEqual(memberId === owner ? owned : {});
-    }
   });
 });

@@ -29,7 +29,8 @@ const answerOf = (partition: number, highWatermark: number, messages: readonly o
 /** Brokers that answer by a script. What the script does not answer waits for ever, as a broker without data. */
 function brokers(script: Answer) {
   const asked: Asked[] = [];
-  const leader = { node: 1 };
+  /** Of both partitions, unless the second has one of its own. */
+  const leader: { node: number; ofSecond?: number } = { node: 1 };
   const cluster: FetchConnections = {
     connect: async () => undefined,
     isConnected: () => true,
@@ -41,7 +42,7 @@ function brokers(script: Answer) {
     findTopicPartitionMetadata: () =>
       [0, 1].map((partitionId) => ({
         partitionId,
-        leader: leader.node,
+        leader: partitionId === 1 ? (leader.ofSecond ?? leader.node) : leader.node,
         partitionErrorCode: 0,
         isr: [],
         replicas: [],
@@ -90,7 +91,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
     cluster,
     context: silentContext({ random: () => 0 }),
     cursors: () => cursors,
-    longWaitMs: 5000,
+    longWaitMs: () => 5000,
     maxPartitionBytes: 1024,
     report: (error) => reports.push(error),
     signal: stop.signal,
@@ -242,6 +243,21 @@ test('a new leader is asked after the old one failed, and the failure is told wh
   await until('the record', () => cursor.got.length === 1);
   expect(asked.map(({ node }) => node)).toEqual(['1', '2', '2']);
   expect(reports).toEqual([failure, null]);
+});
+
+test('a partition that moved is asked for at its new leader, though the old one still leads others and has nothing', async () => {
+  const failure = Object.assign(new Error('not the leader'), { name: 'KafkaJSProtocolError' });
+  const { cluster, leader } = brokers(({ node, partitions }, number) => {
+    if (number === 1) {
+      leader.ofSecond = 2;
+      throw failure;
+    }
+    return node === '2' && partitions[0]?.fetchOffset === '4' ? answerOf(1, 5, [message(4)]) : undefined;
+  });
+  const [stays, moves] = [cursorAt(0, 4n), cursorAt(1, 4n)];
+  start(cluster, [stays, moves]);
+  await until('the record', () => moves.got.length === 1);
+  expect(stays.got).toEqual([]);
 });
 
 test('a partition that cannot be decoded is found out, rests, and holds up no other', async () => {

@@ -72,3 +72,30 @@ test('the installed kafkajs is repaired: its own queue does nothing while it is 
   expect(sendRequest).toHaveBeenCalledOnce();
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('the installed kafkajs is repaired: it looks for late requests once a second, ends them, and stops when cut off', () => {
+  repairIdleLoop();
+  const Queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue');
+  const logger = { debug: () => undefined };
+  let connected = true;
+  const real = new Queue({
+    maxInFlightRequests: 1,
+    requestTimeout: 5000,
+    enforceRequestTimeout: true,
+    clientId: 'c',
+    broker: 'b',
+    logger,
+    isConnected: () => connected,
+  });
+  const reject = vi.fn();
+  real.scheduleRequestTimeoutCheck();
+  const entry = { correlationId: 1, apiName: 'Fetch', apiKey: 1, apiVersion: 11, reject };
+  real.push({ entry, expectResponse: true, sendRequest: () => undefined });
+  vi.advanceTimersByTime(5000);
+  expect(reject).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1000);
+  expect(reject).toHaveBeenCalledOnce();
+  connected = false;
+  vi.advanceTimersByTime(1000);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,153 @@
+import { FleetGcError } from '../../errors.ts';
+import { pause } from '../back-off.ts';
+import { partitionDifference } from '../differences.ts';
+import { sliceRecords } from '../limits.ts';
+import { partitionOf } from '../partition.ts';
+import type { Subscription } from '../port.ts';
+import type { Serving } from '../slices.ts';
+import { settleWork, waitUnless } from '../stopping.ts';
+import { connectFor, disconnect } from './connections.ts';
+import { undecodable } from './errors.ts';
+import { startFetcher } from './fetcher.ts';
+import { type Lane, openLane } from './lane.ts';
+import type { SessionOptions } from './session-options.ts';
+import { lookBackStarts, type StartOffset } from './start-offsets.ts';
+
+type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
+
+/** Thousands of nodes wait at each broker. It answers at once when there is something. */
+const LONG_WAIT_MS = 20_000;
+const MAX_PARTITION_BYTES = 1024 * 1024;
+/** Connections over which nothing came for so long, not even "nothing new", are made anew. */
+const SILENCE_MS = 120_000;
+/** How soon somebody is told of partitions that were added behind our back; a moved leader is told by the brokers. */
+const METADATA_MS = 600_000;
+
+interface KeySession extends SessionOptions {
+  readonly over: AbortSignal;
+  readonly ended: AbortController;
+}
+
+const servingOf = ({ handle, over, stopping, standing, core }: KeySession): Serving => ({
+  handle,
+  over,
+  ending: AbortSignal.any([over, stopping]),
+  problems: standing.problems,
+  context: core.context,
+  isFinal: () => false,
+});
+
+/** Handlers of the session before that have not returned yet are waited for: nothing is served twice at a time. */
+async function openLanes(session: KeySession, starts: readonly StartOffset[], onRoom: () => void) {
+  const { stragglers, subscription, standing, stopping } = session;
+  await waitUnless(Promise.all(stragglers.values()), stopping);
+  stragglers.clear();
+  return starts.map(({ topic, partition, from }) =>
+    openLane({
+      topic,
+      partition,
+      from,
+      maxRecords: sliceRecords(subscription),
+      serving: servingOf(session),
+      // Whoever reads for a key remembers itself what it has done.
+      commit: () => undefined,
+      onRoom,
+      onUndecodable: (error) =>
+        standing.problems.set(
+          `${topic}/${partition}`,
+          error === null ? null : undecodable({ topic, partition }, error).message,
+        ),
+    }),
+  );
+}
+
+/** Tells of partitions that were added or taken away. Ours stay the declared ones. */
+async function watchPartitions({ connections, core, standing, subscription, over }: KeySession) {
+  const { context } = core;
+  while (!over.aborted) {
+    await pause(METADATA_MS * (0.5 + context.random()), over);
+    if (over.aborted) return;
+    await connections.cluster.refreshMetadata().catch((error) => core.explain(error));
+    if (over.aborted) return;
+    for (const topic of subscription.topics) {
+      const found = connections.cluster.findTopicPartitionMetadata(topic).length;
+      standing.problems.set(topic, partitionDifference(topic, found)?.message ?? null);
+    }
+  }
+}
+
+/** Resolves after a stop; rejects when nothing was heard for long. */
+function untilSilent({ stopping, subscription }: SessionOptions) {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const silence = setTimeout(
+    () =>
+      reject(
+        new FleetGcError('GROUP_LOST', `The reader of ${subscription.group} fell silent; it starts anew.`),
+      ),
+    SILENCE_MS,
+  );
+  stopping.addEventListener('abort', () => resolve(), { once: true });
+  if (stopping.aborted) resolve();
+  return {
+    alive: () => void silence.refresh(),
+    settled: promise.finally(() => clearTimeout(silence)),
+  };
+}
+
+/** Fetches for the lanes; resolves after a stop, rejects when the brokers fell silent. */
+async function serve(session: KeySession, starts: readonly StartOffset[]): Promise<void> {
+  const { connections, core, standing, stopping, ended, stragglers } = session;
+  const lanes: readonly Lane[] = await openLanes(session, starts, () => fetcher.kick());
+  const { alive, settled } = untilSilent(session);
+  const report = (error: unknown): void => {
+    standing.problems.set('fetch', error === null ? null : core.explain(error).message);
+    if (error !== null) return;
+    core.reached();
+    alive();
+  };
+  const fetcher = startFetcher({
+    cluster: connections.cluster,
+    context: core.context,
+    cursors: () => lanes.map(({ cursor }) => cursor),
+    longWaitMs: () => LONG_WAIT_MS,
+    maxPartitionBytes: MAX_PARTITION_BYTES,
+    report,
+    signal: AbortSignal.any([session.over, stopping]),
+  });
+  standing.served = lanes;
+  standing.joined = true;
+  standing.problems.clear();
+  fetcher.kick();
+  void watchPartitions(session);
+  try {
+    await settled;
+    await settleWork(() => lanes.map((lane) => lane.working()), { stopping, abort: () => ended.abort() });
+  } finally {
+    ended.abort();
+    for (const lane of lanes) if (lane.isWorking()) stragglers.set(lane.name, lane.working());
+  }
+}
+
+/**
+ * Reads the partitions of one key without a group: no joins, heartbeats or commits at the brokers, and nothing to be
+ * rebalanced. Resolves after a stop; rejects with what ended it.
+ */
+export async function runKeySession(
+  options: SessionOptions,
+  { key, lookBackMs }: KeyAssignment,
+): Promise<void> {
+  const { connections, core, subscription } = options;
+  const ended = new AbortController();
+  const partitions = subscription.topics.map((topic) => ({ topic, partition: partitionOf(topic, key) }));
+  try {
+    await connectFor(connections, subscription.topics);
+    const starts = await lookBackStarts(connections.cluster, partitions, lookBackMs);
+    core.reached();
+    await serve({ ...options, ended, over: ended.signal }, starts);
+  } catch (error) {
+    throw core.explain(error);
+  } finally {
+    ended.abort();
+    await disconnect(connections, core.context);
+  }
+}

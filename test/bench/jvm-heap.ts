@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { waitUntil } from '../support/wait-until.ts';
+
+const KIBIBYTE = 1024;
+const ATTACH_MS = 10_000;
+
+/** What a Java machine holds after it has collected all garbage, in bytes; asked as `jcmd` asks, which the image lacks. */
+export async function heapInUseBytes(pid: number): Promise<number> {
+  const socket = await attach(pid);
+  // What is cleaned up after the first collection goes with the second.
+  await order(socket, 'GC.run');
+  await order(socket, 'GC.run');
+  const told = await order(socket, 'GC.heap_info');
+  const used = [...told.matchAll(/ used (\d+)K/g)].slice(0, 2);
+  if (!/generation/.test(told) || used.length < 2) throw new Error(`not understood: ${told}`);
+  return used.reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * KIBIBYTE, 0);
+}
+
+async function attach(pid: number): Promise<string> {
+  const inner = /^NSpid:.*?(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  const socket = `/proc/${pid}/root/tmp/.java_pid${inner}`;
+  if (existsSync(socket)) return socket;
+  writeFileSync(`/proc/${pid}/root/tmp/.attach_pid${inner}`, '');
+  process.kill(pid, 'SIGQUIT');
+  await waitUntil('the Java machine to listen', ATTACH_MS, () => existsSync(socket));
+  return socket;
+}
+
+function order(path: string, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    connect(path)
+      .setEncoding('utf8')
+      .on('data', (text) => {
+        answer += text;
+      })
+      .on('end', () => resolve(answer))
+      .on('error', reject)
+      .write(`1\0jcmd\0${command}\0\0\0`);
+  });
+}
