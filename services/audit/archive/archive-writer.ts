@@ -23,6 +23,7 @@ import {
   LOCK_FILE,
   MANIFEST_FILE,
   namesFileName,
+  PASS_FILE,
   recordFiles,
   recordsFileName,
   requireManifest,
@@ -61,6 +62,9 @@ export interface ArchiveWriter extends Disposable {
   /** Adds a file: wholly, or not at all. After a failure the archive has to be opened anew, as after a kill. */
   addFile(range: OpenRange, content: FileContent): Promise<void>;
   addGap(gap: Omit<ArchiveGap, 'kind'>): void;
+  /** From here on something may lack its causes, also after a kill, until a pass comes to its end. */
+  beginPass(nowMs: number): void;
+  endPass(): void;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
   head(): string;
 }
@@ -100,6 +104,11 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
     endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
     addFile: async (range, content) => append(await written(directory, range, content)),
     addGap: (gap) => append({ kind: 'gap', ...gap }),
+    beginPass: (nowMs) => {
+      const path = join(directory, PASS_FILE);
+      if (!existsSync(path)) writeFileSync(path, String(nowMs), { flush: true });
+    },
+    endPass: () => rmSync(join(directory, PASS_FILE), { force: true }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
   };
@@ -143,7 +152,8 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
       `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive check --archive ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
     );
   truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
-  for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));
+  const half = unnamed.filter((name) => name.endsWith(UNFINISHED) && name !== PASS_FILE);
+  for (const file of half) rmSync(join(directory, file));
 }
 
 /** Throws `STATE_UNWRITABLE`. */
