@@ -18,14 +18,14 @@ const at = (offset: number | string, over = {}) => ({
 });
 const BYTES = message(10).value?.length ?? 0;
 
-/** A log that holds the messages from 10 to 19, and tells how often it was read. */
-function tenMessages() {
+/** A log that holds the messages from 10 to 19, or to before another end, and tells how often it was read. */
+function tenMessages(end = 20) {
   const requests: ReadRequest[] = [];
   const read = async function* (request: ReadRequest): AsyncGenerator<ReadEvent, void> {
     requests.push(request);
     const from =
       typeof request.from === 'object' && 'offset' in request.from ? Number(request.from.offset) : 0;
-    for (let offset = Math.max(10, from); offset < 20; offset++)
+    for (let offset = Math.max(10, from); offset < end; offset++)
       yield { kind: 'record', record: message(offset) };
     yield { kind: 'caught-up' };
   };
@@ -61,6 +61,16 @@ test('of two that are asked for in turn, one behind the other, what lies between
     expect(await inputs.find(at(offset))).toEqual(message(offset));
 
   expect(requests.map(({ from }) => from)).toEqual(['earliest', { offset: 11n }]);
+  await inputs.close();
+});
+
+test('messages and newer ones that lie far behind them are each read in one go', async () => {
+  const { log, requests } = tenMessages(1250);
+  const inputs = createInputs(log, 0, running);
+  for (const offset of [10, 1200, 11, 1201, 100, 1240])
+    expect(await inputs.find(at(offset))).toEqual(message(offset));
+
+  expect(requests.map(({ from }) => from)).toEqual(['earliest', { offset: 10n }, { offset: 1200n }]);
   await inputs.close();
 });
 

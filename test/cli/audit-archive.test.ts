@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -139,6 +139,10 @@ test('audit verify reads it too, and names the file that is not as it was writte
   await archived(logOf([recordOf(listed)]), directory);
   const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory];
   const nothingDecided = await inProcess([...asked, '--threads', '1']);
+  writeFileSync(join(directory, 'pass.unfinished'), String(Date.UTC(2026, 0, 1)));
+  expect((await inProcess([...asked, '--threads', '1'])).stderr).toContain(
+    'an archiver is at work, or was stopped in the middle of a pass that began 2026-01-01T00:00:00Z',
+  );
   const file = recordsIn(directory);
   appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
 

@@ -203,3 +203,17 @@ test.each<{ name: string; startMs: number; now: ReturnType<typeof instant>; star
     expect(availableBytes.map(([start]) => start)).toEqual(starts);
   }
 });
+
+test('one disk has one history, and one that turns out to be another has its own', () => {
+  const one = filesystems({ availableBytes: '50' });
+  const [disk] = [one.nodefs];
+  const same = { nodefs: disk, imagefs: disk, containerfs: disk };
+  const shared = fold(fold(NO_DISK_HISTORY, same, 10_000), same, 20_000);
+  expect(shared.imagefs).toBe(shared.nodefs);
+  expect(shared.imagefs.availableBytes).toHaveLength(2);
+
+  const apart = fold(shared, { ...same, imagefs: filesystems({ availableBytes: '70' }).imagefs }, 30_000);
+  expect(apart.imagefs.availableBytes.at(-1)).toEqual([30_000, '70', '70', '70']);
+  expect(apart.containerfs.availableBytes.at(-1)).toEqual([30_000, '50', '50', '50']);
+  expect(fold(apart, same, 40_000).imagefs.availableBytes.at(-2)).toEqual([30_000, '70', '70', '70']);
+});

@@ -13,6 +13,15 @@ export const LOCK_FILE = 'archive.lock';
 /** A file that is not written whole yet ends so. */
 export const UNFINISHED = '.unfinished';
 
+/** There while a pass goes on, and after one that did not come to its end: what was copied last may lack its causes. */
+export const PASS_FILE = `pass${UNFINISHED}`;
+
+/** When the pass began that did not come to its end, epoch milliseconds; `null` when there is none. */
+export async function unfinishedPassMs(directory: string): Promise<number | null> {
+  const text = await readFile(join(directory, PASS_FILE), 'utf8').catch(() => null);
+  return text === null ? null : Number(text);
+}
+
 const PARTITION_DIGITS = 3;
 const OFFSET_DIGITS = 19;
 

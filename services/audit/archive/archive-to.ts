@@ -35,8 +35,11 @@ export async function archivePass(
   using table = createRecordTable(duck);
   const lost: LostRecords[] = [];
   const onLost = (records: LostRecords): void => void lost.push(records);
+  const { archive } = needs;
+  archive.beginPass(needs.now());
   const counts = await archiveLog({ ...needs, table, limits, onLost }, signal);
-  return { ...counts, lost, head: needs.archive.head() };
+  if (!signal.aborted) archive.endPass();
+  return { ...counts, lost, head: archive.head() };
 }
 
 export interface PassRequest extends Omit<ArchiveRequest, 'directory'> {

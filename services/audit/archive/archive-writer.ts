@@ -23,6 +23,7 @@ import {
   LOCK_FILE,
   MANIFEST_FILE,
   namesFileName,
+  PASS_FILE,
   recordFiles,
   recordsFileName,
   requireManifest,
@@ -61,6 +62,9 @@ export interface ArchiveWriter extends Disposable {
   /** Adds a file: wholly, or not at all. After a failure the archive has to be opened anew, as after a kill. */
   addFile(range: OpenRange, content: FileContent): Promise<void>;
   addGap(gap: Omit<ArchiveGap, 'kind'>): void;
+  /** With what is added from here on, something may lack its causes, also after a kill, until a pass comes to its end. */
+  beginPass(nowMs: number): void;
+  endPass(): void;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
   head(): string;
 }
@@ -84,6 +88,7 @@ export async function openArchiveWriter(directory: string, nowMs: number): Promi
 function writerOf(directory: string, manifest: Manifest, lock: Disposable): ArchiveWriter {
   const ends = endsOf(manifest);
   let head = manifest.hashes.at(-1) ?? null;
+  let passMs: number | null = null;
 
   const append = (entry: ArchivedFile | ArchiveGap): void => {
     const line = chained(entry, head);
@@ -98,11 +103,29 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
 
   return {
     endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
-    addFile: async (range, content) => append(await written(directory, range, content)),
+    addFile: async (range, content) => {
+      notePass(directory, passMs);
+      append(await written(directory, range, content));
+    },
     addGap: (gap) => append({ kind: 'gap', ...gap }),
+    beginPass: (nowMs) => {
+      passMs = nowMs;
+    },
+    endPass: () => rmSync(join(directory, PASS_FILE), { force: true }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
   };
+}
+
+/** The first that did not come to its end counts. Throws `STATE_UNWRITABLE`. */
+function notePass(directory: string, beganMs: number | null): void {
+  const path = join(directory, PASS_FILE);
+  if (beganMs === null || existsSync(path)) return;
+  try {
+    writeFileSync(path, String(beganMs), { flush: true });
+  } catch (cause) {
+    throw unwritable(directory, cause);
+  }
 }
 
 const lineText = (line: unknown): string => `${JSON.stringify(line)}\n`;
@@ -143,7 +166,8 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
       `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive check --archive ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
     );
   truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
-  for (const file of unnamed.filter((name) => name.endsWith(UNFINISHED))) rmSync(join(directory, file));
+  const half = unnamed.filter((name) => name.endsWith(UNFINISHED) && name !== PASS_FILE);
+  for (const file of half) rmSync(join(directory, file));
 }
 
 /** Throws `STATE_UNWRITABLE`. */

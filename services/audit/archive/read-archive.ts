@@ -6,7 +6,7 @@ import { requirePartition } from '../../shared/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import type { RecordedLog } from '../read-log.ts';
-import { requireManifest, requireUnchanged } from './archive-files.ts';
+import { requireManifest, requireUnchanged, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, searchArchive } from './archived-names.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
@@ -16,6 +16,8 @@ import type { ArchivedFile } from './manifest-entry.ts';
 /** An archive, read as the event log that it was made of. */
 export interface ArchiveLog extends RecordedLog {
   readonly index: NameIndex;
+  /** When an archiver began a pass that has not come to its end; `null`: nothing lacks its causes. */
+  readonly passBegunMs: number | null;
 }
 
 /**
@@ -24,6 +26,7 @@ export interface ArchiveLog extends RecordedLog {
  */
 export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
   const files = filesOf(await requireManifest(directory));
+  const passBegunMs = await unfinishedPassMs(directory);
   const duck = openDuckDb();
   const checked = new Set<string>();
 
@@ -36,6 +39,7 @@ export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
 
   const archive = { directory, files, duck, requireFile };
   return {
+    passBegunMs,
     read: (request, signal) => readFiles({ ...archive, keys: null }, request, signal),
     index: {
       search: (search, signal) => searchArchive({ directory, files }, search, signal),

@@ -49,6 +49,9 @@ const PARSED_BYTES = 256 * 1024;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
 
+/** Of messages that were passed over, and of the newer ones that lie far behind them. */
+const MOST_READINGS = 2;
+
 interface Message {
   readonly parsed: ParsedRecord<unknown>;
   /** By reader. */
@@ -61,6 +64,9 @@ interface Reading {
   /** The next record that it gives, at the earliest. */
   next: bigint;
 }
+
+const goesOn = ({ topic, next }: Reading, wanted: TopicName, offset: bigint): boolean =>
+  topic === wanted && next <= offset && offset - next < MOST_PASSED_OVER;
 
 export function createInputs(
   log: Pick<EventLog, 'read'>,
@@ -77,15 +83,17 @@ export function createInputs(
   /** The highest that came by or was read again: what is missing before it needs no reading of its own. */
   const highest = new Map<string, bigint>();
   let parsedBytes = 0;
-  let reading: Reading | null = null;
+  /** The one used last comes last. */
+  let readings: readonly Reading[] = [];
 
   const noteOffset = ({ topic, offset }: LogRecord): void => {
     if (offset > (highest.get(topic) ?? -1n)) highest.set(topic, offset);
   };
 
-  const close = async (): Promise<void> => {
-    await reading?.events.return?.();
-    reading = null;
+  const close = async (keep = 0): Promise<void> => {
+    const closed = readings.slice(0, Math.max(0, readings.length - keep));
+    readings = readings.slice(closed.length);
+    for (const { events } of closed) await events.return?.();
   };
 
   const oldestOffset = async (topic: TopicName): Promise<bigint | null> => {
@@ -98,13 +106,14 @@ export function createInputs(
   };
 
   const readingAt = async (topic: TopicName, offset: bigint): Promise<Reading> => {
-    const goesOn =
-      reading?.topic === topic && reading.next <= offset && offset - reading.next < MOST_PASSED_OVER;
-    if (reading !== null && goesOn) return reading;
-    await close();
-    const events = log.read({ topic, partition, from: { offset }, to: 'end' }, signal);
-    reading = { topic, events: events[Symbol.asyncIterator](), next: offset };
-    return reading;
+    const [known] = readings
+      .filter((one) => goesOn(one, topic, offset))
+      .toSorted((a, b) => Number(b.next - a.next));
+    const events = () => log.read({ topic, partition, from: { offset }, to: 'end' }, signal);
+    const found = known ?? { topic, events: events()[Symbol.asyncIterator](), next: offset };
+    readings = [...readings.filter((one) => one !== found), found];
+    await close(MOST_READINGS);
+    return found;
   };
 
   const lookUp = async (topic: TopicName, offset: bigint): Promise<LogRecord | null> => {
@@ -174,7 +183,7 @@ export function createInputs(
       readings.set(reader, event);
       return event;
     },
-    close,
+    close: () => close(),
   };
 }
 

@@ -9,6 +9,7 @@ import { startVerifyThreads } from '../../audit/verify/verify-threads.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { WholeNumber, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
+import { timeText } from '../../shared/time-text.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog, threadSource } from '../audit/audit-log.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
@@ -46,6 +47,7 @@ export const auditVerify = defineVerb({
     const { logger, signal } = context;
     const nowMs = Date.now();
     await using log = await openAuditLog(options, context);
+    if ('passBegunMs' in log && log.passBegunMs !== null) logger.warn(unfinishedText(log.passBegunMs));
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs };
@@ -65,6 +67,9 @@ export const auditVerify = defineVerb({
     requireVerified(verification);
   },
 });
+
+const unfinishedText = (begunMs: number): string =>
+  `an archiver is at work, or was stopped in the middle of a pass that began ${timeText(begunMs)}: what it copied last may lack its causes, and then deviates. Verify again after its next pass`;
 
 /** Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`. */
 function requireVerified(verification: Verification): void {

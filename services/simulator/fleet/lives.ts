@@ -28,7 +28,7 @@ const DEPLOY_EVERY_MS = 40 * MINUTE_MS;
 const ROLL_OUT_EVERY_MS = 8 * MINUTE_MS;
 const ROLL_OUT_TAKES_MS = 5 * MINUTE_MS;
 /** Of a hundred pods. */
-const CRASHING_PERCENT = 0.6;
+const CRASHING_PERCENT = 0.3;
 /** Of a hundred nodes. */
 const WITH_JOBS_PERCENT = 20;
 const MOST_OTHER_PERCENT = 72n;
@@ -37,8 +37,7 @@ const JOBS_KEPT = 3;
 
 /** Begins the life of a node that stands as its past left it; all of it follows from the seed. */
 export function liveOn(living: Living, node: FleetNode): void {
-  for (const pod of node.pods.values())
-    if (pod.kind === 'crashing') crashLater(living, node, { pod, crashes: 0, atMs: 0 });
+  for (const pod of node.pods.values()) if (pod.kind === 'crashing') goOnCrashing(living, node, pod);
   deployAgain(living, node);
   if (node.random() * 100 < WITH_JOBS_PERCENT) jobsOf(living, node);
   tidyLater(living, node);
@@ -83,6 +82,16 @@ function deploy(living: Living, node: FleetNode, { application, kind, atMs }: De
 const FIRST_CRASH_BACK_OFF_MS = 10_000;
 const MOST_CRASH_BACK_OFF_MS = 5 * MINUTE_MS;
 const RUNS_BEFORE_CRASH_MS = 8_000;
+
+/** So many crashes lie behind what has crashed for long. */
+const MANY_CRASHES = 6;
+
+const goOnCrashing = (living: Living, node: FleetNode, pod: FleetPod): void =>
+  crashLater(living, node, {
+    pod,
+    crashes: MANY_CRASHES,
+    atMs: Math.round(node.random() * MOST_CRASH_BACK_OFF_MS),
+  });
 
 interface CrashLoop {
   readonly pod: FleetPod;

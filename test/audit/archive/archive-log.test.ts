@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { openArchiveWriter } from '../../../services/audit/archive/archive-writer.ts';
 import { openArchiveLog } from '../../../services/audit/archive/read-archive.ts';
-import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../../services/shared/handler.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { inventory } from '../../fixtures/inventory.ts';
@@ -193,6 +193,33 @@ test('a killed archiver: half a line, a file that is not whole, and a whole one 
   expect(records).toBe(2);
   expect(offsetsOf(await archivedRecords(directory))).toEqual([0, 1, 2, 3]);
   expect(await checked(directory)).toMatchObject({ deviations: [], unfinished: [] });
+});
+
+test('a pass that did not come to its end is told until one did: what was copied last may lack its causes', async () => {
+  const directory = temporaryDirectory();
+  const begunMs = async () => {
+    await using archive = await openArchiveLog(directory);
+    return archive.passBegunMs;
+  };
+  const failing: Pick<EventLog, 'read'> = {
+    read: (request) => {
+      if (request.topic === TOPICS.diskStats.name) throw new Error('the broker is away');
+      return logOf([at(0), at(1), at(2)]).read(request);
+    },
+  };
+  await archived(logOf([at(0)]), directory, { signal: AbortSignal.abort() });
+  await archived(logOf([at(0)]), directory);
+  expect(await begunMs()).toBeNull();
+  await expect(archived(failing, directory)).rejects.toThrow('the broker is away');
+  expect(await begunMs()).toBe(NOTED_MS);
+  expect((await checked(directory)).unfinished).toEqual(['pass.unfinished']);
+
+  const whole = logOf([at(0), at(1), at(2)]);
+  await archived(whole, directory, { signal: AbortSignal.abort() });
+  expect(await begunMs()).toBe(NOTED_MS);
+  await archived(whole, directory);
+  expect(await begunMs()).toBeNull();
+  expect((await checked(directory)).unfinished).toEqual([]);
 });
 
 test('killed before its first line: the archive begins anew', async () => {

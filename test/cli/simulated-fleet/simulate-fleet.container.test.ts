@@ -35,7 +35,17 @@ test('a fleet on Kafka ends with a clean account, though a decision worker is ki
   writeFileSync(policy, POLICY);
 
   const fleet = start(
-    ['simulate-fleet', '--nodes', '200', '--duration', '40s', '--policy', policy],
+    [
+      'simulate-fleet',
+      '--nodes',
+      '200',
+      '--duration',
+      '40s',
+      '--slow-removal-percent',
+      '0',
+      '--policy',
+      policy,
+    ],
     environment,
   );
   await waitUntil('commands', BOUND_MS, () => /[1-9]\d* commands/.test(fleet.stderr()));
