@@ -62,9 +62,8 @@ test('one command brings it up, every node is cleaned, and it goes without a tra
 
 /** All services ready, and a removal by each node on the log. */
 async function probe({ name, image }: ComposeProject): Promise<void> {
-  const folder = join(REPOSITORY, 'test', 'deploy');
-  const mount = ['--volume', `${folder}:/opt/fleetgc/test/deploy:ro`, '--network', `${name}_default`];
-  const script = ['--entrypoint', 'node', image, 'test/deploy/compose-probe.ts', ...lasting];
+  const mount = ['--volume', `${REPOSITORY}:/checkout:ro`, '--network', `${name}_default`];
+  const script = ['--entrypoint', 'node', image, '/checkout/test/deploy/compose-probe.ts', ...lasting];
   await run('docker', ['run', '--rm', ...mount, ...script], { timeoutMs: PROBE_MS });
 }
 
