@@ -112,9 +112,10 @@ describe.concurrent('between decision and removal', () => {
 
     await fleet.cli(['resume', '--node-name', 'paused']);
     await node.exec(['rm', '/disk/stirred']);
+    // The change may be told while the services do not know yet that the pause is over; the next look comes after a minute.
     await fleet.log.until(
       'images to go after the pause',
-      60_000,
+      120_000,
       () => removedIds(fleet.log, 'paused').length > 0,
     );
   });
