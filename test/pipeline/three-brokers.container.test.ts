@@ -67,6 +67,11 @@ test('one of three brokers is killed in the middle: no inventory is lost, none i
     const decided = new Set(decisions.map((event) => ('input' in event ? event.input.id : '')));
     return sent.every((id) => decided.has(id));
   });
+  // A decision is acknowledged before its command is sent.
+  await waitUntil('a command for each inventory', PATIENCE_MS, async () => {
+    const commanded = new Set((await events(reader, 'commands')).map(({ inventoryId }) => inventoryId));
+    return sent.every((id) => commanded.has(id));
+  });
   const commands = await events(reader, 'commands');
   const byInventory = Map.groupBy(commands, ({ inventoryId }) => inventoryId);
   expect([...byInventory.keys()].toSorted()).toEqual(sent.toSorted());
