@@ -1,4 +1,4 @@
-import { type Policy, selectPolicy } from '../../../schemas/policy.ts';
+import { type Policy, type PolicySet, selectPolicy } from '../../../schemas/policy.ts';
 import type { Output } from '../../shared/handler.ts';
 import type { PolicySource } from '../../shared/policies.ts';
 import type { Fate } from '../../simulator/fleet/faults.ts';
@@ -44,7 +44,7 @@ const WRONGS_TOLD = 20;
 
 export interface BookParts {
   readonly fleet: Fleet;
-  readonly policies: Pick<PolicySource, 'current'>;
+  readonly policies: Pick<PolicySource, 'current' | 'problem'>;
   /** Milliseconds of a clock of the machine that does not jump. */
   readonly realNowMs: () => number;
 }
@@ -97,15 +97,23 @@ export function createBooks({ fleet, policies, realNowMs }: BookParts): Books {
   };
 }
 
-/** The policy under which something may go from a node now; `null` where nothing may. */
-function policyInForce(policies: Pick<PolicySource, 'current'>): (node: FleetNode) => Policy | null {
-  let known: { readonly hash: string; readonly of: Map<number, Policy | null> } = { hash: '', of: new Map() };
-  return ({ index, identity, nodeLabels }) => {
+/**
+ * The policy under which something may go from a node now; `null` where nothing may. While the log cannot be read, it is
+ * the last one known: what was begun under it goes on.
+ */
+function policyInForce(policies: BookParts['policies']): (node: FleetNode) => Policy | null {
+  let known: { readonly set: PolicySet; readonly of: Map<number, Policy | null> } | null = null;
+  const readLately = (): typeof known => {
+    if (policies.problem() !== null) return known;
     const set = policies.current();
-    if (known.hash !== set.hash) known = { hash: set.hash, of: new Map() };
+    return known?.set.hash === set.hash ? known : { set, of: new Map() };
+  };
+  return ({ index, identity, nodeLabels }) => {
+    known = readLately();
+    if (known === null) return null;
     const cached = known.of.get(index);
     if (cached !== undefined) return cached;
-    const selection = selectPolicy(set, { ...identity, nodeLabels });
+    const selection = selectPolicy(known.set, { ...identity, nodeLabels });
     const policy =
       selection.kind === 'policy' && selection.record.policy.mode === 'enforce'
         ? selection.record.policy

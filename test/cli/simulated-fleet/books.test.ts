@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createBooks } from '../../../services/cli/simulated-fleet/books.ts';
+import { FleetGcError } from '../../../services/shared/errors.ts';
 import { policySet } from '../../../services/shared/policy-set.ts';
 import type { FleetNode } from '../../../services/simulator/fleet/fleet-node.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
@@ -11,9 +12,17 @@ function setUp() {
   const [node] = nodesOf(fleet, 1);
   if (node === undefined) throw new Error('there is no node');
   const set = policySet([appliedPolicy({})], []);
-  const books = createBooks({ fleet, policies: { current: () => set }, realNowMs: () => 0 });
+  const log = { isReached: true };
+  const policies = {
+    problem: () => (log.isReached ? null : 'Kafka is away'),
+    current: () => {
+      if (!log.isReached) throw new FleetGcError('POLICIES_UNREADABLE', 'Kafka is away');
+      return set;
+    },
+  };
+  const books = createBooks({ fleet, policies, realNowMs: () => 0 });
   const command = (ids: readonly string[]) => books.commanded.received(node.identity.node, imageRemoval(ids));
-  return { node, books, command };
+  return { node, books, command, log };
 }
 
 const imagesOf = ({ disk, pods }: FleetNode) => {
@@ -31,6 +40,28 @@ test('a removal that a command lists and nothing forbids is done', () => {
   command([unused]);
   books.removal(node, { kind: 'image', id: unused });
   expect(books.removals()).toMatchObject({ done: { image: 1 }, wrong: 0, twice: 0 });
+});
+
+test('while the log is away the policy that was last read still says what may go', () => {
+  const { node, books, command, log } = setUp();
+  const { unused, used } = imagesOf(node);
+  command([unused, used]);
+  books.measured(node);
+  log.isReached = false;
+  books.measured(node);
+  books.removal(node, { kind: 'image', id: unused });
+  expect(books.removals()).toMatchObject({ done: { image: 1 }, wrong: 0 });
+  books.removal(node, { kind: 'image', id: used });
+  expect(books.removals()).toMatchObject({ wrong: 1 });
+});
+
+test('a planted removal before any policy was read is wrong', () => {
+  const { node, books, command, log } = setUp();
+  const { unused } = imagesOf(node);
+  log.isReached = false;
+  command([unused]);
+  books.removal(node, { kind: 'image', id: unused });
+  expect(books.removals()).toMatchObject({ wrong: 1 });
 });
 
 test('a planted removal of an image in use is wrong, though a command lists it', () => {
