@@ -23,6 +23,7 @@ export interface Latencies {
 }
 
 const SEEN_MS = 30_000;
+const FULL_LOOK_MS = 2;
 let events = 0;
 
 /** Sends at an even rate without waiting for anything, and then waits until all was seen. */
@@ -45,4 +46,32 @@ export async function runLoad(course: Course, { perSecond, count }: Load): Promi
       return before === null || appendedAtMs === null ? [] : [appendedAtMs - before];
     }),
   };
+}
+
+/** So many senders, of which each sends its next event when it has seen what follows from the last. Resolves to events per second. */
+export async function runFull(
+  course: Course,
+  { senders, count }: { readonly senders: number; readonly count: number },
+): Promise<number> {
+  const begunMs = performance.now();
+  let begun = 0;
+  const send = async (): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      events += 1;
+      const id = `event-${events}`;
+      await course.send(id, events);
+      await seen(course, id);
+    }
+  };
+  await Promise.all(Array.from({ length: senders }, send));
+  return (count * 1000) / (performance.now() - begunMs);
+}
+
+async function seen(course: Course, id: string): Promise<void> {
+  const deadlineMs = performance.now() + SEEN_MS;
+  while (!course.seen.has(id)) {
+    if (performance.now() > deadlineMs) throw new Error(`waited ${SEEN_MS} ms for ${id} to come out`);
+    await sleep(FULL_LOOK_MS);
+  }
 }

@@ -9,8 +9,8 @@ hour, twenty minutes of it for audit and six for kubelet, and needs what the con
 plan and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
-  --only NAME      only this benchmark, may be repeated: latency, relief, throughput, workers,
-                   rebalance, start, catch-up, idle, executors, brokers, bytes, plan, kubelet, audit
+  --only NAME      only this benchmark, may be repeated: latency, capacity, relief, throughput,
+                   workers, rebalance, start, catch-up, idle, executors, brokers, bytes, plan, kubelet, audit
   --json           print JSON in place of the table
   --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
@@ -18,6 +18,7 @@ Options:
 
 export const BENCHMARKS = [
   'latency',
+  'capacity',
   'relief',
   'throughput',
   'workers',

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOPICS } from '../../schemas/topics.ts';
+import { connectRemover } from '../../services/shared/cri/client.ts';
 import { connectWorkload } from '../../services/shared/cri/workload.ts';
 import { type ContainerdNode, startContainerdNode } from '../support/containerd-node.ts';
 import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
@@ -8,7 +9,7 @@ import { type PushedImage, startRegistry } from '../support/registry.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startScript, startVerb } from './child.ts';
 import { applyPolicy, say } from './context.ts';
-import type { Findings } from './figure.ts';
+import type { Figure, Findings } from './figure.ts';
 import { type BenchKafka, createPlainTopics, kafkaArguments } from './kafka.ts';
 import { type Course, runLoad } from './load.ts';
 import { openProbe } from './probe.ts';
@@ -17,7 +18,7 @@ import { percentile, type Spread, spreadOfRounds } from './statistics.ts';
 
 const NODES = 3;
 const ROUNDS = 8;
-const IMAGES = 30;
+const IMAGES = 45;
 const DISK_MEBIBYTES = 512;
 const MEBIBYTE = 1024 * 1024;
 const BALLAST_BYTES = 2 * MEBIBYTE;
@@ -48,26 +49,46 @@ export async function benchRelief(kafka: BenchKafka): Promise<Findings> {
   stack.use(startVerb(['decide', ...kafkaArguments(kafka), '--http-address', 'none', '--log-level', 'warn']));
   const relays = await relayCourse(kafka, stack);
   await sleep(RELIEVED_MS);
-  const relayed: (readonly number[])[] = [];
+  const bare: BareRound[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`relief, round ${round} of ${ROUNDS}`);
-    relayed.push(await oneRound(nodes, relays));
+    bare.push(await oneRound(nodes, relays));
   }
-  return findings(await allReliefs(kafka), relayed);
+  return findings(await allReliefs(kafka), bare);
 }
 
-function findings(reliefs: readonly Relief[], relayed: readonly (readonly number[])[]): Findings {
+/** What the same takes without FleetGC, ms each. */
+interface BareRound {
+  readonly relays: readonly number[];
+  readonly relaysAndListings: readonly number[];
+  readonly withRemoval: readonly number[];
+}
+
+function findings(reliefs: readonly Relief[], bare: readonly BareRound[]): Findings {
   const times = reliefs.map(({ sampleToRemovedMs }) => sampleToRemovedMs);
-  const figure = (percent: number) => ({
+  const figure = (percent: number, name: string, pick: (round: BareRound) => readonly number[]) => ({
     benchmark: 'relief',
     name: `sample to first image removed, p${percent}`,
     unit: 'ms',
     value: { ...spread([times], 50), median: percentile(times, percent) },
-    baseline: { ...spread(relayed, percent), median: percentile(relayed.flat(), percent) },
-    baselineName: 'seven relays',
+    baseline: { ...spread(bare.map(pick), percent), median: percentile(bare.flatMap(pick), percent) },
+    baselineName: name,
     samples: times.length,
-    aim: percent === 99 ? ({ kind: 'value-at-most', limit: 700 } as const) : null,
   });
+  const ofPercent = (percent: number): readonly Figure[] => [
+    {
+      ...figure(percent, 'seven relays', ({ relays }) => relays),
+      aim: percent === 99 ? { kind: 'value-at-most', limit: 700 } : null,
+    },
+    {
+      ...figure(percent, 'seven relays, two listings', ({ relaysAndListings }) => relaysAndListings),
+      aim: { kind: 'ratio-at-most', limit: 1.5 },
+    },
+    {
+      ...figure(percent, 'seven relays, two listings, one removal', ({ withRemoval }) => withRemoval),
+      aim: null,
+    },
+  ];
   const hops = reliefs.map(({ hopsMs }) => hopsMs);
   const hopMedians =
     hops[0]?.map((_, hop) =>
@@ -77,12 +98,12 @@ function findings(reliefs: readonly Relief[], relayed: readonly (readonly number
       ),
     ) ?? [];
   return {
-    figures: [figure(50), figure(99)],
+    figures: [50, 99].flatMap(ofPercent),
     notes: [
       `${reliefs.length} reclaims of ${NODES * ROUNDS} fillings; containerd 2.4.2 in ${NODES} nodes with disks of ${DISK_MEBIBYTES} MiB; a file fills the disk past ${HIGH_PERCENT} %; agent and executor on the node, deciders beside the broker. The median's brackets are the quickest and the slowest of ${times.length} reclaims, and their p99 is the slowest.`,
       "Measured by the node's own clock: from takenAt of the disk-stats event that the reclaim names as its cause to the time of the first object-result with an image removed, which is when the runtime had answered.",
       `Medians by the broker's clock, ms: disk-stats to order ${text(hopMedians[0])}, to inventory ${text(hopMedians[1])}, to second order ${text(hopMedians[2])}, to inventory ${text(hopMedians[3])}, to command ${text(hopMedians[4])}, to first result ${text(hopMedians[5])}.`,
-      `Baseline: ${RELAYED_BYTES / 1000} kB through seven kafkajs relays in a row, in one process, between the rounds.`,
+      `Baseline: ${RELAYED_BYTES / 1000} kB through seven kafkajs relays in a row, in one process, between the rounds; a listing asks the runtime of one of the nodes for images, sandboxes and containers, a removal takes one image from it.`,
     ],
   };
 }
@@ -122,16 +143,48 @@ async function startNode(
 }
 
 /** Fills each node in its turn, waits until it must be relieved, and sends through the relays meanwhile. */
-async function oneRound(nodes: readonly BusyNode[], relays: Course): Promise<readonly number[]> {
+async function oneRound(nodes: readonly BusyNode[], relays: Course): Promise<BareRound> {
   for (const { node } of nodes) {
     await fillDisk(node, HIGH_PERCENT + 1);
     await sleep(STAGGER_MS);
   }
   await sleep(RELIEVED_MS);
-  const relayed = await runLoad(relays, { perSecond: 10, count: RELAYED_PER_ROUND });
+  const { sentToSeen } = await runLoad(relays, { perSecond: 10, count: RELAYED_PER_ROUND });
   for (const { node } of nodes) await emptyDisk(node);
+  const runtime = await runtimeAlone(nodes);
   await sleep(EMPTY_MS);
-  return relayed.sentToSeen;
+  const plus = (more: readonly number[]) =>
+    sentToSeen.map((ms, index) => ms + (more[index % more.length] ?? Number.NaN));
+  return {
+    relays: sentToSeen,
+    relaysAndListings: plus(runtime.listingsMs),
+    withRemoval: plus(runtime.listingsMs.map((ms) => ms + runtime.removalMs)),
+  };
+}
+
+/** What the runtime of the first node takes for two listings, several times, and for the removal of one image. */
+async function runtimeAlone([first]: readonly BusyNode[]) {
+  if (first === undefined) throw new RangeError('no nodes');
+  using runtime = connectRemover(first.node.endpoint);
+  const list = async () => {
+    const images = await runtime.listImages();
+    await runtime.listSandboxes();
+    await runtime.listContainers();
+    return images;
+  };
+  const images = await list();
+  const listingsMs: number[] = [];
+  for (let time = 0; time < RELAYED_PER_ROUND; time += 1)
+    listingsMs.push((await elapsedMs(list)) + (await elapsedMs(list)));
+  const image = images.find(({ repoTags }) => repoTags.some((tag) => tag.includes('/team/app-')));
+  if (image === undefined) throw new Error('no image is left to be removed');
+  return { listingsMs, removalMs: await elapsedMs(() => runtime.removeImage(image.id)) };
+}
+
+async function elapsedMs(action: () => Promise<unknown>): Promise<number> {
+  const beginMs = performance.now();
+  await action();
+  return performance.now() - beginMs;
 }
 
 /** A reclaim that is late, or joined to another, is missing here; how many there are is told with the figure. */

@@ -7,6 +7,7 @@ import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './audit.ts';
 import { benchBrokers } from './brokers.ts';
 import { benchBytes } from './bytes.ts';
+import { benchCapacity } from './capacity.ts';
 import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
 import { benchExecutors } from './executors.ts';
@@ -35,6 +36,7 @@ const RUN: Readonly<
   Record<Exclude<BenchmarkName, AloneName | BrokersName>, (kafka: BenchKafka) => Promise<Findings>>
 > = {
   latency: benchLatency,
+  capacity: benchCapacity,
   relief: benchRelief,
   throughput: benchThroughput,
   workers: benchWorkers,
