@@ -16,8 +16,8 @@ vi.setConfig({ testTimeout: BOUND_MS });
 const POLICY = `
 name: default
 mode: enforce
-imageGCHighThresholdPercent: 80
-imageGCLowThresholdPercent: 78
+imageGCHighThresholdPercent: 85
+imageGCLowThresholdPercent: 84
 evictionHard: {}
 `;
 
@@ -37,7 +37,7 @@ test('a fleet on Kafka ends with a clean account, though a decision worker is ki
   const fleet = start(
     [
       'simulate-fleet',
-      ...['--nodes', '80', '--duration', '30s'],
+      ...['--nodes', '80', '--duration', '40s', '--rate', '2x'],
       ...['--slow-removal-percent', '0', '--rebooted-percent', '0', '--old-clock-percent', '0'],
       ...['--policy', policy],
     ],
