@@ -10,7 +10,8 @@ plan and audit alone need nothing, audit 10 GB of disk. Figures of a busy machin
 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, relief, throughput,
-                   workers, rebalance, start, catch-up, idle, executors, brokers, bytes, plan, kubelet, audit
+                   workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
+                   plan, kubelet, audit
   --json           print JSON in place of the table
   --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
@@ -27,6 +28,7 @@ export const BENCHMARKS = [
   'catch-up',
   'idle',
   'executors',
+  'growth',
   'brokers',
   'bytes',
   'plan',

@@ -12,6 +12,7 @@ import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
 import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
+import { benchGrowth } from './growth.ts';
 import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
 import { benchKubelet } from './kubelet.ts';
@@ -29,7 +30,7 @@ import { benchWorkers } from './workers.ts';
 const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
-const RUN_WITH_BROKERS = { executors: benchExecutors, brokers: benchBrokers } as const;
+const RUN_WITH_BROKERS = { executors: benchExecutors, growth: benchGrowth, brokers: benchBrokers } as const;
 type BrokersName = keyof typeof RUN_WITH_BROKERS;
 
 const RUN: Readonly<
