@@ -2,6 +2,7 @@ import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts'
 import { supervise } from '../supervisor.ts';
 import { prepareConnections } from './connections.ts';
 import type { KafkaCore } from './core.ts';
+import type { FormerMember } from './former-member.ts';
 import { runKeySession } from './key-session.ts';
 import { runSession } from './session.ts';
 
@@ -14,11 +15,12 @@ export function startMember(
   const { options, context } = core;
   const { assignment } = subscription;
   const stragglers = new Map<string, Promise<void>>();
+  const former: FormerMember = { memberId: null };
   return supervise(context, {
     group: subscription.group,
     serve: (standing, stopping) => {
       const connections = prepareConnections(options, context, subscription);
-      const session = { connections, subscription, handle, core, standing, stopping, stragglers };
+      const session = { connections, subscription, handle, core, standing, stopping, former, stragglers };
       return assignment.kind === 'key' ? runKeySession(session, assignment) : runSession(session);
     },
     leave: async () => undefined,

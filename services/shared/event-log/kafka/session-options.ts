@@ -2,6 +2,7 @@ import type { SliceHandler, Subscription } from '../port.ts';
 import type { Standing } from '../supervisor.ts';
 import type { Connections } from './connections.ts';
 import type { KafkaCore } from './core.ts';
+import type { FormerMember } from './former-member.ts';
 
 /** One stay in the group, from joining to leaving. */
 export interface SessionOptions {
@@ -11,6 +12,8 @@ export interface SessionOptions {
   readonly core: KafkaCore;
   readonly standing: Standing;
   readonly stopping: AbortSignal;
+  /** Outlives the session. */
+  readonly former: FormerMember;
   /** By partition: handlers that had not returned when their partition was lost. */
   readonly stragglers: Map<string, Promise<void>>;
 }

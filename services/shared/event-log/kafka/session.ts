@@ -5,6 +5,7 @@ import { STOP_ABORTED_MS, STOP_GRACE_MS, waitAtMost } from '../stopping.ts';
 import { type Committer, startCommitter } from './committer.ts';
 import { connectFor, disconnect, SESSION_TIMEOUT_MS } from './connections.ts';
 import { startFetcher } from './fetcher.ts';
+import { leaveAsFormerMember } from './former-member.ts';
 import { type Lanes, trackLanes } from './lanes.ts';
 import type { SessionOptions } from './session-options.ts';
 
@@ -74,6 +75,7 @@ function listen(options: SessionOptions, lanes: Lanes, { alive, fail, over }: Fa
   consumer.on(events.GROUP_JOIN, ({ payload }) => {
     if (over.aborted) return;
     alive();
+    options.former.memberId = payload.memberId;
     pauseAll(options, payload.memberAssignment);
     options.standing.joined = true;
     options.standing.problems.clear();
@@ -160,6 +162,11 @@ export async function runSession(options: SessionOptions): Promise<void> {
   const parts = makeParts(options, failing.over);
   try {
     await connectFor(connections, subscription.topics);
+    await leaveAsFormerMember(connections.cluster, {
+      groupId: subscription.group,
+      former: options.former,
+      logger: core.context.logger,
+    });
     listen(options, parts.lanes, failing);
     await join(options);
     await untilAborted(AbortSignal.any([failing.over, stopping]));
