@@ -46,7 +46,7 @@ export async function composeProject(services: readonly string[]): Promise<Compo
 function labelsFile(folder: string, services: readonly string[]): string {
   const path = join(folder, 'labels.json');
   const labelled = { labels: testLabels() };
-  const service = { ...labelled, healthcheck: { interval: '5s' } };
+  const service = { ...labelled, healthcheck: { interval: '10s' } };
   const all = Object.fromEntries(services.map((name) => [name, name === BROKER ? labelled : service]));
   writeFileSync(path, JSON.stringify({ services: all, networks: { default: labelled } }));
   return path;
