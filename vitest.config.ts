@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.ts';
 
 /**
@@ -21,8 +22,24 @@ const IN_CONTAINERS = {
   sequence: { groupOrder: 2 },
 };
 
+/**
+ * The whole pipeline waits longest, so its files begin first and the short ones fill the end: what begins last keeps one
+ * worker busy while the other has nothing to do. Within a project it is as usual: what took longest in the last run, and
+ * before the first one what is largest.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b));
+  }
+}
+
+const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+const placeOf = ({ project }: TestSpecification): number => (project.name === 'e2e' ? 0 : 1);
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

@@ -96,8 +96,7 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
       } finally {
         stop.abort();
       }
-      // A log that does not answer must not keep the process; what it did not take stays in the journal.
-      await Promise.race([publishing, sleep(LAST_PUBLISH_MS)]);
+      await lastPublish(publishing, sleep);
     },
   };
 }
@@ -133,6 +132,16 @@ async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortS
   for (let waitedMs = 0; waitedMs < POLICIES_WAIT_MS; waitedMs += POLICIES_POLL_MS) {
     if (signal.aborted || pauseState(node).kind !== 'unreadable') return;
     await sleep(POLICIES_POLL_MS, signal);
+  }
+}
+
+/** A log that does not answer must not keep the process, nor our waiting for one that does; what it did not take stays in the journal. */
+async function lastPublish(publishing: Promise<void>, sleep: Sleep): Promise<void> {
+  const enough = new AbortController();
+  try {
+    await Promise.race([publishing, sleep(LAST_PUBLISH_MS, enough.signal)]);
+  } finally {
+    enough.abort();
   }
 }
 

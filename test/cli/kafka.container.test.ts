@@ -14,10 +14,11 @@ const PAUSES = "SELECT count(*) AS n FROM policies WHERE event->>'reason' = 'to 
 const ALONE = ['--kafka-replication-factor', '1'];
 
 let broker: Broker;
+let secure: SecureBroker;
 beforeAll(async () => {
-  broker = await startBroker();
+  [broker, secure] = await Promise.all([startBroker(), startSecureBroker()]);
 });
-afterAll(() => broker[Symbol.asyncDispose]());
+afterAll(() => Promise.all([broker, secure].map((one) => one?.[Symbol.asyncDispose]())));
 
 const run = (...args: readonly string[]): Promise<Ended> =>
   fleetgc([...args, '--kafka-brokers', broker.address]);
@@ -69,7 +70,6 @@ test('an archiver follows the log, and ends in order when told to', { timeout: 1
 });
 
 test('over TLS and SASL, with the password from a file', { timeout: 120_000 }, async () => {
-  await using secure: SecureBroker = await startSecureBroker();
   const connection = [
     ...['--kafka-brokers', secure.address, '--kafka-tls', '--kafka-ca-file', secure.tls.authority],
     ...['--kafka-sasl-mechanism', 'scram-sha-512', '--kafka-username', secure.users.scram.username],

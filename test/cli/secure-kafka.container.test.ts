@@ -49,7 +49,7 @@ test('topics and policies are set up over TLS with SCRAM-SHA-512, secrets from f
   expect(checked.stdout).not.toMatch(/missing|differs/);
 });
 
-describe.each([
+describe.concurrent.each([
   ['topics', 'create'],
   ['topics', 'check'],
   ['policy', 'list'],
@@ -57,7 +57,7 @@ describe.each([
   test.each<{ name: string; wrong: () => Readonly<Record<string, string>>; says: RegExp }>([
     {
       name: 'a wrong password',
-      wrong: () => ({ FLEETGC_KAFKA_PASSWORD_FILE: file('wrong\n') }),
+      wrong: () => ({ FLEETGC_KAFKA_PASSWORD_FILE: broker.passwordFiles.plain }),
       says: /password|authentication/i,
     },
     {

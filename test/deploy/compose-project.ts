@@ -10,6 +10,8 @@ import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 export const REPOSITORY = join(import.meta.dirname, '..', '..');
 const COMPOSE_MS = 240_000;
 const DOCKER_MS = 60_000;
+/** Its image tells Docker nothing of health. */
+const BROKER = 'kafka';
 
 /** The compose example under a name and with an image of this test's own. */
 export interface ComposeProject extends AsyncDisposable {
@@ -40,11 +42,12 @@ export async function composeProject(services: readonly string[]): Promise<Compo
   return { name, image, compose, [Symbol.asyncDispose]: dispose };
 }
 
-/** Labels by which a later run finds what this one could not take down. */
+/** Labels by which a later run finds what this one could not take down; and Docker asks for health sooner than the image says. */
 function labelsFile(folder: string, services: readonly string[]): string {
   const path = join(folder, 'labels.json');
   const labelled = { labels: testLabels() };
-  const all = Object.fromEntries(services.map((service) => [service, labelled]));
+  const service = { ...labelled, healthcheck: { interval: '10s' } };
+  const all = Object.fromEntries(services.map((name) => [name, name === BROKER ? labelled : service]));
   writeFileSync(path, JSON.stringify({ services: all, networks: { default: labelled } }));
   return path;
 }

@@ -31,7 +31,7 @@ async function layersOf(image: string): Promise<z.infer<typeof Layers>> {
   return Layers.parse(JSON.parse(stdout));
 }
 
-describe('the image', () => {
+describe.concurrent('the image', () => {
   test('adds little to the image of Node.js that it stands on', async () => {
     const [base, ours] = await Promise.all([layersOf(NODE_IMAGE), layersOf(SERVICE_IMAGE)]);
 
@@ -80,7 +80,7 @@ describe('the image', () => {
   });
 });
 
-describe('a decision service whose broker is away', () => {
+describe.concurrent('a decision service whose broker is away', () => {
   let network: TestNetwork;
   beforeAll(async () => {
     network = await createNetwork();
@@ -122,7 +122,7 @@ async function stopped(service: Service): Promise<{ exitCode: number; inTime: bo
   return { exitCode: ExitCode, inTime: Date.parse(FinishedAt) - toldAtMs <= STOP_MS };
 }
 
-describe('the health check', () => {
+describe.concurrent('the health check', () => {
   test.each([
     { name: 'on the address of the image', environment: {} },
     { name: 'on all addresses', environment: { FLEETGC_HTTP_ADDRESS: '0.0.0.0:9700' } },

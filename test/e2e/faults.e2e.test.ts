@@ -24,8 +24,7 @@ let decide: Service;
 let images: readonly PushedImage[];
 beforeAll(async () => {
   fleet = await startFleet({ services: [] });
-  decide = await fleet.startService('decide');
-  images = await pushEqualImages(fleet.registry);
+  [decide, images] = await Promise.all([fleet.startService('decide'), pushEqualImages(fleet.registry)]);
 });
 afterAll(() => fleet?.[Symbol.asyncDispose]());
 

@@ -37,27 +37,29 @@ async function age(): Promise<void> {
 
 describe.concurrent('a disk that fills', () => {
   test('is relieved down to the low threshold, least recently used images first, and nothing protected goes [C8, D8, D10, D12, M7, M9, M11]', async () => {
-    const node = await fleet.startNode({ name: 'pressed', diskMebibytes: 400 });
-    const images = await pushImages(fleet.registry, 'pressed', {
-      // On this disk 18 MiB take 9 %, 4 MiB take 2 %.
-      'never-used-1': 18,
-      'never-used-2': 18,
-      'never-used-3': 18,
-      'used-long-ago': 18,
-      'used-lately': 18,
-      'in-use': 4,
-      kept: 4,
-      'young-1': 18,
-      'young-2': 18,
-    });
-    await fleet.apply(
-      policyFor('pressed', {
-        imageGCHighThresholdPercent: 71,
-        imageGCLowThresholdPercent: 42,
-        imageMinimumGCAge: `${AGE_MS}ms`,
-        keep: { images: ['registry:5000/pressed/kept'] },
+    const [node, images] = await Promise.all([
+      fleet.startNode({ name: 'pressed', diskMebibytes: 400 }),
+      pushImages(fleet.registry, 'pressed', {
+        // On this disk 18 MiB take 9 %, 4 MiB take 2 %.
+        'never-used-1': 18,
+        'never-used-2': 18,
+        'never-used-3': 18,
+        'used-long-ago': 18,
+        'used-lately': 18,
+        'in-use': 4,
+        kept: 4,
+        'young-1': 18,
+        'young-2': 18,
       }),
-    );
+      fleet.apply(
+        policyFor('pressed', {
+          imageGCHighThresholdPercent: 71,
+          imageGCLowThresholdPercent: 42,
+          imageMinimumGCAge: `${AGE_MS}ms`,
+          keep: { images: ['registry:5000/pressed/kept'] },
+        }),
+      ),
+    ]);
     const imported = await node.importImage({
       name: 'docker.io/pressed/imported:1',
       ballastBytes: 4 * MEBIBYTE,
@@ -115,15 +117,17 @@ describe.concurrent('a disk that fills', () => {
   });
 
   test('to the last block, state directory included, is relieved without help [D7, M10]', async () => {
-    const node = await fleet.startNode({ name: 'full', diskMebibytes: 300 });
-    const images = await pushImages(fleet.registry, 'full', { a: 18, b: 18, c: 18, d: 18, e: 18 });
-    await fleet.apply(
-      policyFor('full', {
-        imageGCHighThresholdPercent: 95,
-        imageGCLowThresholdPercent: 70,
-        imageMinimumGCAge: `${AGE_MS}ms`,
-      }),
-    );
+    const [node, images] = await Promise.all([
+      fleet.startNode({ name: 'full', diskMebibytes: 300 }),
+      pushImages(fleet.registry, 'full', { a: 18, b: 18, c: 18, d: 18, e: 18 }),
+      fleet.apply(
+        policyFor('full', {
+          imageGCHighThresholdPercent: 95,
+          imageGCLowThresholdPercent: 70,
+          imageMinimumGCAge: `${AGE_MS}ms`,
+        }),
+      ),
+    ]);
     for (const image of Object.values(images)) await node.pull(image);
     await node.startFleetgc();
     await age();

@@ -35,7 +35,7 @@ const RELIEVED_MS = 120_000;
 const CLEARED_MS = 120_000;
 /** Detections come every 10 s. */
 const DETECTION_MS = 11_000;
-const MINIMUM_AGE_MS = 50_000;
+const MINIMUM_AGE_MS = 40_000;
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -113,7 +113,7 @@ describe.concurrent('a full disk beside a real kubelet', () => {
     await node.startFleetgc();
     const since = performance.now();
     await endStaticPod(node, 'used-long-ago');
-    await passed('two detections', since, 2 * DETECTION_MS);
+    await passed('a detection', performance.now(), DETECTION_MS);
     await endStaticPod(node, 'used-lately');
     await passed('the old images to be old', since, MINIMUM_AGE_MS - DETECTION_MS);
     await node.pull(images['young-known']);
@@ -214,7 +214,7 @@ describe.concurrent('a full disk beside a real kubelet', () => {
     const leaving = Object.entries(left).map(([of, image]) => podOf(of, image.reference));
     await runPods(node, [staying, ...leaving]);
     await node.startFleetgc();
-    for (const pod of leaving) await endStaticPod(node, pod.name);
+    await Promise.all(leaving.map((pod) => endStaticPod(node, pod.name)));
     expect(await node.usedPercent()).toBeLessThan(50);
     const before = await containersOf(node, staying);
     const images = await node.imageIds();

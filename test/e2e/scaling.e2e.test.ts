@@ -85,11 +85,13 @@ function expectEqualRepetitions(topic: 'commands' | 'decisions'): number {
 }
 
 test('image-gc grows to three replicas under load and one is killed: no node waits longer than a rebalance, nothing is lost, nothing is removed twice', async () => {
-  const node = await fleet.startNode({ name: 'real', diskMebibytes: SMALL_DISK_MEBIBYTES });
+  const [node, first] = await Promise.all([
+    fleet.startNode({ name: 'real', diskMebibytes: SMALL_DISK_MEBIBYTES }),
+    fleet.startService('image-gc'),
+    fleet.apply(policyFor('real', REMOVES_AT_ONCE)),
+    fleet.apply({ ...REMOVES_AT_ONCE, name: 'load', selector: { clusters: [LOAD_CLUSTER] } }),
+  ]);
   await using deletions = await followImageDeletions(node);
-  await fleet.apply(policyFor('real', REMOVES_AT_ONCE));
-  await fleet.apply({ ...REMOVES_AT_ONCE, name: 'load', selector: { clusters: [LOAD_CLUSTER] } });
-  const first = await fleet.startService('image-gc');
   await node.startFleetgc();
   await using load = startLoad(fleet.log.log, LOAD);
   await fleet.log.waitFor('commands', 'a command under load', ({ cluster }) => cluster === LOAD_CLUSTER);

@@ -59,8 +59,7 @@ const refusal = (node: FleetNode, commandId: string) =>
   );
 
 test('two clusters with equal node names on one Kafka: neither touches the other’s node', async () => {
-  const [east, west] = await Promise.all([startNode(EAST), startNode(WEST)]);
-  await enforceIn(EAST);
+  const [east, west] = await Promise.all([startNode(EAST), startNode(WEST), enforceIn(EAST)]);
   await Promise.all([east.startFleetgc(), west.startFleetgc()]);
   const [pulledEast, pulledWest] = await Promise.all([
     pullUntilPressed(east, images),

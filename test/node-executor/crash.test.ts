@@ -250,4 +250,16 @@ describe('an executor that is told to stop', () => {
     node.start();
     expect(await until('the second', () => node.result('second'))).toMatchObject({ notFound: 1 });
   });
+
+  test('leaves no wait behind, which would keep its process', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([a]));
+    const begun = node.sleepSignals.length;
+    await executor.stop();
+    const waits = node.sleepSignals.slice(begun);
+    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.filter((signal) => !signal?.aborted)).toEqual([]);
+  });
 });

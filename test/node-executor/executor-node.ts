@@ -60,6 +60,8 @@ export interface ExecutorNode {
   beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
   /** Sleeps of executors, in ms; time passes with them. */
   readonly slept: number[];
+  /** What ends each of its waits early. */
+  readonly sleepSignals: (AbortSignal | undefined)[];
   /** A new process of the executor; it runs until it is stopped or the test ends. */
   start(): RunningExecutor;
   outcomes(commandId?: string): Readonly<Record<string, ObjectOutcome>>;
@@ -97,6 +99,7 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
     pause: () => null,
     beforePublish: () => undefined,
     slept: [],
+    sleepSignals: [],
     start: () => startExecutor(node, { logger: createLogger({ service: 'test', level: 'info' }, lines) }),
     outcomes: (commandId = 'command-1') => outcomesOf(node.published, commandId),
     result: (commandId = 'command-1') => resultOf(node.published, commandId),
@@ -126,6 +129,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
     sleep: async (ms, signal) => {
       if (life.dead) await NEVER;
       if (signal?.aborted) return;
+      node.sleepSignals.push(signal);
       node.slept.push(ms);
       node.clock.advance(ms);
       await setImmediate();

@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Wait } from 'testcontainers';
 import { type ContainerControl, controlOf, started, TestContainer } from './container.ts';
 import { answersAsBroker, type ClientSettings } from './kafka-answer.ts';
+import { DATA_FOLDER } from './kafka-properties.ts';
 import type { TestNetwork } from './network.ts';
 import { ensureToolchain } from './toolchain/toolchain.ts';
 import { KAFKA_IMAGE } from './toolchain/versions.ts';
@@ -28,7 +29,10 @@ export interface Launch {
   readonly properties: Readonly<Record<string, string>>;
   /** A shell's command line. */
   readonly command: string;
-  /** A folder of this machine that the container sees as its configuration; removed with the broker. */
+  /**
+   * A folder of this machine that the container sees as its configuration; removed with the broker. The topics lie in it too:
+   * they outlive the broker's process, and where our temporary files are in memory, creating them waits for no disk.
+   */
   readonly files: string;
   /** How to reach the listener on `port`. */
   readonly client: ClientSettings;
@@ -66,12 +70,19 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
 }
 
 function brokerContainer({ port, files, command, network, alias, heapMegabytes }: Launch): TestContainer {
+  const data = join(files, 'data');
+  mkdirSync(data);
+  chmodSync(data, 0o777);
   const heap = `${heapMegabytes ?? HEAP_MEGABYTES}m`;
   const broker = new TestContainer(KAFKA_IMAGE)
     .withEnvironment({ CLUSTER_ID, KAFKA_HEAP_OPTS: `-Xms${heap} -Xmx${heap}` })
-    .withBindMounts([{ source: files, target: CONFIG_FOLDER, mode: 'ro' }])
+    .withBindMounts([
+      { source: files, target: CONFIG_FOLDER, mode: 'ro' },
+      { source: data, target: DATA_FOLDER, mode: 'rw' },
+    ])
     .withExposedPorts({ container: 9092, host: port })
-    .withCommand(['bash', '-c', command])
+    // The broker is another user than we are, who are to remove what it wrote.
+    .withCommand(['bash', '-c', `umask 000; ${command}`])
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(START_MS);
   return network ? broker.withNetworkMode(network.name).withNetworkAliases(alias ?? BROKER_ALIAS) : broker;

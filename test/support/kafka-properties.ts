@@ -1,3 +1,5 @@
+/** Where a broker keeps its topics. */
+export const DATA_FOLDER = '/tmp/kraft-combined-logs';
 /** The listener for containers of the same network. */
 export const INTERNAL_PORT = 29092;
 const CONTROLLER_PORT = 29093;
@@ -23,7 +25,7 @@ export function brokerProperties(port: number, protocol: 'PLAINTEXT' | 'SASL_SSL
     listeners: `EXTERNAL://0.0.0.0:9092,INTERNAL://0.0.0.0:${INTERNAL_PORT},CONTROLLER://localhost:${CONTROLLER_PORT}`,
     'advertised.listeners': `EXTERNAL://127.0.0.1:${port},INTERNAL://kafka:${INTERNAL_PORT}`,
     'listener.security.protocol.map': `EXTERNAL:${protocol},INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT`,
-    'log.dirs': '/tmp/kraft-combined-logs',
+    'log.dirs': DATA_FOLDER,
     ...ONE_BROKER,
   };
 }

@@ -44,6 +44,14 @@ export async function imageDiskBytes(node: ContainerdNode): Promise<number> {
   return told.runtime.imageFs.capacityBytes;
 }
 
+/** How often the kubelet has listed what the runtime holds, by which it learns of deaths. */
+export async function relistings(node: ContainerdNode): Promise<number> {
+  const [, count] =
+    /^kubelet_pleg_relist_duration_seconds_count (\d+)$/m.exec(await getPlain(node, '/metrics')) ?? [];
+  if (count === undefined) throw new Error(`the kubelet of ${node.name} does not count its relistings`);
+  return Number(count);
+}
+
 const getPlain = (node: ContainerdNode, path: string): Promise<string> =>
   node.exec(['busybox', 'wget', '-q', '-O', '-', `${REAL_KUBELET_URL}${path}`]);
 

@@ -7,6 +7,7 @@ import {
   type KubeletPodStatus,
   podsOf,
   previousLog,
+  relistings,
 } from './kubelet-answers.ts';
 import { CONFIGURATION_FOLDER, type KubeletSettings, kubeletConfiguration } from './kubelet-configuration.ts';
 import type { NodeOptions } from './node-container.ts';
@@ -39,6 +40,8 @@ export interface Kubelet {
   imageDiskBytes(): Promise<number>;
   /** Asks for its health every second, as whoever would restart it does, until it is disposed of. */
   followHealth(): Promise<HealthAnswers>;
+  /** How often its process has listed what the runtime holds, by which it learns of deaths. */
+  relistings(): Promise<number>;
   /** SIGTERM, and another process; resolves when that answers. */
   restart(): Promise<void>;
   /** What its processes wrote. */
@@ -88,6 +91,7 @@ async function startKubelet(
     previousLog: (pod, container) => previousLog(node, `${pod}-${node.name}`, container),
     imageDiskBytes: () => imageDiskBytes(node),
     followHealth: () => followHealth(node),
+    relistings: () => relistings(node),
     restart: async () => {
       await end(processes.at(-1));
       processes.push(await startProcess(node, flags));

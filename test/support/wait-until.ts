@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const POLL_MS = 20;
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+/** A probe may start a process in a container: it gets a quarter of the time at most, so that what it waits for gets the rest. */
+const PAUSE_PER_PROBE = 3;
 
 /**
  * Resolves with the first value of `probe` that is neither null nor false. An error of the probe counts as "not yet";
@@ -13,13 +16,18 @@ export async function waitUntil<T>(
 ): Promise<T> {
   const deadline = performance.now() + boundMs;
   for (;;) {
+    const askedAt = performance.now();
     const outcome = await attempt(probe);
     if (outcome.value !== null && outcome.value !== false) return outcome.value;
     if (performance.now() > deadline) {
       throw new Error(`waited ${boundMs} ms for: ${what}`, { cause: outcome.error });
     }
-    await sleep(POLL_MS);
+    await sleep(pauseAfter(performance.now() - askedAt));
   }
+}
+
+function pauseAfter(probeMs: number): number {
+  return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_PROBE * probeMs));
 }
 
 async function attempt<T>(

@@ -32,6 +32,12 @@ async function crashingPod(node: FleetNode, name: string, crashes: number): Prom
   return pods;
 }
 
+async function finishedPod(node: FleetNode, name: string): Promise<Pod> {
+  const pod = await runPod(node, { name, image: IMAGE });
+  await died(node, pod.containerId);
+  return pod;
+}
+
 const isThere = async (node: FleetNode, path: string): Promise<boolean> =>
   (await node.tryExec(['test', '-e', path, '-o', '-L', path])).exitCode === 0;
 
@@ -45,13 +51,16 @@ async function present(node: FleetNode) {
 export function deadPods(fleetOf: () => Fleet): void {
   test('pods that die and are deleted lose containers, logs and sandboxes; what live and finished pods left stays [G6, G7, G16, G19, G20, G22, H2]', async () => {
     const fleet = fleetOf();
-    const node = await fleet.startNode({ name: 'pods', kubelet: true });
-    await fleet.apply(policyFor('pods'));
+    const [node] = await Promise.all([
+      fleet.startNode({ name: 'pods', kubelet: true }),
+      fleet.apply(policyFor('pods')),
+    ]);
     await node.importImage({ name: IMAGE });
-    const live = await crashingPod(node, 'live', 3);
-    const deleted = await crashingPod(node, 'deleted', 1);
-    const finished = await runPod(node, { name: 'finished', image: IMAGE });
-    await died(node, finished.containerId);
+    const [live, deleted, finished] = await Promise.all([
+      crashingPod(node, 'live', 3),
+      crashingPod(node, 'deleted', 1),
+      finishedPod(node, 'finished'),
+    ]);
     const [oldest, older, newestDead, running] = live;
     const [first, second] = deleted;
     if (!oldest || !older || !newestDead || !running || !first || !second) throw new Error('unreachable');

@@ -4,6 +4,7 @@ import { type Broker, startBroker } from '../../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type Registry, startRegistry } from '../../support/registry.ts';
 import { type Service, startService } from '../../support/service.ts';
+import { ensureToolchain } from '../../support/toolchain/toolchain.ts';
 import {
   type FleetKubeletNode,
   type FleetKubeletNodeOptions,
@@ -44,6 +45,8 @@ export async function startFleet({ services = ['decide'] }: FleetOptions = {}): 
   const [broker, registry] = await Promise.all([
     startBroker({ network }).then((started) => stack.use(started)),
     startRegistry(network).then((started) => stack.use(started)),
+    // Each service asks for it too, and waits for no build then.
+    ensureToolchain(['service', 'containerd']),
   ]);
   const fleet = await furnish({ network, broker, registry, stack });
   await Promise.all(services.map((verb) => fleet.startService(verb)));

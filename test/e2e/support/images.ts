@@ -11,9 +11,11 @@ export async function pushImages<Name extends string>(
   team: string,
   mebibytes: Readonly<Record<Name, number>>,
 ): Promise<NamedImages<Name>> {
-  const pushed: Partial<Record<Name, PushedImage>> = {};
+  const pushing: [Name, Promise<PushedImage>][] = [];
   for (const name in mebibytes)
-    pushed[name] = await registry.push(`${team}/${name}`, '1', mebibytes[name] * MEBIBYTE);
+    pushing.push([name, registry.push(`${team}/${name}`, '1', mebibytes[name] * MEBIBYTE)]);
+  const pushed: Partial<Record<Name, PushedImage>> = {};
+  for (const [name, image] of pushing) pushed[name] = await image;
   if (isWhole(pushed, mebibytes)) return pushed;
   throw new Error('unreachable');
 }

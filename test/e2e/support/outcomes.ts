@@ -38,6 +38,13 @@ export function imageRules(log: FleetLog, decision: Decision): Record<string, st
   );
 }
 
+/** What container-gc decided on inventories of a node that were taken after that time. */
+export function containerDecisionsSince(log: FleetLog, node: string, sinceMs: number): Decision[] {
+  const inventories = log.events('inventory').filter(({ takenAt }) => takenAt.wallTimeMs > sinceMs);
+  const ids = new Set(inventories.map(({ id }) => id));
+  return decisionsOf(log, 'container-gc', node).filter(({ input }) => ids.has(input.id));
+}
+
 /** Ids of all containers of those pods that were ever in an inventory of the node. */
 export const containersSeen = (log: FleetLog, node: string, podUids: ReadonlySet<string>): Set<string> =>
   new Set(

@@ -65,8 +65,9 @@ export async function runPods(
   node: FleetKubeletNode,
   pods: readonly WantedPod[],
 ): Promise<ReadonlyMap<string, string>> {
-  const uids = new Map<string, string>();
-  for (const pod of pods) uids.set(pod.name, await node.kubelet.put(pod));
+  const uids = new Map(
+    await Promise.all(pods.map(async (pod) => [pod.name, await node.kubelet.put(pod)] as const)),
+  );
   await waitUntil(`${pods.map(({ name }) => name).join(', ')} to settle`, SETTLED_MS, async () => {
     const told = await node.kubelet.pods();
     const unsettled = pods.filter(
@@ -76,7 +77,7 @@ export async function runPods(
           told.find(({ metadata }) => metadata.uid === uids.get(pod.name)),
         ),
     );
-    for (const pod of unsettled) await node.kubelet.nudge(pod);
+    await Promise.all(unsettled.map((pod) => node.kubelet.nudge(pod)));
     return unsettled.length === 0;
   });
   return uids;
@@ -99,5 +100,5 @@ export async function endStaticPod(node: FleetKubeletNode, name: string): Promis
   await waitUntil(`the containers of ${name} to end`, ENDED_MS, async () =>
     (await containersOf(node, { name })).every(({ state }) => state === 'exited'),
   );
-  for (const { id } of await containersOf(node, { name })) await remover.removeContainer(id);
+  await Promise.all((await containersOf(node, { name })).map(({ id }) => remover.removeContainer(id)));
 }

@@ -22,7 +22,23 @@ export async function endForgotten(
       failureOn(uid).test(node.kubelet.output()),
     );
     await meanwhile();
+    await deathsAreKnown(log, node, uid);
   });
+}
+
+/** Waits until the kubelet knows of all deaths in a pod: at each it tries again, that of the sandbox included. */
+async function deathsAreKnown(log: FleetLog, node: FleetKubeletNode, uid: string): Promise<void> {
+  await log.until(`the sandbox of ${uid} to end`, FAILED_MS, async () => {
+    const sandboxes = (await node.runtime.listSandboxes()).filter(({ podUid }) => podUid === uid);
+    return sandboxes.every(({ state }) => state === 'notReady');
+  });
+  // The next relisting may have begun before the death.
+  const known = (await node.kubelet.relistings()) + 2;
+  await log.until(
+    'the kubelet to learn of it',
+    FAILED_MS,
+    async () => (await node.kubelet.relistings()) >= known,
+  );
 }
 
 const failureOn = (uid: string): RegExp =>

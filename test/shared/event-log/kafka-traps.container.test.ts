@@ -27,21 +27,29 @@ const PATIENCE_MS = 40_000;
 
 let broker: Broker;
 beforeAll(async () => {
-  broker = await startBroker();
-  const log = await openEventLog(options(), silentContext());
-  await log.createTopics();
-  await log[Symbol.asyncDispose]();
+  broker = await startFurnished();
 });
-afterAll(() => broker[Symbol.asyncDispose]());
+afterAll(() => broker?.[Symbol.asyncDispose]());
 
-const options = (over: object = {}): EventLogOptions =>
+/** A broker with all topics. */
+async function startFurnished(): Promise<Broker> {
+  await using starting = new AsyncDisposableStack();
+  const started = starting.use(await startBroker());
+  await using log = await openEventLog(optionsFor(started), silentContext());
+  await log.createTopics();
+  starting.move();
+  return started;
+}
+
+const optionsFor = ({ address }: Broker, over: object = {}): EventLogOptions =>
   EventLogOptions.parse({
     kind: 'kafka',
-    brokers: [broker.address],
+    brokers: [address],
     clientId: 'traps',
     replicationFactor: 1,
     ...over,
   });
+const options = (over: object = {}): EventLogOptions => optionsFor(broker, over);
 
 async function open(over: Partial<EventLogContext> = {}, settings: object = {}): Promise<EventLog> {
   const log = await openEventLog(options(settings), silentContext(over));
@@ -123,11 +131,13 @@ describe('a rebalance', () => {
   });
 });
 
-describe('a broker that goes away and comes back', () => {
+/** Each has a broker of its own, since most of it is waiting for sessions to end. */
+describe.concurrent('a broker that goes away and comes back', { timeout: 120_000 }, () => {
   test('publishing says so and works again, consuming goes on, nothing is lost, and little is logged', async () => {
     const lines: { level: number; msg: string }[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) });
-    const log = await open({ logger });
+    await using own = await startFurnished();
+    await using log = await openEventLog(optionsFor(own), silentContext({ logger }));
     const key = uniqueKey();
     const seen = collector(key);
     const member = await log.subscribe(subscriptionOf(), seen.handle);
@@ -138,15 +148,15 @@ describe('a broker that goes away and comes back', () => {
     const counts = () => [seen.records.length, seenOfOne.records.length];
     await until('the first record', () => counts().every((count) => count === 1), PATIENCE_MS);
 
-    await broker.stop();
+    await own.stop();
     await expect(publishText(log, key, 'lost?')).rejects.toMatchObject({
       code: 'LOG_UNREACHABLE',
       retry: true,
     });
-    expect(log.health()).toEqual({ connected: false, problem: expect.stringContaining(broker.address) });
+    expect(log.health()).toEqual({ connected: false, problem: expect.stringContaining(own.address) });
     await until('the consumer to say so', () => member.state().problem !== null, PATIENCE_MS);
     await until('the reader to say so', () => reader.state().problem !== null, PATIENCE_MS);
-    await broker.start();
+    await own.start();
 
     await until(
       'publishing to work',
@@ -171,15 +181,16 @@ describe('a broker that goes away and comes back', () => {
   });
 
   test('one that freezes for longer than a session: the member joins again', async () => {
-    const log = await open();
+    await using own = await startFurnished();
+    await using log = await openEventLog(optionsFor(own), silentContext());
     const key = uniqueKey();
     const seen = collector(key);
     await log.subscribe(subscriptionOf(), seen.handle);
     await publishText(log, key, 'before');
     await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
-    await broker.freeze();
+    await own.freeze();
     await new Promise((resolve) => setTimeout(resolve, 12_000));
-    await broker.thaw();
+    await own.thaw();
     await until(
       'publishing to work',
       () =>
@@ -193,18 +204,15 @@ describe('a broker that goes away and comes back', () => {
   });
 
   test('while it is away, a log can be opened, and closed within seconds', async () => {
-    await broker.stop();
-    try {
-      const log = await openEventLog(options(), silentContext());
-      const member = await log.subscribe(subscriptionOf(), async () => undefined);
-      await until('the consumer to say so', () => /Kafka at/.test(member.state().problem ?? ''), PATIENCE_MS);
-      expect(member.state().joined).toBe(false);
-      const reading = readAll(log, 'any');
-      await expect(reading).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
-      await within('the end', Promise.resolve(log[Symbol.asyncDispose]()), 8000);
-    } finally {
-      await broker.start();
-    }
+    await using own = await startFurnished();
+    await own.stop();
+    const log = await openEventLog(optionsFor(own), silentContext());
+    const member = await log.subscribe(subscriptionOf(), async () => undefined);
+    await until('the consumer to say so', () => /Kafka at/.test(member.state().problem ?? ''), PATIENCE_MS);
+    expect(member.state().joined).toBe(false);
+    const reading = readAll(log, 'any');
+    await expect(reading).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
+    await within('the end', Promise.resolve(log[Symbol.asyncDispose]()), 8000);
   });
 });
 
