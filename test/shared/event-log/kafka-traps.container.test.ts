@@ -4,6 +4,13 @@ import kafkajs, { type Admin, Kafka } from 'kafkajs';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EventLogContext } from '../../../services/shared/event-log/context.ts';
+import {
+  connectFor,
+  disconnect,
+  prepareConnections,
+} from '../../../services/shared/event-log/kafka/connections.ts';
+import { leaveAsFormerMember } from '../../../services/shared/event-log/kafka/former-member.ts';
+import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
 import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
 import { partitionOf } from '../../../services/shared/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
@@ -214,6 +221,38 @@ describe.concurrent('a broker that goes away and comes back', { timeout: 120_000
     await expect(reading).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
     await within('the end', Promise.resolve(log[Symbol.asyncDispose]()), 8000);
   });
+});
+
+test('a member that fell out of its group without a word is taken out of it, so that nobody waits for its session', async () => {
+  const groupId = uniqueGroup();
+  const consumer = new Kafka(kafkaSettings(broker)).consumer({ groupId, heartbeatInterval: 20_000 });
+  onTestFinished(() => consumer.disconnect());
+  const joined = new Promise<string>((resolve) =>
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => resolve(payload.memberId)),
+  );
+  await consumer.subscribe({ topics: ['gc.node.results'] });
+  await consumer.run({ eachMessage: async () => undefined });
+  const members = () =>
+    asAdmin(async (admin) =>
+      (await admin.describeGroups([groupId])).groups.flatMap((group) =>
+        group.members.map(({ memberId }) => memberId),
+      ),
+    );
+  const memberId = await within('joining', joined, PATIENCE_MS);
+  expect(await members()).toEqual([memberId]);
+
+  const context = silentContext();
+  const { logger } = context;
+  const settings = KafkaOptions.parse(options());
+  const connections = prepareConnections(settings, context, { group: groupId, topics: ['gc.node.results'] });
+  onTestFinished(() => disconnect(connections, context));
+  await connectFor(connections, ['gc.node.results']);
+  const former = { memberId };
+  await leaveAsFormerMember(connections.cluster, { groupId, former, logger });
+  expect(await members()).toEqual([]);
+  expect(former.memberId).toBeNull();
+
+  await leaveAsFormerMember(connections.cluster, { groupId, former: { memberId }, logger });
 });
 
 describe('what kafkajs does without a word', () => {
