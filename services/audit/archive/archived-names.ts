@@ -1,10 +1,10 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import { mapBounded } from '../../shared/cri/bounded.ts';
+import { createBreath } from '../../shared/turns.ts';
 import type { FoundNames, NameSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
 import type { TimeRange } from '../read-log.ts';
 import { archiveChanged, namesFileName } from './archive-files.ts';
-import { readKnownFile } from './check-archive.ts';
+import { readSmallKnownFile } from './check-archive.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
 /** The files of an archive, and where they are. */
@@ -12,9 +12,6 @@ export interface ArchivedNames {
   readonly directory: string;
   readonly files: readonly ArchivedFile[];
 }
-
-/** Reading a file and unpacking one go on at the same time. */
-const FILES_AT_ONCE = 4;
 
 /** As `NameIndex.search`. Throws `ARCHIVE_CHANGED` for an index that is not as it was written. */
 export async function searchArchive(
@@ -27,10 +24,7 @@ export async function searchArchive(
   const wanted = all.flatMap((one) =>
     one.files.filter(hasNames).map((file) => ({ topicId: one.topicId, file })),
   );
-  return await mapBounded(wanted, FILES_AT_ONCE, ({ topicId, file }) => {
-    signal.throwIfAborted();
-    return readNames(directory, { topicId, file, range, texts: topicId === 'inventory' ? texts : null });
-  });
+  return await readEach(wanted, (one) => readNames(directory, { ...one, range, texts }), signal);
 }
 
 /** As `NameIndex.lastNames`, of inventories. */
@@ -40,10 +34,25 @@ export async function lastNamesOf(
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
   const lasts = new Map(inRange(files, 'inventory', range).map((file) => [file.partition, file]));
-  return await mapBounded([...lasts.values()].filter(hasNames), FILES_AT_ONCE, (file) => {
+  const read = (file: NamedFile): FoundNames =>
+    readNames(directory, { topicId: 'inventory', file, range, texts: null });
+  return await readEach([...lasts.values()].filter(hasNames), read, signal);
+}
+
+/** Each is small, and is read and unpacked at once: to wait for thousands of them takes longer than to read them. */
+async function readEach<File>(
+  files: readonly File[],
+  read: (file: File) => FoundNames,
+  signal: AbortSignal,
+): Promise<readonly FoundNames[]> {
+  const breathe = createBreath(() => performance.now());
+  const found: FoundNames[] = [];
+  for (const file of files) {
     signal.throwIfAborted();
-    return readNames(directory, { topicId: 'inventory', file, range, texts: null });
-  });
+    found.push(read(file));
+    await breathe();
+  }
+  return found;
 }
 
 /** A file of records with an index that this release knows. */
@@ -66,14 +75,11 @@ interface NamesReading extends Pick<NameSearch, 'range'> {
   readonly texts: readonly string[] | null;
 }
 
-async function readNames(
-  directory: string,
-  { topicId, file, range, texts }: NamesReading,
-): Promise<FoundNames> {
+function readNames(directory: string, { topicId, file, range, texts }: NamesReading): FoundNames {
   const { names, partition, rows, oldestMs, newestMs } = file;
   const { fromMs, toMs } = range;
   const name = namesFileName(file.file);
-  const read = await readKnownFile(directory, { ...names, file: name });
+  const read = readSmallKnownFile(directory, { ...names, file: name });
   if (!read.ok) throw archiveChanged(directory, read.problem);
   return {
     name,
@@ -81,6 +87,6 @@ async function readNames(
     partition,
     isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
     records: rows,
-    ...(await searchNames(read.content, texts)),
+    ...searchNames(read.content, texts),
   };
 }

@@ -13,8 +13,8 @@ import {
 export interface NameSearch {
   readonly topics: readonly TopicId[];
   readonly range: TimeRange;
-  /** Of lines that list something only those in which one of these stands. */
-  readonly texts: readonly string[];
+  /** Only lines in which one of these stands; `null`: all. */
+  readonly texts: readonly string[] | null;
 }
 
 /** What the index of one file says. */

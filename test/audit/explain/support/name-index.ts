@@ -16,10 +16,10 @@ interface IndexedFile {
 export function nameIndexOf(records: readonly LogRecord[], fileRows: number): NameIndex {
   const files = filesOf(records, fileRows);
   const found = async (search: NameSearch): Promise<FoundNames[]> =>
-    (await Promise.all(files.map((file) => foundIn(file, search)))).flat();
+    files.flatMap((file) => foundIn(file, search));
   return {
     search: found,
-    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
+    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: null }),
     ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
   };
 }
@@ -37,10 +37,10 @@ function filesOf(records: readonly LogRecord[], fileRows: number): IndexedFile[]
   });
 }
 
-async function foundIn(
+function foundIn(
   { name, records, content }: IndexedFile,
   { topics, range, texts }: NameSearch,
-): Promise<FoundNames[]> {
+): FoundNames[] {
   const [first] = records;
   const topicId = first && topicIdOf(first.topic);
   if (topicId === undefined || !topics.includes(topicId)) return [];
@@ -48,6 +48,5 @@ async function foundIn(
     timestampMs >= (range.fromMs ?? 0) && timestampMs < (range.toMs ?? Number.POSITIVE_INFINITY);
   if (!records.some(isIn)) return [];
   const place = { name, topicId, partition: first?.partition ?? 0, records: records.length };
-  const lines = await searchNames(content, topicId === 'inventory' ? texts : null);
-  return [{ ...place, isCut: !records.every(isIn), ...lines }];
+  return [{ ...place, isCut: !records.every(isIn), ...searchNames(content, texts) }];
 }
