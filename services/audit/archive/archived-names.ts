@@ -1,8 +1,9 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { createBreath } from '../../shared/turns.ts';
-import type { FoundNames, NameSearch } from '../names/name-index.ts';
+import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
-import type { TimeRange } from '../read-log.ts';
+import { namesInRange } from '../names/names-in-range.ts';
+import type { RecordedEvent, TimeRange } from '../read-log.ts';
 import { archiveChanged, namesFileName } from './archive-files.ts';
 import { readSmallKnownFile } from './check-archive.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
@@ -37,6 +38,43 @@ export async function lastNamesOf(
   const read = (file: NamedFile): FoundNames =>
     readNames(directory, { topicId: 'inventory', file, range, texts: null });
   return await readEach([...lasts.values()].filter(hasNames), read, signal);
+}
+
+/** The records of some nodes in one file, as far as they lie in a range. */
+export type ReadPart = (
+  file: ArchivedFile,
+  topicId: TopicId,
+  part: Pick<PartSearch, 'range' | 'keys'>,
+) => AsyncIterable<RecordedEvent>;
+
+/** As `NameIndex.withinRange`. A file stays as it is where times that step back leave open what of it lies in the range. */
+export async function namesWithin(
+  files: readonly ArchivedFile[],
+  found: readonly FoundNames[],
+  { search, readPart }: { readonly search: PartSearch; readonly readPart: ReadPart },
+): Promise<readonly FoundNames[]> {
+  const byName = new Map(files.map((file) => [namesFileName(file.file), file]));
+  const within: FoundNames[] = [];
+  for (const one of found) {
+    const file = byName.get(one.name);
+    const isWanted = one.isCut && one.nodes.written.some((key) => search.keys.has(key));
+    const isRead = isWanted && file !== undefined && isClearlyCut(file, files, { ...one, ...search });
+    within.push(isRead ? await namesInRange(one, readPart(file, one.topicId, search), search) : one);
+  }
+  return within;
+}
+
+/** Whether the range begins in no file but the first, and ends in no file but the last. */
+function isClearlyCut(
+  file: ArchivedFile,
+  files: readonly ArchivedFile[],
+  { topicId, range }: { readonly topicId: TopicId; readonly range: TimeRange },
+): boolean {
+  const { fromMs, toMs } = range;
+  const alike = inRange(files, topicId, range).filter(({ partition }) => partition === file.partition);
+  const begins = fromMs !== null && file.oldestMs < fromMs;
+  const ends = toMs !== null && file.newestMs >= toMs;
+  return (!begins || alike.at(0) === file) && (!ends || alike.at(-1) === file);
 }
 
 /** Each is small, and is read and unpacked at once: to wait for thousands of them takes longer than to read them. */

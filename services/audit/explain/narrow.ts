@@ -60,11 +60,16 @@ export async function narrow(
   const ofAsked = files.filter((file) => file.nodes.written.some((key) => filter(nodeOfKey(key))));
   const records = ofAsked.reduce((sum, file) => sum + file.records, 0);
   const last = nodes.length > 0 ? [] : await index.lastNames(search, signal);
-  const names = [...files, ...last].flatMap((file) => askable(file, filter));
-  if (nodes.length <= mostNodes)
-    return { nodes, toRead: nodes, candidates: [], names: new Set(names), records };
-  const find: Find = async (wanted) => (await index.search({ range, ...wanted }, signal)) ?? [];
-  return { nodes, ...(await candidatesOf(nodes, files, find)), names: new Set(), records };
+  const names = new Set([...files, ...last].flatMap((file) => askable(file, filter)));
+  if (nodes.length <= mostNodes) return { nodes, toRead: nodes, candidates: [], names, records };
+  const keys = new Set(nodes.map(({ key }) => key));
+  const within = await index.withinRange(files, { ...search, keys }, signal);
+  const meant = indexedNodes(within, asked, filter);
+  const find: Find = async (topics, texts) => {
+    const found = (await index.search({ topics, range, texts }, signal)) ?? [];
+    return await index.withinRange(found, { range, texts, keys }, signal);
+  };
+  return { nodes: meant, ...(await candidatesOf(meant, within, find)), names, records };
 }
 
 const ALL_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const;
@@ -89,7 +94,7 @@ interface ObjectsOnNode {
   readonly objects: readonly IndexedObject[] | null;
 }
 
-type Find = (wanted: Pick<NameSearch, 'topics' | 'texts'>) => Promise<readonly FoundNames[]>;
+type Find = (topics: NameSearch['topics'], texts: NameSearch['texts']) => Promise<readonly FoundNames[]>;
 
 async function candidatesOf(
   nodes: readonly IndexedNode[],
@@ -118,7 +123,7 @@ const MOST_TEXTS = 16;
 async function linesOfActs(all: readonly ObjectsOnNode[], find: Find): Promise<readonly FoundNames[]> {
   const ids = new Set(all.flatMap(({ objects }) => objects?.map(({ id }) => id) ?? []));
   if (ids.size === 0) return [];
-  return await find({ topics: ['commands', 'results'], texts: ids.size > MOST_TEXTS ? null : [...ids] });
+  return await find(['commands', 'results'], ids.size > MOST_TEXTS ? null : [...ids]);
 }
 
 /** More are not worth another search. */
@@ -131,7 +136,7 @@ async function linesOfImagesThatLeft(all: readonly ObjectsOnNode[], past: Indexe
   );
   const ids = new Set(left.map(({ id }) => id));
   const isSearched = ids.size > 0 && ids.size <= MOST_IMAGES;
-  const files = isSearched ? await find({ topics: ['inventory'], texts: [...ids] }) : [];
+  const files = isSearched ? await find(['inventory'], [...ids]) : [];
   const lines = linesOnNodes(files, (line) => line.kind === 'image' && ids.has(line.id)).filter(isListed);
   const byPlace = Map.groupBy(lines, ({ key, line }) => `${key} ${line.id}`);
   return (key: string, object: IndexedObject): readonly Found<ListedName>[] | null =>

@@ -2,6 +2,8 @@ import { TOPICS, type TopicName } from '../../../../schemas/topics.ts';
 import { collectNames, NAMED_TOPICS } from '../../../../services/audit/names/collect-names.ts';
 import type { FoundNames, NameIndex, NameSearch } from '../../../../services/audit/names/name-index.ts';
 import { encodeNames, searchNames } from '../../../../services/audit/names/name-lines.ts';
+import { namesInRange } from '../../../../services/audit/names/names-in-range.ts';
+import { readPartition } from '../../../../services/audit/read-log.ts';
 import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../../../services/shared/event-schemas.ts';
 import { logInMemory } from './log-in-memory.ts';
@@ -19,6 +21,16 @@ export function nameIndexOf(records: readonly LogRecord[], fileRows: number): Na
     files.flatMap((file) => foundIn(file, search));
   return {
     search: found,
+    withinRange: (names, { range, keys, texts }) =>
+      Promise.all(
+        names.map(async (one) => {
+          const own = files.find(({ name }) => name === one.name)?.records ?? [];
+          const log = logInMemory(own.filter(({ key }) => key !== null && keys.has(key)));
+          const part = { topics: [one.topicId], partition: one.partition, range };
+          const recorded = readPartition(log, part, new AbortController().signal);
+          return one.isCut ? await namesInRange(one, recorded, { keys, texts }) : one;
+        }),
+      ),
     lastNames: (search) => found({ ...search, topics: ['inventory'], texts: null }),
     ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
   };
