@@ -23,7 +23,7 @@ import {
 import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
-/** Unless more are asked for: each holds about a hundred megabytes. */
+/** Unless more are asked for: each holds about eighty megabytes. */
 const MOST_THREADS = 2;
 const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error: 'must be from 1 to 32' });
 
