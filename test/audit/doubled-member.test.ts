@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TOPICS, type TopicId } from '../../schemas/topics.ts';
 import { doubledMember } from '../../services/audit/verify/doubled-member.ts';
+import { parseRecord } from '../../services/shared/parse-record.ts';
 import { runs } from '../support/property-runs.ts';
 import { pickedRecord, replayed, rewritten } from './support/recorded-log.ts';
 import { recordedReclaims } from './support/recorded-reclaims.ts';
@@ -34,6 +35,15 @@ test('nothing that JSON.stringify writes has a member twice', () => {
     }),
     runs(300),
   );
+});
+
+test('whoever reads a record takes the last of two, so all that read it agree', async () => {
+  const record = pickedRecord(await recordedReclaims(), 'commands', () => true);
+  const text = (record.value ?? '').toString('utf8').replace('"items":[', '"items":[],"items":[');
+  const doubled = { ...record, value: Buffer.from(text) };
+
+  expect(doubledIn(text)).toBe('items');
+  expect(parseRecord('commands', doubled)).toEqual(parseRecord('commands', record));
 });
 
 test.each(['inventory', 'diskStats', 'observe', 'decisions', 'commands', 'results'] as const)(

@@ -2,8 +2,9 @@ import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput, type Output } from '../../services/shared/handler.ts';
 import { archived, logOf } from '../audit/support/archives.ts';
+import { imageRemoval } from '../fixtures/command.ts';
 import { inventory } from '../fixtures/inventory.ts';
 import { outgoing, recordOf } from '../support/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -139,10 +140,6 @@ test('audit verify reads it too, and names the file that is not as it was writte
   await archived(logOf([recordOf(listed)]), directory);
   const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory];
   const nothingDecided = await inProcess([...asked, '--threads', '1']);
-  writeFileSync(join(directory, 'pass.unfinished'), String(Date.UTC(2026, 0, 1)));
-  expect((await inProcess([...asked, '--threads', '1'])).stderr).toContain(
-    'an archiver is at work, or was stopped in the middle of a pass that began 2026-01-01T00:00:00Z',
-  );
   const file = recordsIn(directory);
   appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
 
@@ -153,6 +150,30 @@ test('audit verify reads it too, and names the file that is not as it was writte
   expect(await inProcess([...asked, '--threads', '2'])).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
+  });
+});
+
+test('an archive in the middle of a pass is not verified: exit code 3, and 1 where something deviates', async () => {
+  const verified = async (outputs: readonly Output[]) => {
+    const directory = temporaryDirectory();
+    await archived(logOf(outputs.map((output) => recordOf(output))), directory);
+    writeFileSync(join(directory, 'pass.unfinished'), String(Date.UTC(2026, 0, 1)));
+    return await inProcess([
+      ...['audit', 'verify', '--threads', '1', '--log', 'archive', '--archive', directory],
+    ]);
+  };
+  const begun =
+    'an archiver is at work, or was stopped in the middle of a pass that began 2026-01-01T00:00:00Z';
+
+  expect(await verified([listed])).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining(`nothing is wrong in what is there, but ${begun}`),
+  });
+  expect(await verified([listed, nodeOutput('commands', imageRemoval(['sha256:a']))])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(
+      /1 deviation: .* But an archiver is at work.* if they are still there then/,
+    ),
   });
 });
 

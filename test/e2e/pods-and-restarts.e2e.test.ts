@@ -6,6 +6,7 @@ import { deadPods } from './support/dead-pods.ts';
 import { stopPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';
+import { fullDisk } from './support/full-disk.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
@@ -89,9 +90,10 @@ async function nothingBelieved(node: string, youngId: string): Promise<void> {
   expect(tooYoung.map(({ position }) => images[position]?.id)).toEqual([youngId]);
 }
 
-/** Both wait for minutes, so they share a fleet. */
+/** Two of them wait for minutes, so all share a fleet. */
 describe.concurrent('over minutes', () => {
   deadPods(() => fleet);
+  fullDisk(() => fleet);
 
   test(
     'after a restart of the agent, and of the node, nothing goes that was not removable before [C10, K1, M1, M2]',

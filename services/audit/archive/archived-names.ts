@@ -1,10 +1,11 @@
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import { mapBounded } from '../../shared/cri/bounded.ts';
-import type { FoundNames, NameSearch } from '../names/name-index.ts';
+import { createBreath } from '../../shared/turns.ts';
+import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
-import type { TimeRange } from '../read-log.ts';
+import { namesInRange } from '../names/names-in-range.ts';
+import type { RecordedEvent, TimeRange } from '../read-log.ts';
 import { archiveChanged, namesFileName } from './archive-files.ts';
-import { readKnownFile } from './check-archive.ts';
+import { readSmallKnownFile } from './check-archive.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
 /** The files of an archive, and where they are. */
@@ -12,9 +13,6 @@ export interface ArchivedNames {
   readonly directory: string;
   readonly files: readonly ArchivedFile[];
 }
-
-/** Reading a file and unpacking one go on at the same time. */
-const FILES_AT_ONCE = 4;
 
 /** As `NameIndex.search`. Throws `ARCHIVE_CHANGED` for an index that is not as it was written. */
 export async function searchArchive(
@@ -27,10 +25,7 @@ export async function searchArchive(
   const wanted = all.flatMap((one) =>
     one.files.filter(hasNames).map((file) => ({ topicId: one.topicId, file })),
   );
-  return await mapBounded(wanted, FILES_AT_ONCE, ({ topicId, file }) => {
-    signal.throwIfAborted();
-    return readNames(directory, { topicId, file, range, texts: topicId === 'inventory' ? texts : null });
-  });
+  return await readEach(wanted, (one) => readNames(directory, { ...one, range, texts }), signal);
 }
 
 /** As `NameIndex.lastNames`, of inventories. */
@@ -40,10 +35,62 @@ export async function lastNamesOf(
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
   const lasts = new Map(inRange(files, 'inventory', range).map((file) => [file.partition, file]));
-  return await mapBounded([...lasts.values()].filter(hasNames), FILES_AT_ONCE, (file) => {
+  const read = (file: NamedFile): FoundNames =>
+    readNames(directory, { topicId: 'inventory', file, range, texts: null });
+  return await readEach([...lasts.values()].filter(hasNames), read, signal);
+}
+
+/** The records of some nodes in one file, as far as they lie in a range. */
+export type ReadPart = (
+  file: ArchivedFile,
+  topicId: TopicId,
+  part: Pick<PartSearch, 'range' | 'keys'>,
+) => AsyncIterable<RecordedEvent>;
+
+/** As `NameIndex.withinRange`. A file stays as it is where times that step back leave open what of it lies in the range. */
+export async function namesWithin(
+  files: readonly ArchivedFile[],
+  found: readonly FoundNames[],
+  { search, readPart }: { readonly search: PartSearch; readonly readPart: ReadPart },
+): Promise<readonly FoundNames[]> {
+  const byName = new Map(files.map((file) => [namesFileName(file.file), file]));
+  const within: FoundNames[] = [];
+  for (const one of found) {
+    const file = byName.get(one.name);
+    const isWanted = one.isCut && one.nodes.written.some((key) => search.keys.has(key));
+    const isRead = isWanted && file !== undefined && isClearlyCut(file, files, { ...one, ...search });
+    within.push(isRead ? await namesInRange(one, readPart(file, one.topicId, search), search) : one);
+  }
+  return within;
+}
+
+/** Whether the range begins in no file but the first, and ends in no file but the last. */
+function isClearlyCut(
+  file: ArchivedFile,
+  files: readonly ArchivedFile[],
+  { topicId, range }: { readonly topicId: TopicId; readonly range: TimeRange },
+): boolean {
+  const { fromMs, toMs } = range;
+  const alike = inRange(files, topicId, range).filter(({ partition }) => partition === file.partition);
+  const begins = fromMs !== null && file.oldestMs < fromMs;
+  const ends = toMs !== null && file.newestMs >= toMs;
+  return (!begins || alike.at(0) === file) && (!ends || alike.at(-1) === file);
+}
+
+/** Each is small, and is read and unpacked at once: to wait for thousands of them takes longer than to read them. */
+async function readEach<File>(
+  files: readonly File[],
+  read: (file: File) => FoundNames,
+  signal: AbortSignal,
+): Promise<readonly FoundNames[]> {
+  const breathe = createBreath(() => performance.now());
+  const found: FoundNames[] = [];
+  for (const file of files) {
     signal.throwIfAborted();
-    return readNames(directory, { topicId: 'inventory', file, range, texts: null });
-  });
+    found.push(read(file));
+    await breathe();
+  }
+  return found;
 }
 
 /** A file of records with an index that this release knows. */
@@ -66,14 +113,11 @@ interface NamesReading extends Pick<NameSearch, 'range'> {
   readonly texts: readonly string[] | null;
 }
 
-async function readNames(
-  directory: string,
-  { topicId, file, range, texts }: NamesReading,
-): Promise<FoundNames> {
+function readNames(directory: string, { topicId, file, range, texts }: NamesReading): FoundNames {
   const { names, partition, rows, oldestMs, newestMs } = file;
   const { fromMs, toMs } = range;
   const name = namesFileName(file.file);
-  const read = await readKnownFile(directory, { ...names, file: name });
+  const read = readSmallKnownFile(directory, { ...names, file: name });
   if (!read.ok) throw archiveChanged(directory, read.problem);
   return {
     name,
@@ -81,6 +125,6 @@ async function readNames(
     partition,
     isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
     records: rows,
-    ...(await searchNames(read.content, texts)),
+    ...searchNames(read.content, texts),
   };
 }

@@ -5,9 +5,9 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
 import type { NameIndex } from '../names/name-index.ts';
-import type { RecordedLog } from '../read-log.ts';
+import { type RecordedLog, readPartition } from '../read-log.ts';
 import { requireManifest, requireUnchanged, unfinishedPassMs } from './archive-files.ts';
-import { lastNamesOf, searchArchive } from './archived-names.ts';
+import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
@@ -43,6 +43,8 @@ export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
     read: (request, signal) => readFiles({ ...archive, keys: null }, request, signal),
     index: {
       search: (search, signal) => searchArchive({ directory, files }, search, signal),
+      withinRange: (found, search, signal) =>
+        namesWithin(files, found, { search, readPart: partReader(archive, signal) }),
       lastNames: (search, signal) => lastNamesOf({ directory, files }, search, signal),
       ofNodes: (keys) => ({ read: (request, signal) => readFiles({ ...archive, keys }, request, signal) }),
     },
@@ -58,6 +60,14 @@ interface OpenArchive {
   /** Records with other keys are left out; `null`: with any. */
   readonly keys: readonly string[] | null;
 }
+
+const partReader =
+  (archive: Omit<OpenArchive, 'keys'>, signal: AbortSignal): ReadPart =>
+  (file, topicId, { range, keys }) => {
+    const part = { ...archive, files: [file], keys: [...keys] };
+    const log: Pick<RecordedLog, 'read'> = { read: (request) => readFiles(part, request, signal) };
+    return readPartition(log, { topics: [topicId], partition: file.partition, range }, signal);
+  };
 
 async function* readFiles(
   archive: OpenArchive,

@@ -4,7 +4,7 @@ import { type ActedName, isActedName, type ListedName, type Span } from '../name
 import type { IndexedNode } from './indexed-nodes.ts';
 import { objectKey } from './seen-objects.ts';
 
-/** What all files of an index say together, by node. */
+/** What the files of an index say together, by node. */
 export interface IndexedPast {
   /** Where the last complete inventory of a node is. */
   readonly lastLooks: ReadonlyMap<string, Place>;
@@ -17,11 +17,12 @@ interface Place {
   readonly number: number;
 }
 
-export function indexedPast(files: readonly FoundNames[]): IndexedPast {
+/** `acting`: with every line of what was commanded and done with what may be meant. */
+export function indexedPast(files: readonly FoundNames[], acting: readonly FoundNames[]): IndexedPast {
   const looks = files.flatMap((file) =>
     Object.entries(file.nodes.looked).map(([key, [, number]]) => [key, { file, number }] as const),
   );
-  const acts = linesOnNodes(files, isActedName).filter(isActed);
+  const acts = linesOnNodes(acting, isActedName).filter(isActed);
   return { lastLooks: new Map(looks), acts: Map.groupBy(acts, ({ key, line }) => placeOf(key, line)) };
 }
 

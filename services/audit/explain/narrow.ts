@@ -60,11 +60,16 @@ export async function narrow(
   const ofAsked = files.filter((file) => file.nodes.written.some((key) => filter(nodeOfKey(key))));
   const records = ofAsked.reduce((sum, file) => sum + file.records, 0);
   const last = nodes.length > 0 ? [] : await index.lastNames(search, signal);
-  const names = [...files, ...last].flatMap((file) => askable(file, filter));
-  if (nodes.length <= mostNodes)
-    return { nodes, toRead: nodes, candidates: [], names: new Set(names), records };
-  const findAll = (ids: readonly string[]) => index.search({ ...search, texts: ids }, signal);
-  return { nodes, ...(await candidatesOf(nodes, indexedPast(files), findAll)), names: new Set(), records };
+  const names = new Set([...files, ...last].flatMap((file) => askable(file, filter)));
+  if (nodes.length <= mostNodes) return { nodes, toRead: nodes, candidates: [], names, records };
+  const keys = new Set(nodes.map(({ key }) => key));
+  const within = await index.withinRange(files, { ...search, keys }, signal);
+  const meant = indexedNodes(within, asked, filter);
+  const find: Find = async (topics, texts) => {
+    const found = (await index.search({ topics, range, texts }, signal)) ?? [];
+    return await index.withinRange(found, { range, texts, keys }, signal);
+  };
+  return { nodes: meant, ...(await candidatesOf(meant, within, find)), names, records };
 }
 
 const ALL_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const;
@@ -89,15 +94,16 @@ interface ObjectsOnNode {
   readonly objects: readonly IndexedObject[] | null;
 }
 
-type FindAll = (ids: readonly string[]) => Promise<readonly FoundNames[] | null>;
+type Find = (topics: NameSearch['topics'], texts: NameSearch['texts']) => Promise<readonly FoundNames[]>;
 
 async function candidatesOf(
   nodes: readonly IndexedNode[],
-  past: IndexedPast,
-  findAll: FindAll,
+  files: readonly FoundNames[],
+  find: Find,
 ): Promise<Pick<Narrowed, 'toRead' | 'candidates'>> {
   const all = nodes.map((node): ObjectsOnNode => ({ node, objects: indexedObjects(node) }));
-  const otherNames = await linesOfImagesThatLeft(all, past, findAll);
+  const past = indexedPast(files, await linesOfActs(all, find));
+  const otherNames = await linesOfImagesThatLeft(all, past, find);
   const candidates: Candidate[] = [];
   const toRead: IndexedNode[] = [];
   for (const { node, objects } of all) {
@@ -110,16 +116,27 @@ async function candidatesOf(
   return { toRead, candidates };
 }
 
+/** To look for more at a time takes longer than to take all. */
+const MOST_TEXTS = 16;
+
+/** What was commanded and done with objects that may be meant by their names. */
+async function linesOfActs(all: readonly ObjectsOnNode[], find: Find): Promise<readonly FoundNames[]> {
+  const ids = new Set(all.flatMap(({ objects }) => objects?.map(({ id }) => id) ?? []));
+  if (ids.size === 0) return [];
+  return await find(['commands', 'results'], ids.size > MOST_TEXTS ? null : [...ids]);
+}
+
 /** More are not worth another search. */
 const MOST_IMAGES = 8;
 
 /** An image that a last look does not list by this name may be there by another one. None: of these nobody knows. */
-async function linesOfImagesThatLeft(all: readonly ObjectsOnNode[], past: IndexedPast, findAll: FindAll) {
+async function linesOfImagesThatLeft(all: readonly ObjectsOnNode[], past: IndexedPast, find: Find) {
   const left = all.flatMap(({ node, objects }) =>
     (objects ?? []).filter((object) => hasLeft(node.key, object, past)),
   );
   const ids = new Set(left.map(({ id }) => id));
-  const files = ids.size === 0 || ids.size > MOST_IMAGES ? [] : ((await findAll([...ids])) ?? []);
+  const isSearched = ids.size > 0 && ids.size <= MOST_IMAGES;
+  const files = isSearched ? await find(['inventory'], [...ids]) : [];
   const lines = linesOnNodes(files, (line) => line.kind === 'image' && ids.has(line.id)).filter(isListed);
   const byPlace = Map.groupBy(lines, ({ key, line }) => `${key} ${line.id}`);
   return (key: string, object: IndexedObject): readonly Found<ListedName>[] | null =>

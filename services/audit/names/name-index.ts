@@ -13,8 +13,14 @@ import {
 export interface NameSearch {
   readonly topics: readonly TopicId[];
   readonly range: TimeRange;
-  /** Of lines that list something only those in which one of these stands. */
-  readonly texts: readonly string[];
+  /** Only lines in which one of these stands; `null`: all. */
+  readonly texts: readonly string[] | null;
+}
+
+/** What is wanted of files that the range cuts. */
+export interface PartSearch extends Pick<NameSearch, 'range' | 'texts'> {
+  /** Of these nodes the records in the range are read. */
+  readonly keys: ReadonlySet<string>;
 }
 
 /** What the index of one file says. */
@@ -32,6 +38,12 @@ export interface FoundNames extends NameLines {
 export interface NameIndex {
   /** By topic and partition, in the order of the log. `null`: some files of that time have no index. */
   search(search: NameSearch, signal: AbortSignal): Promise<readonly FoundNames[] | null>;
+  /** The same files; those that the range cuts say of the wanted nodes what lies in it alone. */
+  withinRange(
+    files: readonly FoundNames[],
+    search: PartSearch,
+    signal: AbortSignal,
+  ): Promise<readonly FoundNames[]>;
   /** The names in the last file of each partition, for those who asked for what never was. */
   lastNames(search: NameSearch, signal: AbortSignal): Promise<readonly FoundNames[]>;
   /** The same log, of these nodes alone. */

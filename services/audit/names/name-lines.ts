@@ -1,5 +1,4 @@
-import { promisify } from 'node:util';
-import { zstdCompressSync, zstdDecompress } from 'node:zlib';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
 import { OBJECT_KINDS } from '../../../schemas/command.ts';
 import { ExplainedKind } from '../../../schemas/timeline.ts';
@@ -55,6 +54,8 @@ const ActedLine = z.strictObject({
   on: SpanNumbers,
 });
 
+const Line = z.union([ListedLine, ActedLine]);
+
 type OnNodes<Line> = Omit<Line, 'on'> & { readonly on: Spans };
 export type ListedName = OnNodes<z.infer<typeof ListedLine>>;
 export type ActedName = OnNodes<z.infer<typeof ActedLine>>;
@@ -74,7 +75,6 @@ const NEWLINE = 10;
 const USUAL_RATIO = 7;
 const LEAST_ROOM_BYTES = 16 * 1024;
 
-const decompress = promisify(zstdDecompress);
 /** What comes out in one piece need not be put together. */
 const roomFor = (content: Buffer): number => Math.max(content.length * USUAL_RATIO, LEAST_ROOM_BYTES);
 
@@ -90,20 +90,30 @@ export function encodeNames({ nodes, lines }: NameLines): Buffer {
   const texts = lines
     .map((line) => JSON.stringify({ ...line, on: Object.entries(line.on).map(numberOf) }))
     .toSorted();
-  const header = `{${JSON.stringify(nodes).slice(1, -1)},"spans":[${[...numbers.keys()].join(',')}]}`;
+  const header = `${JSON.stringify(nodes).slice(0, -1)}${SPANS}${[...numbers.keys()].join(',')}]}`;
   return zstdCompressSync([header, ...texts].map((text) => `${text}\n`).join(''));
 }
 
-/** Lines in which one of the texts stands; `null`: every line. Throws for what is no index. */
-export async function searchNames(content: Buffer, texts: readonly string[] | null): Promise<NameLines> {
-  const plain = await decompress(content, { chunkSize: roomFor(content) });
+/** Between what the first line says of nodes and the spans. */
+const SPANS = ',"spans":[';
+
+/**
+ * Lines in which one of the texts stands; `null`: every line. Throws for what is no index. An archive has thousands of them, and
+ * most have none of the texts: of these the spans, which are most of the first line, are not looked at.
+ */
+export function searchNames(content: Buffer, texts: readonly string[] | null): NameLines {
+  const plain = zstdDecompressSync(content, { chunkSize: roomFor(content) });
   const firstEnd = plain.indexOf(NEWLINE) + 1;
-  const { spans, ...nodes } = Header.parse(JSON.parse(plain.toString('utf8', 0, firstEnd)));
+  const header = plain.toString('utf8', 0, firstEnd);
+  const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
+  if (found.length === 0) return { nodes: NamedNodes.parse(JSON.parse(withoutSpans(header))), lines: [] };
+  const { spans, ...nodes } = Header.parse(JSON.parse(header));
   const spansAt = (numbers: readonly number[]): Spans =>
     Object.fromEntries(numbers.map((number) => spans[number] ?? noSpan(number)));
-  const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
   return { nodes, lines: found.map((text) => lineOf(text, spansAt)) };
 }
+
+const withoutSpans = (header: string): string => `${header.slice(0, header.lastIndexOf(SPANS))}}`;
 
 function noSpan(number: number): never {
   throw new RangeError(`an index of names has no span ${number}`);
@@ -112,7 +122,7 @@ function noSpan(number: number): never {
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function lineOf(text: string, spansAt: (numbers: readonly number[]) => Spans): NameLine {
-  const line = z.union([ListedLine, ActedLine]).parse(JSON.parse(text));
+  const line = Line.parse(JSON.parse(text));
   return { ...line, on: spansAt(line.on) };
 }
 

@@ -109,6 +109,7 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
     recorded: (head: DecisionHead, record: LogRecord): void => {
       const { name } = head.decider;
       lastRecordMs.set(name, Math.max(record.timestampMs, lastRecordMs.get(name) ?? 0));
+      if (unsent.size === 0) return;
       for (const output of [...head.outputIds, endingId(head.id)]) repeat(unsent.get(output), record);
       for (const one of unsent.values()) noteGoingOn(one, name, record);
     },

@@ -10,15 +10,31 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return a.length === b.length && a.every((item, at) => sameJson(item, b[at]));
 }
 
-/** Own ones alone: a record may have a member of any name, also of one that every object inherits. */
 function sameMembers(a: JsonObject, b: JsonObject): boolean {
+  const [named, other] = [Object.keys(a), Object.keys(b)];
+  return sameNames(named, other)
+    ? named.every((name) => sameJson(a[name], b[name]))
+    : sameInAnyOrder(named, other, { a, b });
+}
+
+/** As it is with what was written by the same program. */
+function sameNames(named: readonly string[], other: readonly string[]): boolean {
+  return named.length === other.length && named.every((name, at) => name === other[at]);
+}
+
+/** Own ones alone: a record may have a member of any name, also of one that every object inherits. */
+function sameInAnyOrder(
+  named: readonly string[],
+  other: readonly string[],
+  { a, b }: { readonly a: JsonObject; readonly b: JsonObject },
+): boolean {
   let more = 0;
-  for (const key of Object.keys(a)) {
-    if (a[key] === undefined) continue;
-    if (!Object.hasOwn(b, key) || !sameJson(a[key], b[key])) return false;
+  for (const name of named) {
+    if (a[name] === undefined) continue;
+    if (!Object.hasOwn(b, name) || !sameJson(a[name], b[name])) return false;
     more += 1;
   }
-  for (const key of Object.keys(b)) if (b[key] !== undefined) more -= 1;
+  for (const name of other) if (b[name] !== undefined) more -= 1;
   return more === 0;
 }
 

@@ -23,7 +23,7 @@ import {
 import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
-/** Unless more are asked for: each holds about a hundred megabytes. */
+/** Unless more are asked for: each holds about eighty megabytes. */
 const MOST_THREADS = 2;
 const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error: 'must be from 1 to 32' });
 
@@ -47,7 +47,9 @@ export const auditVerify = defineVerb({
     const { logger, signal } = context;
     const nowMs = Date.now();
     await using log = await openAuditLog(options, context);
-    if ('passBegunMs' in log && log.passBegunMs !== null) logger.warn(unfinishedText(log.passBegunMs));
+    const unfinished =
+      'passBegunMs' in log && log.passBegunMs !== null ? unfinishedText(log.passBegunMs) : null;
+    if (unfinished !== null) logger.warn(unfinished);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs };
@@ -64,29 +66,38 @@ export const auditVerify = defineVerb({
         ? verificationNdjson(verification)
         : `${formatResult(output, { value: verification, lines: verificationLines(verification) })}\n`;
     await context.write(text);
-    requireVerified(verification);
+    requireVerified(verification, unfinished);
   },
 });
 
 const unfinishedText = (begunMs: number): string =>
   `an archiver is at work, or was stopped in the middle of a pass that began ${timeText(begunMs)}: what it copied last may lack its causes, and then deviates. Verify again after its next pass`;
 
-/** Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`. */
-function requireVerified(verification: Verification): void {
+/**
+ * `unfinished` says that the archive may lack what lies before its newest records: who finds nothing wrong in half of it has not
+ * verified it, and who finds something cannot tell it from what is still to come. Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`.
+ */
+function requireVerified(verification: Verification, unfinished: string | null): void {
   const { deviations, unverified, counts } = verification;
   if (deviations.total > 0)
     throw new FleetGcError(
       'AUDIT_DEVIATION',
-      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")`,
+      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. ${unfinished === null ? PAUSE : `But ${unfinished}; ${IF_THEY_STAY}`}`,
     );
   if (unverified.total > 0)
     throw new FleetGcError(
       'AUDIT_INCOMPLETE',
       `nothing is wrong, but not all could be verified: ${unverifiedText(verification)}`,
     );
+  if (unfinished !== null)
+    throw new FleetGcError('AUDIT_INCOMPLETE', `nothing is wrong in what is there, but ${unfinished}`);
   if (counts.decisions === 0)
     throw new FleetGcError('AUDIT_INCOMPLETE', `there is nothing to verify: ${nothingText(verification)}`);
 }
+
+const PAUSE = 'Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
+const IF_THEY_STAY =
+  'if they are still there then, find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
 
 const nothingText = ({ counts, range }: Verification): string => {
   const where = range.fromMs === null && range.toMs === null ? 'on the log' : 'in that time';

@@ -38,12 +38,13 @@ function copied(): string {
   return directory;
 }
 
-async function asked(directory: string, over: Parameters<typeof asking>[1] = {}) {
+async function asked(directory: string, over: Parameters<typeof asking>[1] = {}, mostNodes = 16) {
   await using log = await openArchiveLog(directory);
   let missing = 0;
   const explanation = await explain(asking('web', over), {
     log,
     index: log.index,
+    mostNodes,
     signal: new AbortController().signal,
     onProgress: () => undefined,
     onIndexMissing: () => {
@@ -70,6 +71,26 @@ test('a part of the time takes the files of that time alone', async () => {
 
   expect(await asked(original, { range: day })).toMatchObject({ reading: { records: 1, ruledOut: 0 } });
   expect(await asked(original, { range: before })).toMatchObject({ reading: { records: 1, ruledOut: 1 } });
+});
+
+test('of a file in which the time ends only that part counts, and of others the index alone', async () => {
+  const directory = temporaryDirectory();
+  const gone = { images: [] };
+  const lives = ['web-1', 'web-2'].flatMap((node) => [
+    look(0, { node, ...web }),
+    look((24 * HOUR) / SECOND, { node, ...web }),
+    look((25 * HOUR) / SECOND, { node, ...gone }),
+  ]);
+  await archived(logOf(recordsOf(lives)), directory);
+  const within = { range: { fromMs: null, toMs: NOW + 24 * HOUR + SECOND } };
+
+  const [then, later] = [await asked(directory, within, 0), await asked(directory, {}, 0)];
+
+  expect(then).toMatchObject({
+    candidates: [{ state: 'there', lastSeenMs: NOW + 24 * HOUR }, { state: 'there' }],
+    reading: { records: 0 },
+  });
+  expect(later).toMatchObject({ candidates: [{ state: 'gone' }, { state: 'gone' }] });
 });
 
 test('an archive whose files have no index is read whole, and that is told', async () => {

@@ -1,4 +1,7 @@
+import type { RuntimeImage } from '../../../services/shared/cri/port.ts';
+import { PAUSE_IMAGE } from '../../support/containerd-node.ts';
 import type { PushedImage, Registry } from '../../support/registry.ts';
+import type { FleetNode } from './fleet-node.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -30,4 +33,11 @@ export function namesOf<Name extends string>(images: NamedImages<Name>, ids: rea
   const names = new Map<string, Name>();
   for (const name in images) names.set(images[name].id, name);
   return ids.flatMap((id) => names.get(id) ?? []);
+}
+
+/** The image of the sandboxes of a node. */
+export async function pauseImage(node: FleetNode): Promise<RuntimeImage> {
+  const found = (await node.runtime.listImages()).find(({ repoTags }) => repoTags.includes(PAUSE_IMAGE));
+  if (!found) throw new Error(`${PAUSE_IMAGE} is gone`);
+  return found;
 }

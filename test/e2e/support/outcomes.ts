@@ -89,3 +89,10 @@ export function verdictsOnEnded(log: FleetLog, node: string, podUid: string): re
   }
   return null;
 }
+
+/** By image id, the rule of the last image-gc decision that commanded. */
+export function commandedRules(log: FleetLog, node: string): Record<string, string> {
+  const decision = decisionsOf(log, 'image-gc', node).findLast(({ outcome }) => outcome === 'commanded');
+  if (!decision) throw new Error(`image-gc commanded nothing on ${node}`);
+  return imageRules(log, decision);
+}

@@ -2,6 +2,8 @@ import { TOPICS, type TopicName } from '../../../../schemas/topics.ts';
 import { collectNames, NAMED_TOPICS } from '../../../../services/audit/names/collect-names.ts';
 import type { FoundNames, NameIndex, NameSearch } from '../../../../services/audit/names/name-index.ts';
 import { encodeNames, searchNames } from '../../../../services/audit/names/name-lines.ts';
+import { namesInRange } from '../../../../services/audit/names/names-in-range.ts';
+import { readPartition } from '../../../../services/audit/read-log.ts';
 import type { LogRecord } from '../../../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../../../services/shared/event-schemas.ts';
 import { logInMemory } from './log-in-memory.ts';
@@ -16,10 +18,20 @@ interface IndexedFile {
 export function nameIndexOf(records: readonly LogRecord[], fileRows: number): NameIndex {
   const files = filesOf(records, fileRows);
   const found = async (search: NameSearch): Promise<FoundNames[]> =>
-    (await Promise.all(files.map((file) => foundIn(file, search)))).flat();
+    files.flatMap((file) => foundIn(file, search));
   return {
     search: found,
-    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: ['kind'] }),
+    withinRange: (names, { range, keys, texts }) =>
+      Promise.all(
+        names.map(async (one) => {
+          const own = files.find(({ name }) => name === one.name)?.records ?? [];
+          const log = logInMemory(own.filter(({ key }) => key !== null && keys.has(key)));
+          const part = { topics: [one.topicId], partition: one.partition, range };
+          const recorded = readPartition(log, part, new AbortController().signal);
+          return one.isCut ? await namesInRange(one, recorded, { keys, texts }) : one;
+        }),
+      ),
+    lastNames: (search) => found({ ...search, topics: ['inventory'], texts: null }),
     ofNodes: (keys) => logInMemory(records.filter(({ key }) => key !== null && keys.includes(key))),
   };
 }
@@ -37,10 +49,10 @@ function filesOf(records: readonly LogRecord[], fileRows: number): IndexedFile[]
   });
 }
 
-async function foundIn(
+function foundIn(
   { name, records, content }: IndexedFile,
   { topics, range, texts }: NameSearch,
-): Promise<FoundNames[]> {
+): FoundNames[] {
   const [first] = records;
   const topicId = first && topicIdOf(first.topic);
   if (topicId === undefined || !topics.includes(topicId)) return [];
@@ -48,6 +60,5 @@ async function foundIn(
     timestampMs >= (range.fromMs ?? 0) && timestampMs < (range.toMs ?? Number.POSITIVE_INFINITY);
   if (!records.some(isIn)) return [];
   const place = { name, topicId, partition: first?.partition ?? 0, records: records.length };
-  const lines = await searchNames(content, topicId === 'inventory' ? texts : null);
-  return [{ ...place, isCut: !records.every(isIn), ...lines }];
+  return [{ ...place, isCut: !records.every(isIn), ...searchNames(content, texts) }];
 }

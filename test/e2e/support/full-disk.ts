@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { Fleet } from './fleet.ts';
+import { pauseImage, pushImages } from './images.ts';
+import { commandedRules, removedIds } from './outcomes.ts';
+import { policyFor } from './policies.ts';
+import { untilOldEnough, YOUNG_MS } from './young-images.ts';
+
+const RELIEVED_MS = 30_000;
+
+/** A disk is filled until nobody can write. */
+export function fullDisk(fleetOf: () => Fleet): void {
+  test('a disk that is full to the last block, state directory included, is relieved without help [D7, M10]', async () => {
+    const fleet = fleetOf();
+    const [node, images] = await Promise.all([
+      fleet.startNode({ name: 'full', diskMebibytes: 300 }),
+      pushImages(fleet.registry, 'full', { a: 18, b: 18, c: 18, d: 18, e: 18 }),
+      fleet.apply(
+        policyFor('full', {
+          imageGCHighThresholdPercent: 95,
+          imageGCLowThresholdPercent: 70,
+          imageMinimumGCAge: `${YOUNG_MS}ms`,
+        }),
+      ),
+    ]);
+    for (const image of Object.values(images)) await node.pull(image);
+    await node.startFleetgc();
+    await untilOldEnough(fleet);
+
+    const { output } = await node.tryExec(['dd', 'if=/dev/zero', 'of=/disk/filler', 'bs=4k']);
+
+    expect(output).toContain('No space left on device');
+    await fleet.log.until(
+      'usage to fall to the low threshold',
+      RELIEVED_MS,
+      async () => (await node.usedPercent()) <= 70,
+    );
+    await fleet.log.waitFor(
+      'results',
+      'a command that reached its target',
+      (event) =>
+        event.type === 'fleetgc.node.command-result' &&
+        event.node === 'full' &&
+        event.result.outcome === 'done' &&
+        event.result.targetReached === true,
+    );
+    const removed = removedIds(fleet.log, 'full').length;
+    expect(removed).toBeGreaterThan(0);
+    expect(await node.imageIds()).toHaveLength(6 - removed);
+    const pause = await pauseImage(node);
+    expect(pause.pinned).toBe(true);
+    expect(commandedRules(fleet.log, 'full')).toMatchObject({ [pause.id]: 'D7' });
+  });
+}

@@ -1,0 +1,16 @@
+import type { Fleet } from './fleet.ts';
+
+/** A minimum age that a test can wait for. */
+export const YOUNG_MS = 8_000;
+/** Detections are 10 s apart, so an image can be that much older than its record says. */
+const OLD_ENOUGH_MS = YOUNG_MS + 11_000;
+
+/** Resolves when what is on the nodes now is older than that. */
+export async function untilOldEnough({ log }: Pick<Fleet, 'log'>): Promise<void> {
+  const since = performance.now();
+  await log.until(
+    'the minimum age to pass',
+    2 * OLD_ENOUGH_MS,
+    () => performance.now() - since > OLD_ENOUGH_MS,
+  );
+}
