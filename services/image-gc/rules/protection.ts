@@ -3,7 +3,7 @@ import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
-import { backingOff } from '../../shared/decision/listing.ts';
+import { backingOff, isAmong } from '../../shared/decision/listing.ts';
 import { keptNamespaceOf } from './kept-namespaces.ts';
 import { keptVersions } from './kept-versions.ts';
 import { usersIn } from './users.ts';
@@ -126,9 +126,7 @@ const unpullable: Protect = (image) => {
 
 function unbelieved(listedTwice: ReadonlySet<string>, takenAtMs: number): Protect {
   return ({ id, firstDetectedMs }) => {
-    // To look for an id hashes it, also in a set that is empty.
-    if (listedTwice.size > 0 && listedTwice.has(id))
-      return protection('not-believed', 'C5', { listedTwice: true });
+    if (isAmong(listedTwice, id)) return protection('not-believed', 'C5', { listedTwice: true });
     return firstDetectedMs > takenAtMs
       ? protection('not-believed', 'M2', { firstDetectedMs, takenAtMs })
       : undefined;

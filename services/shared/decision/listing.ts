@@ -37,6 +37,9 @@ export function listedTwice(keys: readonly string[]): ReadonlySet<string> {
   return twice;
 }
 
+/** Whether a key is among those that `listedTwice` gave. To look for a text hashes it, also in a set that is empty. */
+export const isAmong = (twice: ReadonlySet<string>, key: string): boolean => twice.size > 0 && twice.has(key);
+
 /** Sorting numbers beside each other takes half as long as a set of them. */
 function haveDifferentEnds(keys: readonly string[]): boolean {
   const ends = new Int32Array(keys.length);
