@@ -35,7 +35,8 @@ function removableByAnswer({
   const twice = listedTwice(pods.map(({ uid }) => uid));
   const isContentRemovable = profile === 'kubelet' ? saysRemovable : isGone;
   const removable = pods.filter(
-    (pod) => !isAmong(twice, pod.uid) && (isContentRemovable(pod) || (evictNonDeletedPods && isTerminated(pod))),
+    (pod) =>
+      !isAmong(twice, pod.uid) && (isContentRemovable(pod) || (evictNonDeletedPods && isTerminated(pod))),
   );
   return new Set(removable.map(({ uid }) => uid));
 }
