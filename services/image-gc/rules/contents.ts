@@ -54,33 +54,28 @@ export const hasUnknownLayer = ({ layers }: InventoryImage, told: Layers): boole
  * What the removal of an image frees once all that were asked for before are gone: the pieces that no other image has any
  * more. Asked once for each image that goes.
  */
-export function freeing(contents: Contents): BytesAt {
-  const holders = new Uint32Array(contents.bytes.length);
-  for (const ofImage of contents.pieces) for (const piece of ofImage) add(holders, piece, 1);
-  const addPieces = adding(contents, (piece) => add(holders, piece, -1) === 0);
+export function freeing({ pieces, bytes }: Contents): BytesAt {
+  const holders = new Uint32Array(bytes.length);
+  for (const ofImage of pieces) for (const piece of ofImage) add(holders, piece, 1);
   return (position) => {
     const sum = exactSum();
-    addPieces(position, sum);
+    for (const piece of pieces[position] ?? []) if (add(holders, piece, -1) === 0) sum.add(bytes[piece] ?? 0);
     return sum.total();
   };
 }
 
 /** What these images have together that none has that was counted before. */
-export function countingOnce(contents: Contents): (images: readonly Positioned[]) => bigint {
-  const counted = new Uint32Array(contents.bytes.length);
-  const addPieces = adding(contents, (piece) => add(counted, piece, 1) === 1);
+export function countingOnce({ pieces, bytes }: Contents): (images: readonly Positioned[]) => bigint {
+  const counted = new Uint32Array(bytes.length);
+  const addNew = (ofImage: readonly number[], sum: ExactSum): void => {
+    for (const piece of ofImage) if (add(counted, piece, 1) === 1) sum.add(bytes[piece] ?? 0);
+  };
   return (images) => {
     const sum = exactSum();
-    for (const { position } of images) addPieces(position, sum);
+    for (const { position } of images) addNew(pieces[position] ?? [], sum);
     return sum.total();
   };
 }
-
-const adding =
-  ({ pieces, bytes }: Contents, isMeant: (piece: number) => boolean) =>
-  (position: number, sum: ExactSum): void => {
-    for (const piece of pieces[position] ?? []) if (isMeant(piece)) sum.add(bytes[piece] ?? 0);
-  };
 
 function add(counts: Uint32Array, piece: number, change: 1 | -1): number {
   const count = (counts[piece] ?? 0) + change;
