@@ -61,7 +61,9 @@ export const Reclaim = z
 export type Reclaim = z.infer<typeof Reclaim>;
 
 /** Whether an eviction signal began the reclaim (J), and not a usage threshold of image GC. */
-export const isForced = ({ cause }: Reclaim): boolean => EvictionSignal.safeParse(cause.signal).success;
+export const isForced = ({ cause }: Reclaim): boolean => EVICTION_SIGNALS.has(cause.signal);
+
+const EVICTION_SIGNALS: ReadonlySet<string> = new Set(EvictionSignal.options);
 
 /** The reclaim at its next action; `null` when it has none left. */
 export function atNextAction(reclaim: Reclaim): Reclaim | null {

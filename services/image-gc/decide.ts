@@ -41,7 +41,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   });
   const told = {
     reclaim: turn.reclaim,
-    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy)],
+    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy, surveyed)],
     notes: keepNotes(inventory, policy.keep),
     verdicts: { ...NO_VERDICTS, images },
   };

@@ -2,7 +2,7 @@ import type { CompleteInventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { ageTurn } from './rules/age-turn.ts';
 import { freeing } from './rules/contents.ts';
-import { type Selection, select } from './rules/selection.ts';
+import { type Selection, select, spare } from './rules/selection.ts';
 import { spaceTurn } from './rules/space-turn.ts';
 import { type Survey, survey, without } from './rules/survey.ts';
 import type { Turn } from './rules/turn.ts';
@@ -61,6 +61,6 @@ function planned(surveyed: Survey, turn: Turn, gone: readonly number[] = []): Im
     gone.forEach(free);
     return { ...select(surveyed.candidates, turn.goal, free), surveyed, turn };
   }
-  const spared = surveyed.candidates.map((candidate) => ({ ...candidate, rule: turn.rule, facts: {} }));
+  const spared = surveyed.candidates.map((candidate) => spare(candidate, turn.rule, {}));
   return { removals: [], spared, surveyed, turn };
 }

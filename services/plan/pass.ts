@@ -40,7 +40,9 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
       ...(containers === null ? [] : doubts(inventory, policy)),
-      ...(images === null ? [] : [...images.turn.notBelieved, ...imageDoubts(inventory, policy)]),
+      ...(images === null
+        ? []
+        : [...images.turn.notBelieved, ...imageDoubts(inventory, policy, images.surveyed)]),
     ],
     notes: [
       ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),

@@ -1,5 +1,6 @@
 import type { MessageReference } from '../../schemas/decision.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
+import { type NewerEvent, overtakes } from './decision/overtaking.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
 import {
@@ -60,24 +61,44 @@ export function lookAhead(records: readonly LogRecord[], ahead: Ahead = NOTHING_
   };
 }
 
-/** From the newest back: each is overtaken by the newest of those behind it that can, or read. */
+/**
+ * From the newest back: each is overtaken by the newest of those behind it that can, or read. Where by their beginnings none can
+ * overtake another, nothing is said: to read them all at once would only hold them in memory until their turns.
+ */
 function lookThrough(
   topic: OvertakableTopic,
   records: readonly LogRecord[],
   far: Newer | null,
 ): readonly Seen[] {
+  const beginnings = records.map((record) => ({ record, head: parseHead(topic, record) })).toReversed();
+  if (!mayOvertake(beginnings, far)) return [];
   const newest: Newer[] = far === null ? [] : [far];
-  return records.toReversed().map((record) => {
-    const overtaken = newest.length === 0 ? null : overtakenBy(newest, topic, record);
+  return beginnings.map((beginning) => {
+    const overtaken = overtakenBy(newest, beginning);
     if (overtaken !== null) return overtaken;
+    const { record } = beginning;
     const parsed = parseRecord(topic, record);
     if (parsed.ok) newest.push(newerOf(record, parsed.event));
     return { kind: 'read', record, parsed };
   });
 }
 
-function overtakenBy(newest: readonly Newer[], topic: OvertakableTopic, record: LogRecord): Overtaken | null {
-  const head = parseHead(topic, record);
+interface Beginning {
+  readonly record: LogRecord;
+  /** `null` where it cannot be told. */
+  readonly head: EventHead | null;
+}
+
+function mayOvertake(newestFirst: readonly Beginning[], far: Newer | null): boolean {
+  const newer: NewerEvent[] = far === null ? [] : [far.event];
+  for (const { head } of newestFirst) {
+    if (head === null || newer.some((event) => overtakes(event, head))) return true;
+    newer.push(head.type === 'fleetgc.node.inventory' ? { ...head, status: 'complete' } : head);
+  }
+  return false;
+}
+
+function overtakenBy(newest: readonly Newer[], { record, head }: Beginning): Overtaken | null {
   const newer = head && firstToOvertake(newest, record, head);
   return newer ? { kind: 'overtaken', record, head, overtakenBy: newer.reference } : null;
 }

@@ -10,7 +10,7 @@ const IMAGE_BYTES = 400_000_000;
 const TEAMS = 12;
 
 /** Digests as real ones: they do not compress. The same in every run. */
-const digestOf = (...parts: readonly (string | number)[]): string =>
+export const digestOf = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join('/')).digest('hex');
 
 export interface InventorySize {

@@ -6,12 +6,12 @@ export const HELP = `Usage: npm run bench [-- OPTIONS]
 
 Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about half an
 hour, twenty minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; bytes,
-plan and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
+plan, decide and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, relief, throughput,
                    workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
-                   plan, kubelet, audit
+                   plan, decide, kubelet, audit
   --json           print JSON in place of the table
   --output FILE    write the JSON to this file (default: ${OUTPUT})
   -h, --help       show this help
@@ -32,6 +32,7 @@ export const BENCHMARKS = [
   'brokers',
   'bytes',
   'plan',
+  'decide',
   'kubelet',
   'audit',
 ] as const;

@@ -10,6 +10,7 @@ import { benchBytes } from './bytes.ts';
 import { benchCapacity } from './capacity.ts';
 import { benchCatchUp } from './catch-up.ts';
 import { say } from './context.ts';
+import { benchDecide } from './decide.ts';
 import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
 import { benchGrowth } from './growth.ts';
@@ -27,7 +28,12 @@ import { benchThroughput } from './throughput.ts';
 import { benchWorkers } from './workers.ts';
 
 /** These need nothing but this checkout. */
-const RUN_ALONE = { plan: benchPlan, bytes: benchBytes, audit: () => benchAudit() } as const;
+const RUN_ALONE = {
+  plan: benchPlan,
+  bytes: benchBytes,
+  decide: () => benchDecide(),
+  audit: () => benchAudit(),
+} as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
 const RUN_WITH_BROKERS = { executors: benchExecutors, growth: benchGrowth, brokers: benchBrokers } as const;

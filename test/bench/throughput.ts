@@ -6,10 +6,11 @@ import { TOPICS } from '../../schemas/topics.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { type Child, startScript, startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';
-import type { Findings } from './figure.ts';
+import type { Figure, Findings } from './figure.ts';
 import { fullNode } from './inventories.ts';
 import { type BenchKafka, kafkaArguments, recordsOf } from './kafka.ts';
 import { writeOutputs } from './made-outputs.ts';
+import { usedCpuMs } from './process-usage.ts';
 import { spreadOf } from './statistics.ts';
 
 const NODES = 64;
@@ -40,8 +41,8 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
   await applyPolicy(kafka.log);
   const bytesIn = await publishBacklog(kafka, nodes, BACKLOG);
   const flags = ['--http-address', 'none', '--log-level', 'warn'];
-  const decided: number[] = [];
-  const passed = BASELINES.map((): number[] => []);
+  const decided: Drained[] = [];
+  const passed = BASELINES.map((): Drained[] => []);
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`throughput, round ${round} of ${ROUNDS}`);
     for (const [index, { group, checks }] of BASELINES.entries()) {
@@ -55,21 +56,34 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
     );
   }
   return {
-    figures: BASELINES.map(({ name, checks }, index) => ({
-      benchmark: 'throughput',
-      name: 'image-gc, one worker',
-      unit: 'events/s',
-      value: spreadOf(decided),
-      baseline: spreadOf(passed[index] ?? []),
-      baselineName: name,
-      samples: ROUNDS * (BACKLOG - WARM_UP_EVENTS),
-      aim: checks ? { kind: 'ratio-at-least', limit: 0.8 } : null,
-    })),
+    figures: BASELINES.flatMap((baseline, index) => figuresOf(decided, baseline, passed[index] ?? [])),
     notes: [
       `A backlog of ${BACKLOG} inventories of 200 images, ${kilobytes(bytesIn)} in and ${kilobytes(bytesOut)} out each before compression, drained by a new process each round; the first ${WARM_UP_EVENTS} warm it up.`,
       'Baselines: the same consumer and producer with the same settings publish decisions and commands that were made before. One parses and checks each record, as all consumers do; the other does not look at it.',
     ],
   };
+}
+
+function figuresOf(
+  decided: readonly Drained[],
+  { name, checks }: (typeof BASELINES)[number],
+  passed: readonly Drained[],
+): readonly Figure[] {
+  const row = (of: string, unit: string, pick: (drained: Drained) => number) => ({
+    benchmark: 'throughput',
+    name: of,
+    unit,
+    value: spreadOf(decided.map(pick)),
+    baseline: spreadOf(passed.map(pick)),
+    baselineName: name,
+    samples: ROUNDS * (BACKLOG - WARM_UP_EVENTS),
+    aim: null,
+  });
+  const rate = row('image-gc, one worker', 'events/s', ({ perSecond }) => perSecond);
+  return [
+    { ...rate, aim: checks ? { kind: 'ratio-at-least', limit: 0.8 } : null },
+    row('the same, processor time of one event', 'ms', ({ cpuMs }) => cpuMs),
+  ];
 }
 
 const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
@@ -90,16 +104,28 @@ export async function publishBacklog(
   return records[0]?.().value?.length ?? 0;
 }
 
-/** Lets one process work off the whole backlog. Resolves to events per second after the warm-up. */
-async function drain(kafka: BenchKafka, group: string, start: () => Promise<Child>): Promise<number> {
+/** What a process did after the warm-up. */
+interface Drained {
+  readonly perSecond: number;
+  /** Processor time of one event, which says more than the rate where others want the processors too. */
+  readonly cpuMs: number;
+}
+
+/** Lets one process work off the whole backlog. */
+async function drain(kafka: BenchKafka, group: string, start: () => Promise<Child>): Promise<Drained> {
   const { admin } = kafka;
   await admin.resetOffsets({ groupId: group, topic: TOPICS.inventory.name, earliest: true });
   const before = await recordsOf(kafka, TOPICS.commands.name);
   await using worker = await start();
   try {
     const warm = await reached(kafka, before + WARM_UP_EVENTS);
+    const cpuBeforeMs = usedCpuMs(worker.pid);
     const end = await reached(kafka, before + BACKLOG);
-    return ((end.records - warm.records) * 1000) / (end.atMs - warm.atMs);
+    const events = end.records - warm.records;
+    return {
+      perSecond: (events * 1000) / (end.atMs - warm.atMs),
+      cpuMs: (usedCpuMs(worker.pid) - cpuBeforeMs) / events,
+    };
   } catch (error) {
     say(worker.output());
     throw error;

@@ -38,11 +38,10 @@ export interface Age {
  * The kubelet counts from creation (G4). FleetGC counts from the exit, and falls back to creation where the runtime
  * does not tell it or tells one before the creation (M26).
  */
-export function ageOf(container: InventoryContainer, clock: AgeClock): Age {
-  const createdAtNs = BigInt(container.createdAtNs);
-  const endedAtNs = container.state === 'exited' ? container.finishedAtNs : null;
-  if (clock.profile === 'kubelet' || endedAtNs === null || BigInt(endedAtNs) < createdAtNs) {
-    return { ns: agedNs(createdAtNs, clock), from: 'creation' };
-  }
-  return { ns: agedNs(BigInt(endedAtNs), clock), from: 'exit' };
+export function ageOf(container: InventoryContainer, createdAtNs: bigint, clock: AgeClock): Age {
+  const finishedAtNs = container.state === 'exited' ? container.finishedAtNs : null;
+  const endedAtNs = clock.profile === 'kubelet' || finishedAtNs === null ? null : BigInt(finishedAtNs);
+  return endedAtNs === null || endedAtNs < createdAtNs
+    ? { ns: agedNs(createdAtNs, clock), from: 'creation' }
+    : { ns: agedNs(endedAtNs, clock), from: 'exit' };
 }

@@ -13,7 +13,7 @@ export function doubts(inventory: CompleteInventory, { profile }: Pick<Policy, '
     ...sandboxes.filter(({ state }) => state !== 'ready'),
   ];
   const fromTheFuture = dead.filter(({ createdAtNs }) => BigInt(createdAtNs) > nowNs);
-  const listed = new Set(containers.map(({ id }) => id));
+  const listed = new Set(diedContainerIds.length === 0 ? [] : containers.map(({ id }) => id));
   return [
     ...doubtAbout('C5', twice(containers), 'container id(s) are listed more than once and kept'),
     ...doubtAbout('C5', twice(sandboxes), 'sandbox id(s) are listed more than once and kept'),

@@ -1,7 +1,7 @@
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
 import { oldestFirst } from './age-order.ts';
 import { removablePods } from './pods.ts';
 import type { DeadContainer } from './standing.ts';
@@ -37,7 +37,7 @@ function toldInitContainers(pods: CompleteInventory['pods']): ReadonlyMap<string
   const twice = listedTwice(pods.map(({ uid }) => uid));
   return new Map(
     pods.flatMap(({ uid, state, initContainers }) =>
-      state === 'known' && initContainers !== null && !twice.has(uid) ? [[uid, initContainers]] : [],
+      state === 'known' && initContainers !== null && !isAmong(twice, uid) ? [[uid, initContainers]] : [],
     ),
   );
 }

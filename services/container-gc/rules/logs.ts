@@ -2,7 +2,7 @@ import type { ContainerRemoval } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
 import { podUidOfLogDirectory } from '../../../schemas/log-names.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
 import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
 import { judgeSymlinks } from './symlinks.ts';
@@ -68,7 +68,7 @@ function judgeDirectories(pass: LogPass): Judged[] {
   const twice = listedTwice(entries.map(({ name }) => name));
   const active = activePods(pass.inventory);
   return entries.map((entry) =>
-    twice.has(entry.name) ? kept('C5', { listedTwice: true }) : judgeDirectory(entry, pass, active),
+    isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeDirectory(entry, pass, active),
   );
 }
 

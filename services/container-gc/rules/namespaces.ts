@@ -26,6 +26,7 @@ export function unmatchedNamespaces(
   { containers, sandboxes, podLogDirectories, logSymlinks }: CompleteInventory,
   { keep }: Policy,
 ): Note[] {
+  if (keep.namespaces.length === 0) return [];
   const found = new Set([
     ...[...containers, ...sandboxes].map(({ pod }) => pod?.namespace),
     ...(podLogDirectories ?? []).map(({ name }) => namespaceOfLogDirectory(name)),

@@ -1,6 +1,6 @@
 import type { CompleteInventory, InventoryPod } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
 
 /** What is asked about pods. */
 export interface PodQuestion {
@@ -35,7 +35,8 @@ function removableByAnswer({
   const twice = listedTwice(pods.map(({ uid }) => uid));
   const isContentRemovable = profile === 'kubelet' ? saysRemovable : isGone;
   const removable = pods.filter(
-    (pod) => !twice.has(pod.uid) && (isContentRemovable(pod) || (evictNonDeletedPods && isTerminated(pod))),
+    (pod) =>
+      !isAmong(twice, pod.uid) && (isContentRemovable(pod) || (evictNonDeletedPods && isTerminated(pod))),
   );
   return new Set(removable.map(({ uid }) => uid));
 }

@@ -1,7 +1,7 @@
 import type { CompleteInventory, InventorySandbox } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { endOf, isAmong, listedTwice } from '../../shared/decision/listing.ts';
 import { NS_PER_MS } from './age.ts';
 import { oldestFirst } from './age-order.ts';
 import { keptByNamespace } from './namespaces.ts';
@@ -49,17 +49,20 @@ function sandboxesOfPods(
 ): PodSandbox[] {
   const twice = listedTwice(sandboxes.map(({ id }) => id));
   const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
-  const staying = containers.filter(({ id }) => !plannedContainers.has(id));
+  const ends = new Set(sandboxes.filter(({ state }) => state !== 'ready').map(({ id }) => endOf(id)));
+  const staying = containers.filter(
+    ({ id, sandboxId }) => ends.has(endOf(sandboxId)) && !plannedContainers.has(id),
+  );
   const occupied = new Map(staying.map(({ sandboxId, id }) => [sandboxId, id]));
   return sandboxes.flatMap((sandbox, position) => {
     const { id, podUid } = sandbox;
     const createdAtNs = BigInt(sandbox.createdAtNs);
-    const reason = twice.has(id) ? LISTED_TWICE : untouchable(sandbox, nowNs, policy);
+    const reason = isAmong(twice, id) ? LISTED_TWICE : untouchable(sandbox, nowNs, policy);
     if (reason) {
       kept.set(position, reason);
       return [];
     }
-    return [{ position, id, podUid, createdAtNs, sandbox, active: activity(sandbox, occupied.get(id)) }];
+    return [{ position, id, podUid, createdAtNs, sandbox, active: activity(sandbox, occupied) }];
   });
 }
 
@@ -78,8 +81,10 @@ const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
 const notOurs = ({ pod, podUid }: InventorySandbox): Kept | undefined =>
   podUid !== '' && pod?.uid === podUid ? undefined : { rule: 'M41', facts: { kubeletLabels: false } };
 
-function activity({ state }: InventorySandbox, container: string | undefined): Kept | undefined {
+/** `occupied` tells of a sandbox that is not ready which staying container names it. */
+function activity({ id, state }: InventorySandbox, occupied: ReadonlyMap<string, string>): Kept | undefined {
   if (state === 'ready') return { rule: 'H1', facts: { state } };
+  const container = occupied.get(id);
   return container === undefined ? undefined : { rule: 'H1', facts: { state, container } };
 }
 

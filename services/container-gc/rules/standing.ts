@@ -1,7 +1,7 @@
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
 import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS } from './age.ts';
 import { keptByNamespace } from './namespaces.ts';
 import type { Listed } from './selected.ts';
@@ -34,7 +34,7 @@ export function standing(inventory: CompleteInventory, policy: Policy): Standing
   const kept = new Map<number, Kept>();
   const dead: DeadContainer[] = [];
   for (const [position, container] of containers.entries()) {
-    const reason = twice.has(container.id) ? LISTED_TWICE : untouchable(container, clock.nowNs, policy);
+    const reason = isAmong(twice, container.id) ? LISTED_TWICE : untouchable(container, clock.nowNs, policy);
     if (reason) kept.set(position, reason);
     else dead.push(toDead(position, container, clock, policy));
   }
@@ -64,13 +64,14 @@ function toDead(
   policy: Policy,
 ): DeadContainer {
   const podUid = container.pod?.uid ?? '';
-  const age = ageOf(container, clock);
+  const createdAtNs = BigInt(container.createdAtNs);
+  const age = ageOf(container, createdAtNs, clock);
   return {
     position,
     id: container.id,
     podUid,
     unit: JSON.stringify([podUid, container.name]),
-    createdAtNs: BigInt(container.createdAtNs),
+    createdAtNs,
     container,
     endedAgoNs: age.from === 'exit' ? age.ns : null,
     tooYoung: tooYoung(container, age, clock, policy),

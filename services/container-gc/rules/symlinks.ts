@@ -1,6 +1,6 @@
 import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/inventory.ts';
 import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/log-names.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
 import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfSymlink } from './namespaces.ts';
 
@@ -12,7 +12,7 @@ export function judgeSymlinks(pass: SymlinkPass): Judged[] {
   if (isSkipped(pass)) return links.map(() => kept('I1', { podLogsRead: false }));
   const twice = listedTwice(links.map(({ name }) => name));
   return links.map((link) =>
-    twice.has(link.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(link, pass),
+    isAmong(twice, link.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(link, pass),
   );
 }
 

@@ -12,23 +12,29 @@ export interface Contents {
 /** The table of an inventory. */
 type Layers = CompleteInventory['layers'];
 
+/** An image by its position in the inventory. */
+interface Positioned {
+  readonly position: number;
+}
+
 /** Bytes of the image at a position. */
 export type BytesAt = (position: number) => bigint;
 
 /**
  * Layers where the inventory tells them. An image of which they are not known, or not believed, is one piece of its listed
- * size; so is every image to the kubelet (D14).
+ * size; so is every image to the kubelet (D14). Of an id that is listed twice there is one piece, as large as the larger.
  */
 export function contentsOf(
   { images, layers }: Pick<CompleteInventory, 'images' | 'layers'>,
   { profile }: Pick<Policy, 'profile'>,
+  listedTwice: ReadonlySet<string>,
 ): Contents {
   const told = profile === 'kubelet' ? null : layers;
-  const bytes = (told ?? []).map(({ sizeBytes }) => sizeBytes);
-  const wholes = new Map<string, number>();
+  const ofLayers = (told ?? []).map(({ sizeBytes }) => sizeBytes);
+  const doubled = new Map([...listedTwice].map((id, index) => [id, ofLayers.length + index] as const));
+  const bytes = [...ofLayers, ...Array.from(doubled, () => 0)];
   const whole = ({ id, sizeBytes }: InventoryImage): number => {
-    const piece = wholes.get(id) ?? bytes.length;
-    wholes.set(id, piece);
+    const piece = (doubled.size === 0 ? undefined : doubled.get(id)) ?? bytes.length;
     bytes[piece] = Math.max(sizeBytes, bytes[piece] ?? 0);
     return piece;
   };
@@ -42,22 +48,33 @@ function layersIn(image: InventoryImage, told: Layers): readonly number[] | unde
 
 /** Whether it names a layer that is not in the table, which cannot be. */
 export const hasUnknownLayer = ({ layers }: InventoryImage, told: Layers): boolean =>
-  (layers ?? []).some((layer) => layer >= (told?.length ?? 0));
+  layers?.some((layer) => layer >= (told?.length ?? 0)) ?? false;
 
 /**
  * What the removal of an image frees once all that were asked for before are gone: the pieces that no other image has any
  * more. Asked once for each image that goes.
  */
-export function freeing(contents: Contents): BytesAt {
-  const holders = new Uint32Array(contents.bytes.length);
-  for (const ofImage of contents.pieces) for (const piece of ofImage) add(holders, piece, 1);
-  return sumOf(contents, (piece) => add(holders, piece, -1) === 0);
+export function freeing({ pieces, bytes }: Contents): BytesAt {
+  const holders = new Uint32Array(bytes.length);
+  for (const ofImage of pieces) for (const piece of ofImage) add(holders, piece, 1);
+  return (position) => {
+    const sum = exactSum();
+    for (const piece of pieces[position] ?? []) if (add(holders, piece, -1) === 0) sum.add(bytes[piece] ?? 0);
+    return sum.total();
+  };
 }
 
-/** What an image has that none has that was asked for before. */
-export function countingOnce(contents: Contents): BytesAt {
-  const counted = new Uint32Array(contents.bytes.length);
-  return sumOf(contents, (piece) => add(counted, piece, 1) === 1);
+/** What these images have together that none has that was counted before. */
+export function countingOnce({ pieces, bytes }: Contents): (images: readonly Positioned[]) => bigint {
+  const counted = new Uint32Array(bytes.length);
+  const addNew = (ofImage: readonly number[], sum: ExactSum): void => {
+    for (const piece of ofImage) if (add(counted, piece, 1) === 1) sum.add(bytes[piece] ?? 0);
+  };
+  return (images) => {
+    const sum = exactSum();
+    for (const { position } of images) addNew(pieces[position] ?? [], sum);
+    return sum.total();
+  };
 }
 
 function add(counts: Uint32Array, piece: number, change: 1 | -1): number {
@@ -66,16 +83,23 @@ function add(counts: Uint32Array, piece: number, change: 1 | -1): number {
   return count;
 }
 
-function sumOf({ pieces, bytes }: Contents, isMeant: (piece: number) => boolean): BytesAt {
-  return (position) => {
-    let sum = 0n;
-    for (const piece of pieces[position] ?? []) if (isMeant(piece)) sum += BigInt(bytes[piece] ?? 0);
-    return sum;
-  };
+/** Of whole numbers, and exact at any size. */
+interface ExactSum {
+  add(bytes: number): void;
+  total(): bigint;
 }
 
-/** What all images take together. */
-export function bytesOfAll(contents: Contents): bigint {
-  const uncounted = countingOnce(contents);
-  return contents.pieces.reduce((sum, _, position) => sum + uncounted(position), 0n);
+/** Adding big integers takes ten times as long as adding numbers, so they hold only what numbers cannot. */
+function exactSum(): ExactSum {
+  let [beyond, sum] = [0n, 0];
+  return {
+    add: (bytes: number): void => {
+      if (sum > Number.MAX_SAFE_INTEGER - bytes) {
+        beyond += BigInt(sum);
+        sum = 0;
+      }
+      sum += bytes;
+    },
+    total: (): bigint => beyond + BigInt(sum),
+  };
 }

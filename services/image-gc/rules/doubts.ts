@@ -1,8 +1,9 @@
 import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
+import { doubtAbout } from '../../shared/decision/listing.ts';
 import { hasUnknownLayer } from './contents.ts';
+import type { Survey } from './survey.ts';
 
 /**
  * Facts whose lack keeps every image of the node. Which image new sandboxes need, and which images pods want, does not
@@ -50,32 +51,42 @@ const POD_IMAGES_UNKNOWN: Doubt = {
 };
 
 /** Facts that keep the images they are about; those about layers change only what images count (M7). */
-export function imageDoubts({ images, takenAt, layers }: CompleteInventory, { profile }: Policy): Doubt[] {
-  const idsWhere = (isDoubtful: (image: InventoryImage) => boolean) =>
-    images.filter(isDoubtful).map(({ id }) => id);
-  const later = (timeMs: number | null) => timeMs !== null && timeMs > takenAt.wallTimeMs;
+export function imageDoubts(
+  { images, takenAt, layers }: CompleteInventory,
+  { profile }: Policy,
+  { listedTwice }: Pick<Survey, 'listedTwice'>,
+): Doubt[] {
+  const { detectedLater, usedLater, ofUnknownLayers } = doubtful(images, layers, takenAt.wallTimeMs);
   return [
-    ...doubtAbout(
-      'C5',
-      [...listedTwice(images.map(({ id }) => id))],
-      'image id(s) are listed more than once and kept',
-    ),
+    ...doubtAbout('C5', [...listedTwice], 'image id(s) are listed more than once and kept'),
     ...doubtAbout(
       'M2',
-      idsWhere(({ firstDetectedMs }) => later(firstDetectedMs)),
+      detectedLater,
       'image(s) were first detected after the inventory was taken and are kept',
     ),
-    ...doubtAbout(
-      'D9',
-      idsWhere(({ lastUsedMs }) => later(lastUsedMs)),
-      'image(s) were last used after the inventory was taken and are kept',
-    ),
+    ...doubtAbout('D9', usedLater, 'image(s) were last used after the inventory was taken and are kept'),
     ...(profile === 'kubelet'
       ? []
       : doubtAbout(
           'M7',
-          idsWhere((image) => hasUnknownLayer(image, layers)),
+          ofUnknownLayers,
           'image(s) name a layer that the inventory has not, and count by their listed sizes',
         )),
   ];
+}
+
+/** Ids of the images that each of the doubts is about. */
+function doubtful(
+  images: readonly InventoryImage[],
+  told: CompleteInventory['layers'],
+  takenAtMs: number,
+): Readonly<Record<'detectedLater' | 'usedLater' | 'ofUnknownLayers', readonly string[]>> {
+  const [detectedLater, usedLater, ofUnknownLayers]: [string[], string[], string[]] = [[], [], []];
+  for (const image of images) {
+    const { id, firstDetectedMs, lastUsedMs } = image;
+    if (firstDetectedMs > takenAtMs) detectedLater.push(id);
+    if (lastUsedMs !== null && lastUsedMs > takenAtMs) usedLater.push(id);
+    if (hasUnknownLayer(image, told)) ofUnknownLayers.push(id);
+  }
+  return { detectedLater, usedLater, ofUnknownLayers };
 }

@@ -1,7 +1,7 @@
 import { Holder } from '../../../schemas/command.ts';
 import { reportedBytes } from '../../shared/decision/conclusion.ts';
 import type { Candidate } from './candidates.ts';
-import { bytesOfAll, countingOnce } from './contents.ts';
+import { countingOnce } from './contents.ts';
 import type { Survey } from './survey.ts';
 
 /** Candidates that stay all the same, and why. */
@@ -15,21 +15,18 @@ export interface Staying {
  * several images have count once, for the first of the reasons (M40).
  */
 export function heldBy(surveyed: Survey, staying: Staying, usedBytes: bigint): Holder[] {
-  const held = Map.groupBy(
-    [
-      ...surveyed.protected.map(({ position, protection }) => ({ position, reason: protection.holder })),
-      ...staying.images.map(({ position }) => ({ position, reason: staying.reason })),
-    ],
-    ({ reason }) => reason,
-  );
+  const held = Map.groupBy(surveyed.protected, ({ protection }) => protection.holder);
   const uncounted = countingOnce(surveyed.contents);
-  const ofImages = Holder.shape.reason.options.flatMap((reason) => {
-    const images = held.get(reason) ?? [];
-    const bytes = images.reduce((sum, { position }) => sum + uncounted(position), 0n);
-    return images.length === 0 ? [] : [{ reason, objects: images.length, bytes: reportedBytes(bytes) }];
-  });
-  const otherBytes = usedBytes - bytesOfAll(surveyed.contents);
-  return otherBytes > 0n
-    ? [...ofImages, { reason: 'not-images', objects: 0, bytes: reportedBytes(otherBytes) }]
-    : ofImages;
+  const holders: Holder[] = [];
+  let otherBytes = usedBytes;
+  for (const reason of Holder.shape.reason.options) {
+    const images = [...(held.get(reason) ?? []), ...(reason === staying.reason ? staying.images : [])];
+    if (images.length === 0) continue;
+    const bytes = uncounted(images);
+    otherBytes -= bytes;
+    holders.push({ reason, objects: images.length, bytes: reportedBytes(bytes) });
+  }
+  otherBytes -= uncounted(surveyed.candidates);
+  if (otherBytes > 0n) holders.push({ reason: 'not-images', objects: 0, bytes: reportedBytes(otherBytes) });
+  return holders;
 }

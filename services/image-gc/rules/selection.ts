@@ -1,3 +1,4 @@
+import type { Facts } from '../../shared/decision/conclusion.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
 import type { BytesAt } from './contents.ts';
 
@@ -42,7 +43,7 @@ function unused(
   for (const candidate of ordered) {
     const ageMs = unusedMs(candidate);
     if (ageMs === null || ageMs > maximumAgeMs) removals.push(goes(candidate, 'E3', free));
-    else spared.push({ ...candidate, rule: 'E3', facts: { unusedMs: ageMs, maximumAgeMs } });
+    else spared.push(spare(candidate, 'E3', { unusedMs: ageMs, maximumAgeMs }));
   }
   return { removals, spared };
 }
@@ -63,18 +64,25 @@ function untilReached(
   const count = removals.length;
   return {
     removals,
-    spared: ordered.slice(count).map((candidate, index) => ({
-      ...candidate,
-      rule: 'D12',
-      facts: { place: count + index + 1, removed: count },
-    })),
+    spared: ordered
+      .slice(count)
+      .map((candidate, index) => spare(candidate, 'D12', { place: count + index + 1, removed: count })),
   };
 }
 
-const goes = (candidate: Candidate, rule: Removal['rule'], free: BytesAt): Removal => ({
-  ...candidate,
+/** One that stays all the same, and why. */
+export const spare = ({ position, image }: Candidate, rule: string, facts: Facts): Spared => ({
+  position,
+  image,
   rule,
-  estimatedBytes: free(candidate.position),
+  facts,
+});
+
+const goes = ({ position, image }: Candidate, rule: Removal['rule'], free: BytesAt): Removal => ({
+  position,
+  image,
+  rule,
+  estimatedBytes: free(position),
 });
 
 const toMakeRoom = (candidate: Candidate, free: BytesAt): Removal => goes(candidate, 'D11', free);

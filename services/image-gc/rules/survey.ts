@@ -1,5 +1,6 @@
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { listedTwice } from '../../shared/decision/listing.ts';
 import { compareCandidates } from './candidate-order.ts';
 import type { Candidate } from './candidates.ts';
 import { type Contents, contentsOf } from './contents.ts';
@@ -13,6 +14,8 @@ export interface Survey {
   readonly candidates: readonly Candidate[];
   /** Of every image of the inventory. */
   readonly contents: Contents;
+  /** Ids that the inventory lists more than once (C5). */
+  readonly listedTwice: ReadonlySet<string>;
 }
 
 /** An image that may not go, with its position in the inventory. */
@@ -21,7 +24,8 @@ export interface ProtectedImage extends Candidate {
 }
 
 export function survey(inventory: CompleteInventory, policy: Policy, purpose: Purpose): Survey {
-  const protectionOf = protections(inventory, policy, purpose);
+  const twice = listedTwice(inventory.images.map(({ id }) => id));
+  const protectionOf = protections(inventory, policy, purpose, twice);
   const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
   for (const [position, image] of inventory.images.entries()) {
@@ -31,8 +35,9 @@ export function survey(inventory: CompleteInventory, policy: Policy, purpose: Pu
   }
   return {
     protected: protectedImages,
-    candidates: candidates.toSorted((a, b) => compareCandidates(a.image, b.image)),
-    contents: contentsOf(inventory, policy),
+    candidates: candidates.sort((a, b) => compareCandidates(a.image, b.image)),
+    contents: contentsOf(inventory, policy, twice),
+    listedTwice: twice,
   };
 }
 

@@ -1,5 +1,11 @@
-import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
+import type {
+  CompleteInventory,
+  ImageUser,
+  InventoryContainer,
+  InventoryImage,
+} from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { endOf } from '../../shared/decision/listing.ts';
 
 export interface Users {
   /** Who makes an image one in use. */
@@ -18,11 +24,10 @@ export const usersIn = (inventory: CompleteInventory, profile: Policy['profile']
 const asTheKubelet = (inventory: CompleteInventory): Users => {
   const named = namedBy(inventory);
   return {
-    usersOf: (image) =>
-      orElse(
-        image.usedBy.filter(({ kind }) => kind === 'container'),
-        () => named(image),
-      ),
+    usersOf: (image) => {
+      const users = image.usedBy.filter(({ kind }) => kind === 'container');
+      return users.length > 0 ? users : named(image);
+    },
     isNotOurs: () => false,
   };
 };
@@ -30,23 +35,31 @@ const asTheKubelet = (inventory: CompleteInventory): Users => {
 function asWe(inventory: CompleteInventory): Users {
   const { containers, sandboxes } = inventory;
   const notOurs = new Set(
-    [...containers, ...sandboxes].filter(({ pod }) => pod === null).map(({ id }) => id),
+    [...containers.filter(isOfNoPod), ...sandboxes.filter(isOfNoPod)].map(({ id }) => id),
   );
   const named = namedBy(inventory);
   return {
-    usersOf: (image) => orElse(image.usedBy, () => named(image)),
-    isNotOurs: ({ kind, id }) => (kind === 'container' || kind === 'sandbox') && notOurs.has(id),
+    usersOf: (image) => (image.usedBy.length > 0 ? image.usedBy : named(image)),
+    isNotOurs: ({ kind, id }) =>
+      notOurs.size > 0 && (kind === 'container' || kind === 'sandbox') && notOurs.has(id),
   };
 }
 
-const orElse = (users: readonly ImageUser[], others: () => readonly ImageUser[]) =>
-  users.length > 0 ? users : others();
+const isOfNoPod = ({ pod }: Pick<InventoryContainer, 'pod'>): boolean => pod === null;
 
-/** An agent lists users with the image; a container that names the image's id is one in any case (C8). */
+const NOBODY: readonly ImageUser[] = [];
+
+/**
+ * An agent lists users with the image; a container that names the image's id is one in any case (C8). Hardly ever is there one
+ * that was not listed, so nearly all images are told by the ends of the names alone.
+ */
 function namedBy({ containers }: CompleteInventory): (image: InventoryImage) => readonly ImageUser[] {
-  const users = new Map(containers.map(({ id, imageId }) => [imageId, id]));
+  let users: ReadonlyMap<string, string> | undefined;
+  const ends = new Set(containers.map(({ imageId }) => endOf(imageId)));
   return ({ id }) => {
+    if (!ends.has(endOf(id))) return NOBODY;
+    users ??= new Map(containers.map((container) => [container.imageId, container.id]));
     const user = users.get(id);
-    return user === undefined ? [] : [{ kind: 'container', id: user }];
+    return user === undefined ? NOBODY : [{ kind: 'container', id: user }];
   };
 }

@@ -11,12 +11,15 @@ export interface Fates {
 }
 
 /** One verdict for every image, in the order of the inventory. `place` is that in the order of removal, from 1. */
-export const verdicts = ({ removals, spared, protected: kept }: Fates): Verdict[] =>
-  [
-    ...kept.map(({ position, protection: { rule, facts } }) => stays(position, rule, facts)),
-    ...spared.map(({ position, rule, facts }) => stays(position, rule, facts)),
-    ...removals.map(goes),
-  ].sort((a, b) => a.position - b.position);
+export function verdicts({ removals, spared, protected: kept }: Fates): Verdict[] {
+  // Every image has a place of its own here, so nothing is to be sorted.
+  const all = new Array<Verdict>(removals.length + spared.length + kept.length);
+  for (const { position, protection } of kept)
+    all[position] = stays(position, protection.rule, protection.facts);
+  for (const { position, rule, facts } of spared) all[position] = stays(position, rule, facts);
+  for (const [index, removal] of removals.entries()) all[removal.position] = goes(removal, index);
+  return all;
+}
 
 // Members stand in the order of canonical JSON, so that hundreds of verdicts are hashed without being copied.
 const stays = (position: Candidate['position'], rule: string, facts: Verdict['facts']): Verdict => ({

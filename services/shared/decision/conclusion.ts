@@ -40,4 +40,6 @@ export const keepAll = (objects: readonly unknown[], { rule, facts }: Kept): Ver
 
 /** Byte counts of records are JSON numbers; a sum beyond 2^53 - 1 is told as that, which only people read. */
 export const reportedBytes = (bytes: bigint): number =>
-  bytes > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(bytes);
+  bytes > MOST_BYTES ? Number.MAX_SAFE_INTEGER : Number(bytes);
+
+const MOST_BYTES = BigInt(Number.MAX_SAFE_INTEGER);

@@ -13,14 +13,39 @@ export function statusDoubts(inventory: Exclude<Inventory, CompleteInventory>): 
 
 const NONE: ReadonlySet<string> = new Set();
 
+/**
+ * A number made of the end of a text, where ids and names differ. Texts whose ends differ are not equal, and that is found
+ * out in a fraction of the time that it takes to hash 64 digits, which every set and map of texts does.
+ */
+export function endOf(text: string): number {
+  let end = 0;
+  for (let at = Math.max(0, text.length - END_LENGTH); at < text.length; at += 1)
+    end = (end * 31 + text.charCodeAt(at)) | 0;
+  return end;
+}
+
+const END_LENGTH = 8;
+
 /** Keys that occur more than once: which of the entries is true is not known, so all of them stay (C5). */
 export function listedTwice(keys: readonly string[]): ReadonlySet<string> {
+  if (haveDifferentEnds(keys)) return NONE;
   const seen = new Set(keys);
   if (seen.size === keys.length) return NONE;
   seen.clear();
   const twice = new Set<string>();
   for (const key of keys) (seen.has(key) ? twice : seen).add(key);
   return twice;
+}
+
+/** Whether a key is among those that `listedTwice` gave. To look for a text hashes it, also in a set that is empty. */
+export const isAmong = (twice: ReadonlySet<string>, key: string): boolean => twice.size > 0 && twice.has(key);
+
+/** Sorting numbers beside each other takes half as long as a set of them. */
+function haveDifferentEnds(keys: readonly string[]): boolean {
+  const ends = new Int32Array(keys.length);
+  for (const [at, key] of keys.entries()) ends[at] = endOf(key);
+  ends.sort();
+  return ends.every((end, at) => end !== ends[at - 1]);
 }
 
 /** One sentence for any number of objects, so that a record stays readable; none for no objects. */
