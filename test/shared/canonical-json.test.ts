@@ -5,15 +5,22 @@ import { canonicalJson } from '../../services/shared/ids.ts';
 import { inKeyOrder } from '../../services/shared/key-order.ts';
 import { runs } from '../support/property-runs.ts';
 
+/** As `unit: 'binary'` gives it, without the table of a million characters that is made for it. */
+const anyText = fc
+  .array(
+    fc.nat(0x10ffff).filter((point) => point < 0xd800 || point > 0xdfff),
+    { maxLength: 10 },
+  )
+  .map((points) => String.fromCodePoint(...points));
 const key = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  anyText,
   fc.constantFrom('1', '10', '9', '01', '-1', '4294967295', '__proto__', 'toString', 'é', 'Z', 'a', 'a1', ''),
 );
 const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
-    fc.string({ unit: 'binary' }),
+    anyText,
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.integer(),
     fc.constantFrom(null, true, false, -0, 1e21, 1e-7, undefined),
