@@ -1,9 +1,6 @@
 import type { TopicName } from '../../../../schemas/topics.ts';
 import type { LogRecord } from '../port.ts';
 
-/** While a partition is left out for want of room, the rest must not wait long, or it would. */
-const SHORT_WAIT_MS = 250;
-
 /** A partition that is read. */
 export interface Cursor {
   readonly topic: TopicName;
@@ -29,6 +26,7 @@ export interface Cursor {
 export interface Asked {
   readonly cursors: readonly Cursor[];
   readonly from: ReadonlyMap<Cursor, bigint>;
+  /** How long the broker may wait for data: not at all while a partition is left out for want of room, or that would wait too. */
   readonly maxWaitMs: number;
 }
 
@@ -45,7 +43,7 @@ export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
   return {
     cursors,
     from: new Map(cursors.map((cursor) => [cursor, cursor.next])),
-    maxWaitMs: cursors.length === led.length ? longWaitMs : SHORT_WAIT_MS,
+    maxWaitMs: cursors.length === led.length ? longWaitMs : 0,
   };
 }
 

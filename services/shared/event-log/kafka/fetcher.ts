@@ -9,6 +9,8 @@ const READ_UNCOMMITTED = 0;
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 /** A partition with something in it that cannot be decoded is tried again after this. */
 const REST_MS = 5000;
+/** So long, at most, a broker that had nothing is left alone while a partition without room is waited for. */
+const NO_ROOM_MS = 50;
 
 /** What the fetcher needs of kafkajs's connections. */
 export interface FetchConnections
@@ -75,6 +77,8 @@ interface FetcherState extends FetcherOptions {
   readonly running: Set<string>;
   /** Requests so far. */
   requests: number;
+  /** Aborts when a cursor came, or has room again; another one follows it. */
+  kicked: AbortController;
 }
 
 /**
@@ -163,14 +167,22 @@ async function attempt(fetcher: FetcherState, node: string, asked: Asked, failur
 /** Asks one broker as long as it leads something that has room. */
 async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
   for (let failures = 0; !fetcher.signal.aborted; ) {
+    const kicked = fetcher.kicked.signal;
     const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs());
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
+    if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked))
+      await pause(NO_ROOM_MS, AbortSignal.any([kicked, fetcher.signal]));
   }
 }
 
+const hadNothing = ({ cursors, from }: Asked): boolean =>
+  cursors.every((cursor) => cursor.next === from.get(cursor));
+
 function kick(fetcher: FetcherState): void {
   if (fetcher.signal.aborted) return;
+  fetcher.kicked.abort();
+  fetcher.kicked = new AbortController();
   for (const [node, led] of leaders(fetcher.cluster, fetcher.cursors())) {
     if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs()) === null) continue;
     fetcher.running.add(node);
@@ -186,7 +198,12 @@ function kick(fetcher: FetcherState): void {
  * until `signal` aborts.
  */
 export function startFetcher(options: FetcherOptions): Fetcher {
-  const fetcher: FetcherState = { ...options, running: new Set(), requests: 0 };
+  const fetcher: FetcherState = {
+    ...options,
+    running: new Set(),
+    requests: 0,
+    kicked: new AbortController(),
+  };
   return { kick: () => kick(fetcher) };
 }
 
