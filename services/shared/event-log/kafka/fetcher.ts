@@ -172,7 +172,7 @@ async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
     if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked))
-      await pause(NO_ROOM_MS, AbortSignal.any([kicked, fetcher.signal]));
+      await pause(NO_ROOM_MS, kicked);
   }
 }
 
