@@ -171,8 +171,7 @@ async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
     const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs());
     if (asked === null) return;
     failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
-    if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked))
-      await pause(NO_ROOM_MS, kicked);
+    if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked)) await pause(NO_ROOM_MS, kicked);
   }
 }
 
