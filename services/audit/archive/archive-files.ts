@@ -16,10 +16,14 @@ export const UNFINISHED = '.unfinished';
 /** There while a pass goes on, and after one that did not come to its end: what was copied last may lack its causes. */
 export const PASS_FILE = `pass${UNFINISHED}`;
 
-/** When the pass began that did not come to its end, epoch milliseconds; `null` when there is none. */
+/** When the pass began that did not come to its end, epoch milliseconds; `null` when there is none. Rejects when nobody can tell. */
 export async function unfinishedPassMs(directory: string): Promise<number | null> {
-  const text = await readFile(join(directory, PASS_FILE), 'utf8').catch(() => null);
-  return text === null ? null : Number(text);
+  try {
+    return Number(await readFile(join(directory, PASS_FILE), 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 const PARTITION_DIGITS = 3;

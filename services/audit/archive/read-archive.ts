@@ -25,8 +25,10 @@ export interface ArchiveLog extends RecordedLog {
  * not as it was written.
  */
 export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
+  // A pass may end, or another begin, while the manifest is read.
+  const before = await unfinishedPassMs(directory);
   const files = filesOf(await requireManifest(directory));
-  const passBegunMs = await unfinishedPassMs(directory);
+  const passBegunMs = before ?? (await unfinishedPassMs(directory));
   const duck = openDuckDb();
   const checked = new Set<string>();
 

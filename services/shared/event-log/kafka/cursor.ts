@@ -36,14 +36,15 @@ export const cursorName = ({ topic, partition }: Pick<Cursor, 'topic' | 'partiti
 
 /** What is to be asked next of the broker that leads these partitions; null when nothing is. */
 export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
-  const open = led.filter((cursor) => cursor.trust !== 'resting' && cursor.hasRoom());
+  const awake = led.filter(({ trust }) => trust !== 'resting');
+  const open = awake.filter((cursor) => cursor.hasRoom());
   const suspect = open.find(({ trust }) => trust === 'alone');
   const cursors = suspect === undefined ? open : [suspect];
   if (cursors.length === 0) return null;
   return {
     cursors,
     from: new Map(cursors.map((cursor) => [cursor, cursor.next])),
-    maxWaitMs: cursors.length === led.length ? longWaitMs : 0,
+    maxWaitMs: cursors.length === awake.length ? longWaitMs : 0,
   };
 }
 

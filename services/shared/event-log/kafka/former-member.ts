@@ -1,5 +1,10 @@
 import type { Cluster } from 'kafkajs';
 import type { Logger } from 'pino';
+import { waitAtMost } from '../stopping.ts';
+import { protocolType } from './errors.ts';
+
+/** A coordinator that does not answer is not waited for: the member can join all the same. */
+const LEAVE_MS = 2_000;
 
 /** As what a subscription was in its group before; `null` before it ever was. */
 export interface FormerMember {
@@ -20,18 +25,32 @@ export async function leaveAsFormerMember(
 ): Promise<void> {
   const { memberId } = former;
   if (memberId === null) return;
+  const leaving = leave(cluster, { groupId, memberId }).then(
+    () => {
+      former.memberId = null;
+    },
+    (error) => logger.debug({ err: error, group: groupId, memberId }, 'the former member could not leave'),
+  );
+  await waitAtMost(leaving, LEAVE_MS);
+}
+
+async function leave(cluster: Cluster, member: Member): Promise<void> {
   try {
-    const coordinator = await cluster.findGroupCoordinator({ groupId });
-    if (letsLeave(coordinator)) await coordinator.leaveGroup({ groupId, memberId });
+    const coordinator = await cluster.findGroupCoordinator({ groupId: member.groupId });
+    if (letsLeave(coordinator)) await coordinator.leaveGroup(member);
   } catch (error) {
-    logger.debug({ err: error, group: groupId, memberId }, 'the former member is not in its group any more');
+    if (protocolType(error) !== 'UNKNOWN_MEMBER_ID') throw error;
   }
-  former.memberId = null;
+}
+
+interface Member {
+  readonly groupId: string;
+  readonly memberId: string;
 }
 
 /** kafkajs's types do not tell of it. */
 interface LetsLeave {
-  leaveGroup(request: { readonly groupId: string; readonly memberId: string }): Promise<unknown>;
+  leaveGroup(member: Member): Promise<unknown>;
 }
 
 const letsLeave = (broker: object): broker is LetsLeave =>

@@ -46,7 +46,7 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
     next: from,
     end,
     trust: 'full',
-    hasRoom: () => buffered.bytes < ROOM_BYTES && (to === 'forever' || cursor.next < end),
+    hasRoom: () => buffered.bytes < ROOM_BYTES,
     deliver: (records) => {
       const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);
       buffered.records.push(...wanted);
@@ -133,7 +133,7 @@ async function* follow(
   const { kick } = startFetcher({
     cluster: connections.cluster,
     context: core.context,
-    cursors: () => cursors,
+    cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
     longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
     report: createReport(buffered, request, core),

@@ -11,6 +11,7 @@ interface Asked {
   readonly maxWaitTime: number | undefined;
   readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[];
 }
+const LONG_WAIT_MS = 5000;
 type Answer = (asked: Asked, number: number) => unknown;
 
 const message = (offset: number, over: object = {}) => ({
@@ -91,7 +92,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
     cluster,
     context: silentContext({ random: () => 0 }),
     cursors: () => cursors,
-    longWaitMs: () => 5000,
+    longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: 1024,
     report: (error) => reports.push(error),
     signal: stop.signal,
@@ -175,6 +176,13 @@ test('a partition without room is left out, and the broker does not wait for the
     [0, 1],
   ]);
   expect(asked.map(({ maxWaitTime }) => maxWaitTime === 0)).toEqual([true, true, false]);
+});
+
+test('one that rests after what could not be decoded does not keep the broker from waiting for the others', async () => {
+  const { cluster, asked } = brokers(() => undefined);
+  start(cluster, [cursorAt(0, 0n, { trust: 'resting' }), cursorAt(1, 0n)]);
+  await until('a request', () => asked.length === 1);
+  expect(asked).toMatchObject([{ maxWaitTime: LONG_WAIT_MS, partitions: [{ partition: 1 }] }]);
 });
 
 test('when no partition has room nothing is asked, until it is told that there is some', async () => {
