@@ -182,18 +182,24 @@ function optionsOf(args: readonly string[]): Options | null {
   return { nodes, durationMs, output: values.output };
 }
 
-async function main(): Promise<void> {
+async function main(options: Options): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
-  const options = optionsOf(process.argv.slice(2));
-  if (options === null) return void process.stdout.write(HELP);
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.once(name, () => void sweepOwn().finally(() => process.exit(1)));
   await run(options).finally(sweepOwn);
 }
 
-try {
-  await main();
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
+function asked(): Options | null {
+  try {
+    const options = optionsOf(process.argv.slice(2));
+    if (options === null) process.stdout.write(HELP);
+    return options;
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.exitCode = 2;
+    return null;
+  }
 }
+
+const options = asked();
+if (options !== null) await main(options);
