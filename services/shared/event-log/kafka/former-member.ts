@@ -27,7 +27,8 @@ export async function leaveAsFormerMember(
   if (memberId === null) return;
   const leaving = leave(cluster, { groupId, memberId }).then(
     () => {
-      former.memberId = null;
+      // An answer that comes late finds the next member there.
+      if (former.memberId === memberId) former.memberId = null;
     },
     (error) => logger.debug({ err: error, group: groupId, memberId }, 'the former member could not leave'),
   );

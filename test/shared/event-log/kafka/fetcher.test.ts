@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Cursor } from '../../../../services/shared/event-log/kafka/cursor.ts';
 import { type FetchConnections, startFetcher } from '../../../../services/shared/event-log/kafka/fetcher.ts';
@@ -176,6 +177,18 @@ test('a partition without room is left out, and the broker does not wait for the
     [0, 1],
   ]);
   expect(asked.map(({ maxWaitTime }) => maxWaitTime === 0)).toEqual([true, true, false]);
+});
+
+test('while one has no room and the others have nothing, a broker is not asked again and again, and at once when there is room', async () => {
+  let room = false;
+  const { cluster, asked } = brokers(() => (room ? undefined : answerOf(1, 0, [])));
+  const { fetcher } = start(cluster, [cursorAt(0, 0n, { hasRoom: () => room }), cursorAt(1, 0n)]);
+  await until('a request', () => asked.length === 1);
+  for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+  expect(asked.length).toBeLessThan(10);
+  room = true;
+  fetcher.kick();
+  await until('one for both', () => asked.at(-1)?.partitions.length === 2);
 });
 
 test('one that rests after what could not be decoded does not keep the broker from waiting for the others', async () => {
