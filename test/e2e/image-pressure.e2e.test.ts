@@ -5,7 +5,7 @@ import { archived, deleteTopics, expectVerified, explained } from './support/aud
 import { endPod } from './support/end-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import { namesOf, pauseImage, pushImages } from './support/images.ts';
-import { commandedRules, removedIds } from './support/outcomes.ts';
+import { commandAtTarget, commandedRules, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';
 import { untilOldEnough, YOUNG_MS } from './support/young-images.ts';
 
@@ -66,15 +66,7 @@ test('a disk that fills is relieved down to the low threshold, least recently us
     RELIEVED_MS,
     async () => (await node.usedPercent()) <= 42,
   );
-  const end = await fleet.log.waitFor(
-    'results',
-    'a command that reached its target',
-    (event) =>
-      event.type === 'fleetgc.node.command-result' &&
-      event.node === 'pressed' &&
-      event.result.outcome === 'done' &&
-      event.result.targetReached === true,
-  );
+  const end = await commandAtTarget(fleet.log, 'pressed');
   expect(end).toMatchObject({ kind: 'image-removal', journal: 'disk', result: { failed: 0, refused: 0 } });
   expect(freedAsCounted(end)).toMatchObject({ isAbout: true });
   const removed = namesOf(images, removedIds(fleet.log, 'pressed'));

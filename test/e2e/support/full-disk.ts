@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { fillDisk } from '../../support/disk-filler.ts';
 import type { Fleet } from './fleet.ts';
 import { pauseImage, pushImages } from './images.ts';
-import { commandedRules, removedIds } from './outcomes.ts';
+import { commandAtTarget, commandedRules, removedIds } from './outcomes.ts';
 import { policyFor } from './policies.ts';
 import { untilOldEnough, YOUNG_MS } from './young-images.ts';
 
-const RELIEVED_MS = 90_000;
+const RELIEVED_MS = 30_000;
 
 /** A disk is filled until nobody can write. */
 export function fullDisk(fleetOf: () => Fleet): void {
@@ -38,15 +38,7 @@ export function fullDisk(fleetOf: () => Fleet): void {
       RELIEVED_MS,
       async () => (await node.usedPercent()) <= 70,
     );
-    await fleet.log.waitFor(
-      'results',
-      'a command that reached its target',
-      (event) =>
-        event.type === 'fleetgc.node.command-result' &&
-        event.node === 'full' &&
-        event.result.outcome === 'done' &&
-        event.result.targetReached === true,
-    );
+    await commandAtTarget(fleet.log, 'full');
     const removed = removedIds(fleet.log, 'full').length;
     expect(removed).toBeGreaterThan(0);
     expect(await node.imageIds()).toHaveLength(6 - removed);

@@ -1,6 +1,7 @@
 import type { Decision } from '../../../schemas/decision.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { ObjectResult } from '../../../schemas/result.ts';
+import type { FleetEvent } from '../../../schemas/topics.ts';
 import type { FleetLog } from './fleet-log.ts';
 
 /** What became of the objects that were commanded on a node, in order. */
@@ -15,6 +16,18 @@ export const removedIds = (log: FleetLog, node: string): string[] =>
   objectResults(log, node)
     .filter(({ result }) => result.outcome === 'removed')
     .map(({ object }) => object.id);
+
+/** The end of a command on a node that reached its target. */
+export const commandAtTarget = (log: FleetLog, node: string): Promise<FleetEvent> =>
+  log.waitFor(
+    'results',
+    'a command that reached its target',
+    (event) =>
+      event.type === 'fleetgc.node.command-result' &&
+      event.node === node &&
+      event.result.outcome === 'done' &&
+      event.result.targetReached === true,
+  );
 
 /** The decisions of one decider about a node, in order. */
 export const decisionsOf = (log: FleetLog, decider: Decision['decider']['name'], node: string): Decision[] =>
