@@ -12,7 +12,11 @@ const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
 const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.ts'];
 
 // Loading the program anew for each file costs more than all of the tests.
-const WITHOUT_CONTAINERS = { isolate: false, pool: 'threads' } as const;
+const WITHOUT_CONTAINERS = {
+  isolate: false,
+  pool: 'threads',
+  setupFiles: ['test/support/shorten-properties.ts'],
+} as const;
 
 /** Each file has containers of its own; two at a time is what a machine with two cores bears. */
 const IN_CONTAINERS = {

@@ -15,10 +15,15 @@ export type ReliefRecords = Readonly<
   Record<'diskStats' | 'observe' | 'inventory' | 'commands' | 'results', readonly Recorded[]>
 >;
 
+/** When an image was gone, by the node's clock; `undefined` where the runtime told nothing of it. */
+export type Gone = (node: string, imageId: string) => number | undefined;
+
 /** One reclaim, from the sample that began it to the first image that went. */
 export interface Relief {
-  /** By the node's clock. */
+  /** By the node's clock, until the runtime had deleted it. */
   readonly sampleToRemovedMs: number;
+  /** By the node's clock, until the executor had seen what that freed. */
+  readonly sampleToResultMs: number;
   /** Between the records on the way, by the broker's clock. */
   readonly hopsMs: readonly number[];
 }
@@ -38,7 +43,7 @@ const parsed = <Schema extends z.ZodType>(
   });
 
 /** The first image removed of each reclaim whose records are all there. */
-export function reliefsOn(records: ReliefRecords): readonly Relief[] {
+export function reliefsOn(records: ReliefRecords, gone: Gone): readonly Relief[] {
   const stats = parsed(DiskStats, records.diskStats);
   const orders = parsed(Observe, records.observe);
   const inventories = parsed(Inventory, records.inventory);
@@ -67,9 +72,13 @@ export function reliefsOn(records: ReliefRecords): readonly Relief[] {
       result,
     ].flatMap((record) => record ?? []);
     if (sample === undefined || result === undefined || way.length < 7) return [];
+    const goneMs = gone(result.event.node, result.event.object.id);
+    if (goneMs === undefined) return [];
+    const sampleMs = sample.event.takenAt.wallTimeMs;
     return [
       {
-        sampleToRemovedMs: result.event.at.wallTimeMs - sample.event.takenAt.wallTimeMs,
+        sampleToRemovedMs: goneMs - sampleMs,
+        sampleToResultMs: result.event.at.wallTimeMs - sampleMs,
         hopsMs: way
           .slice(1)
           .map(({ appendedAtMs }, hop) => appendedAtMs - (way[hop]?.appendedAtMs ?? Number.NaN)),

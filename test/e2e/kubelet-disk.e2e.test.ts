@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
+import { followImageDeletions } from '../support/image-deletions.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { WantedPod } from '../support/wanted-pod.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
-import { followImageDeletions } from './support/image-deletions.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import { decisionsOf, imageRules, objectResults, removedIds } from './support/outcomes.ts';
 import { policyFor } from './support/policies.ts';

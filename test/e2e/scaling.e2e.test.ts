@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { followImageDeletions } from '../support/image-deletions.ts';
 import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
 import { goneFrom, settledAccount } from './support/accounts.ts';
 import { longest, type Wait, waitsFor } from './support/decision-waits.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
-import { followImageDeletions } from './support/image-deletions.ts';
 import { LOAD_CLUSTER, startLoad } from './support/load.ts';
 import { policyFor } from './support/policies.ts';
 import {

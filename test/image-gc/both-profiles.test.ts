@@ -219,8 +219,8 @@ test('all of this is said of plans that remove something', () => {
     const key = `${one.settings.profile} ${one.mode}`;
     tally.set(key, (tally.get(key) ?? 0) + Number(removed(one).length > 0));
   });
-  // Few cases of a kind may well hold no removal, so a quick run checks all of these.
-  fc.assert(count, { numRuns: 1_500 });
+  // Few cases of a kind may well hold no removal, so a quick run checks more of them than a share; always the same.
+  fc.assert(count, { numRuns: Math.max(300, MANY.numRuns), seed: 1 });
   expect(tally.size).toBe(8);
-  expect(Math.min(...tally.values())).toBeGreaterThan(10);
+  expect(Math.min(...tally.values())).toBeGreaterThan(MANY.numRuns / 150);
 });
