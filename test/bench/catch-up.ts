@@ -12,14 +12,20 @@ import { openProbe } from './probe.ts';
 import { peakResidentBytes, usedCpuMs } from './process-usage.ts';
 import { spreadOf } from './statistics.ts';
 
-const NODES = 1000;
+/** A fleet that comes back after an hour without decision services. */
+interface Size {
+  readonly nodes: number;
+  readonly rounds: number;
+  /** For each process. */
+  readonly boundMs: number;
+}
+const SMALL: Size = { nodes: 1_000, rounds: 2, boundMs: 300_000 };
+const LARGE: Size = { nodes: 10_000, rounds: 1, boundMs: 1_800_000 };
 /** An hour of a fleet whose agents look every five minutes. */
 const LOOKS = 12;
 const LOOK_EVERY_MS = 5 * MINUTE;
 const PUBLISHED_AT_ONCE = 50;
-const ROUNDS = 2;
 const WAIT_MS = 50;
-const DONE_MS = 300_000;
 const EACH_GROUP = 'bench-decide-each';
 const MB = 1_000_000;
 
@@ -37,27 +43,34 @@ interface CaughtUp {
 }
 
 /** image-gc comes back after an hour, beside one that decides on each inventory. */
-export async function benchCatchUp(kafka: BenchKafka): Promise<Findings> {
+export const benchCatchUp = (kafka: BenchKafka): Promise<Findings> => bench(kafka, 'catch-up', SMALL);
+
+/** The same with ten thousand nodes. */
+export const benchCatchUpLarge = (kafka: BenchKafka): Promise<Findings> =>
+  bench(kafka, 'catch-up-large', LARGE);
+
+async function bench(kafka: BenchKafka, benchmark: string, size: Size): Promise<Findings> {
+  const { nodes, rounds } = size;
   await applyPolicy(kafka.log, { imageMaximumGCAgeMs: HOUR });
-  await publishHour(kafka);
+  await publishHour(kafka, nodes);
   const flags = ['--http-address', 'none', '--log-level', 'warn'];
   const passing: CaughtUp[] = [];
   const each: CaughtUp[] = [];
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    say(`catch-up, round ${round} of ${ROUNDS}`);
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`${benchmark}, round ${round} of ${rounds}`);
     const startEach = () => startScript('decide-each', { broker: kafka.broker.address, group: EACH_GROUP });
-    each.push(await catchUp(kafka, EACH_GROUP, startEach));
+    each.push(await catchUp(kafka, size, EACH_GROUP, startEach));
     const startService = async () => startVerb(['image-gc', ...kafkaArguments(kafka), ...flags]);
-    passing.push(await catchUp(kafka, 'fleetgc-image-gc', startService));
+    passing.push(await catchUp(kafka, size, 'fleetgc-image-gc', startService));
   }
   const figure = (name: string, unit: string, pick: (run: CaughtUp) => number): Figure => ({
-    benchmark: 'catch-up',
-    name: `an hour of ${NODES} nodes: ${name}`,
+    benchmark,
+    name: `an hour of ${nodes} nodes: ${name}`,
     unit,
     value: spreadOf(passing.map(pick)),
     baseline: spreadOf(each.map(pick)),
     baselineName: 'decides on each inventory',
-    samples: ROUNDS,
+    samples: rounds,
     aim: null,
   });
   return {
@@ -70,7 +83,7 @@ export async function benchCatchUp(kafka: BenchKafka): Promise<Findings> {
       figure('peak memory', 'MB', ({ peakMb }) => peakMb),
     ],
     notes: [
-      `${NODES} nodes with ${LOOKS} inventories of 200 images each, five minutes between them, lie on the log before a new process starts; start and compilation are counted.`,
+      `${nodes} nodes with ${LOOKS} inventories of 200 images each, five minutes between them, lie on the log before a new process starts; start and compilation are counted.`,
     ],
   };
 }
@@ -83,11 +96,11 @@ const lookOf = (node: CompleteInventory, look: number): CompleteInventory => ({
   takenAt: instant({ sinceBootMs: 24 * HOUR + look * LOOK_EVERY_MS }),
 });
 
-async function publishHour({ log }: BenchKafka): Promise<void> {
-  const numbers = Array.from({ length: NODES }, (_, index) => index);
+async function publishHour({ log }: BenchKafka, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index);
   for (let look = 1; look <= LOOKS; look += 1) {
     say(`catch-up: publishing look ${look} of ${LOOKS}`);
-    for (let at = 0; at < NODES; at += PUBLISHED_AT_ONCE) {
+    for (let at = 0; at < count; at += PUBLISHED_AT_ONCE) {
       const nodes = numbers
         .slice(at, at + PUBLISHED_AT_ONCE)
         .map((index) => fullNode(`node-${index}`, { images: 200, containers: 30 }));
@@ -96,7 +109,12 @@ async function publishHour({ log }: BenchKafka): Promise<void> {
   }
 }
 
-async function catchUp(kafka: BenchKafka, group: string, start: () => Promise<Child>): Promise<CaughtUp> {
+async function catchUp(
+  kafka: BenchKafka,
+  { nodes, boundMs }: Size,
+  group: string,
+  start: () => Promise<Child>,
+): Promise<CaughtUp> {
   await kafka.admin.resetOffsets({ groupId: group, topic: TOPICS.inventory.name, earliest: true });
   const before = await recordsOf(kafka, TOPICS.decisions.name);
   let [current, stale] = [0, 0];
@@ -113,12 +131,13 @@ async function catchUp(kafka: BenchKafka, group: string, start: () => Promise<Ch
   await using worker = await start();
   const used = () => ({ cpuS: usedCpuMs(worker.pid) / 1000, s: (performance.now() - startMs) / 1000 });
   try {
-    const first = await until(async () => current > 0 && used());
+    const first = await until(async () => current > 0 && used(), boundMs);
     const all = await until(
-      async () => (await recordsOf(kafka, TOPICS.decisions.name)) >= before + NODES * LOOKS && used(),
+      async () => (await recordsOf(kafka, TOPICS.decisions.name)) >= before + nodes * LOOKS && used(),
+      boundMs,
     );
     const peakMb = peakResidentBytes(worker.pid) / MB;
-    await until(async () => current >= NODES);
+    await until(async () => current >= nodes, boundMs);
     return { firstCpuS: first.cpuS, firstS: first.s, allCpuS: all.cpuS, allS: all.s, peakMb, current, stale };
   } catch (error) {
     say(worker.output());
@@ -126,12 +145,12 @@ async function catchUp(kafka: BenchKafka, group: string, start: () => Promise<Ch
   }
 }
 
-async function until<T>(look: () => Promise<T | false>): Promise<T> {
-  const boundMs = performance.now() + DONE_MS;
-  while (performance.now() < boundMs) {
+async function until<T>(look: () => Promise<T | false>, boundMs: number): Promise<T> {
+  const endMs = performance.now() + boundMs;
+  while (performance.now() < endMs) {
     const found = await look();
     if (found !== false) return found;
     await sleep(WAIT_MS);
   }
-  throw new Error(`waited ${DONE_MS} ms for a service to catch up`);
+  throw new Error(`waited ${boundMs} ms for a service to catch up`);
 }

@@ -8,7 +8,7 @@ import { benchAudit } from './audit.ts';
 import { benchBrokers } from './brokers.ts';
 import { benchBytes } from './bytes.ts';
 import { benchCapacity } from './capacity.ts';
-import { benchCatchUp } from './catch-up.ts';
+import { benchCatchUp, benchCatchUpLarge } from './catch-up.ts';
 import { say } from './context.ts';
 import { benchDecide } from './decide.ts';
 import { benchExecutors } from './executors.ts';
@@ -50,6 +50,7 @@ const RUN: Readonly<
   rebalance: benchRebalance,
   start: benchStart,
   'catch-up': benchCatchUp,
+  'catch-up-large': benchCatchUpLarge,
   idle: benchIdle,
   kubelet: benchKubelet,
 };
