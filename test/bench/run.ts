@@ -19,6 +19,7 @@ import { type BenchKafka, startKafka } from './kafka.ts';
 import { benchKubelet } from './kubelet.ts';
 import { benchLatency } from './latency.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
+import { benchParse } from './parse.ts';
 import { benchPlan } from './plan.ts';
 import { benchRebalance } from './rebalance.ts';
 import { benchRelief } from './relief.ts';
@@ -32,6 +33,7 @@ const RUN_ALONE = {
   plan: benchPlan,
   bytes: benchBytes,
   decide: () => benchDecide(),
+  parse: () => benchParse(),
   audit: () => benchAudit(),
 } as const;
 type AloneName = keyof typeof RUN_ALONE;
