@@ -81,22 +81,26 @@ async function main({ only, json, output }: BenchOptions): Promise<void> {
   const startMs = performance.now();
   const startedAt = new Date().toISOString();
   const benchmarks: Record<string, Findings> = {};
+  const report = (): Report => {
+    const seconds = Math.round((performance.now() - startMs) / 1000);
+    return { startedAt, seconds, machine: thisMachine(), benchmarks };
+  };
+  mkdirSync(dirname(output), { recursive: true });
   for (const name of only) {
     try {
       benchmarks[name] = await runBenchmark(name);
+      // At once: whatever ends the run later, this was measured.
+      writeFileSync(output, jsonOf(report()));
+      say(`${name}: written to ${output}`);
     } catch (error) {
       say(`${name} failed: ${error instanceof Error ? error.stack : error}`);
       process.exitCode = 1;
     }
   }
-  const seconds = Math.round((performance.now() - startMs) / 1000);
-  const report: Report = { startedAt, seconds, machine: thisMachine(), benchmarks };
-  const text = `${JSON.stringify(report, null, 2)}\n`;
-  mkdirSync(dirname(output), { recursive: true });
-  writeFileSync(output, text);
-  say(`written to ${output}`);
-  process.stdout.write(json ? text : `${tableOf(report)}\n`);
+  process.stdout.write(json ? jsonOf(report()) : `${tableOf(report())}\n`);
 }
+
+const jsonOf = (report: Report): string => `${JSON.stringify(report, null, 2)}\n`;
 
 function options(): BenchOptions | null {
   try {
