@@ -14,7 +14,7 @@ Options:
                    plan, decide, parse, kubelet, audit; and catch-up-large, which no other run has: ten
                    thousand nodes, a quarter of an hour, 10 GB of disk
   --json           print JSON in place of the table
-  --output FILE    write the JSON to this file (default: ${OUTPUT})
+  --output FILE    keep the last JSON of each benchmark in this file (default: ${OUTPUT})
   -h, --help       show this help
 `;
 

@@ -11,12 +11,16 @@ export interface Machine {
   readonly node: string;
 }
 
-/** What a run found, for people and for machines. */
-export interface Report {
+/** What a benchmark found, when and where. */
+export interface Measured extends Findings {
   readonly startedAt: string;
   readonly seconds: number;
   readonly machine: Machine;
-  readonly benchmarks: Readonly<Record<string, Findings>>;
+}
+
+/** What a run found, for people and for machines. */
+export interface Report {
+  readonly benchmarks: Readonly<Record<string, Measured>>;
 }
 
 const GIBIBYTE = 2 ** 30;
@@ -36,16 +40,15 @@ const HEAD = ['figure', 'FleetGC', 'baseline', 'ratio', 'aim', 'met', 'of'];
 
 /** Medians with the lowest and highest round in brackets. */
 export function tableOf(report: Report): string {
-  const { cores, cpu, node } = report.machine;
-  const parts = Object.entries(report.benchmarks).map(([name, findings]) => benchmarkText(name, findings));
+  const parts = Object.entries(report.benchmarks).map(([name, measured]) => benchmarkText(name, measured));
   return [
-    `${cores} cores (${cpu}), Node ${node}, ${report.seconds} s. Median [lowest to highest round].`,
-    'Load generator, broker and services share the machine: read the ratios, not the absolute figures.',
+    'Median [lowest to highest round]. Load generator, broker and services share the machine: read the ratios, not the absolute figures.',
     ...parts,
   ].join('\n\n');
 }
 
-function benchmarkText(name: string, { figures, notes }: Findings): string {
+function benchmarkText(name: string, { figures, notes, seconds, machine }: Measured): string {
+  const { cores, cpu, node } = machine;
   const rows = [HEAD, ...figures.map(rowOf)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -54,7 +57,11 @@ function benchmarkText(name: string, { figures, notes }: Findings): string {
       .join('  ')
       .trimEnd(),
   );
-  return [`== ${name}`, ...lines, ...notes.map((note) => `- ${note}`)].join('\n');
+  return [
+    `== ${name}: ${cores} cores (${cpu}), Node ${node}, ${seconds} s`,
+    ...lines,
+    ...notes.map((note) => `- ${note}`),
+  ].join('\n');
 }
 
 function rowOf(figure: Figure): readonly string[] {

@@ -1,6 +1,4 @@
 /** The runner behind `npm run bench`. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
@@ -23,7 +21,8 @@ import { benchParse } from './parse.ts';
 import { benchPlan } from './plan.ts';
 import { benchRebalance } from './rebalance.ts';
 import { benchRelief } from './relief.ts';
-import { type Report, tableOf, thisMachine } from './report.ts';
+import { type Measured, tableOf, thisMachine } from './report.ts';
+import { openResults } from './results-file.ts';
 import { benchStart } from './start.ts';
 import { benchThroughput } from './throughput.ts';
 import { benchWorkers } from './workers.ts';
@@ -75,32 +74,34 @@ async function prepare(): Promise<void> {
   await sweepLeftovers();
 }
 
+async function measure(name: BenchmarkName): Promise<Measured> {
+  const startMs = performance.now();
+  const startedAt = new Date().toISOString();
+  const findings = await runBenchmark(name);
+  const seconds = Math.round((performance.now() - startMs) / 1000);
+  return { startedAt, seconds, machine: thisMachine(), ...findings };
+}
+
 async function main({ only, json, output }: BenchOptions): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
   if (needContainers({ only })) await prepare();
-  const startMs = performance.now();
-  const startedAt = new Date().toISOString();
-  const benchmarks: Record<string, Findings> = {};
-  const report = (): Report => {
-    const seconds = Math.round((performance.now() - startMs) / 1000);
-    return { startedAt, seconds, machine: thisMachine(), benchmarks };
-  };
-  mkdirSync(dirname(output), { recursive: true });
+  const results = openResults(output);
+  const benchmarks: Record<string, Measured> = {};
   for (const name of only) {
     try {
-      benchmarks[name] = await runBenchmark(name);
+      const measured = await measure(name);
+      benchmarks[name] = measured;
       // At once: whatever ends the run later, this was measured.
-      writeFileSync(output, jsonOf(report()));
+      results.put(name, measured);
       say(`${name}: written to ${output}`);
     } catch (error) {
       say(`${name} failed: ${error instanceof Error ? error.stack : error}`);
       process.exitCode = 1;
     }
   }
-  process.stdout.write(json ? jsonOf(report()) : `${tableOf(report())}\n`);
+  const report = { benchmarks };
+  process.stdout.write(`${json ? JSON.stringify(report, null, 2) : tableOf(report)}\n`);
 }
-
-const jsonOf = (report: Report): string => `${JSON.stringify(report, null, 2)}\n`;
 
 function options(): BenchOptions | null {
   try {
