@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { ClusterName } from '../../../schemas/identity.ts';
 import { DurationMs } from '../../../schemas/quantity.ts';
+import type { WrittenPolicy } from '../../policy/file.ts';
 import { policyChanges } from '../../policy/policy-changes.ts';
 import { readStoredPolicies } from '../../policy/stored-policies.ts';
 import { writePolicies } from '../../policy/write-policies.ts';
 import { FleetGcError } from '../../shared/errors.ts';
+import type { EventLog } from '../../shared/event-log/port.ts';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { WholeNumber, withMeta } from '../../shared/option-types.ts';
-import { defineVerb, type VerbContext } from '../../shared/verb.ts';
+import { defineVerb } from '../../shared/verb.ts';
 import { openProcess } from '../open-process.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../policy-files.ts';
 import { isClean } from '../simulated-fleet/account.ts';
@@ -79,8 +81,10 @@ export const simulateFleet = defineVerb({
     const { cluster, nodes, seed, rate, duration: durationMs } = options;
     const { logger, signal, print } = context;
     const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
+    const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
     await using process = await openProcess('simulate-fleet', options, quiet);
-    await applyPolicies(process, options.policy ?? [], context);
+    await process.log.createTopics();
+    if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);
     await Promise.race([policies.caughtUp, aborted(signal)]);
     if (signal.aborted) return;
@@ -110,13 +114,10 @@ export const simulateFleet = defineVerb({
 });
 
 async function applyPolicies(
-  { log }: Awaited<ReturnType<typeof openProcess>>,
-  files: readonly string[],
-  { logger, signal }: VerbContext,
+  log: EventLog,
+  written: readonly WrittenPolicy[],
+  signal: AbortSignal,
 ): Promise<void> {
-  await log.createTopics();
-  if (files.length === 0) return;
-  const written = requireValid(loadPolicyFiles(files), logger, 'nothing was started');
   const { policies } = await readStoredPolicies(log, signal);
   await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, policies));
 }
