@@ -1,6 +1,4 @@
-import { FleetGcError } from '../../errors.ts';
 import { pause } from '../back-off.ts';
-import { partitionDifference } from '../differences.ts';
 import { sliceRecords } from '../limits.ts';
 import { partitionOf } from '../partition.ts';
 import type { Subscription } from '../port.ts';
@@ -10,7 +8,9 @@ import { connectFor, disconnect } from './connections.ts';
 import { undecodable } from './errors.ts';
 import { startFetcher } from './fetcher.ts';
 import { type Lane, openLane } from './lane.ts';
+import { watchPartitions } from './partition-watch.ts';
 import type { SessionOptions } from './session-options.ts';
+import { untilSilent } from './silence.ts';
 import { lookBackStarts, type StartOffset } from './start-offsets.ts';
 
 type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
@@ -18,10 +18,6 @@ type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
 /** Thousands of nodes wait at each broker. It answers at once when there is something. */
 const LONG_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
-/** Connections over which nothing came for so long, not even "nothing new", are made anew. */
-const SILENCE_MS = 120_000;
-/** How soon somebody is told of partitions that were added behind our back; a moved leader is told by the brokers. */
-const METADATA_MS = 600_000;
 
 interface KeySession extends SessionOptions {
   readonly over: AbortSignal;
@@ -61,44 +57,11 @@ async function openLanes(session: KeySession, starts: readonly StartOffset[], on
   );
 }
 
-/** Tells of partitions that were added or taken away. Ours stay the declared ones. */
-async function watchPartitions({ connections, core, standing, subscription, over }: KeySession) {
-  const { context } = core;
-  while (!over.aborted) {
-    await pause(METADATA_MS * (0.5 + context.random()), over);
-    if (over.aborted) return;
-    await connections.cluster.refreshMetadata().catch((error) => core.explain(error));
-    if (over.aborted) return;
-    for (const topic of subscription.topics) {
-      const found = connections.cluster.findTopicPartitionMetadata(topic).length;
-      standing.problems.set(topic, partitionDifference(topic, found)?.message ?? null);
-    }
-  }
-}
-
-/** Resolves after a stop; rejects when nothing was heard for long. */
-function untilSilent({ stopping, subscription }: SessionOptions) {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const silence = setTimeout(
-    () =>
-      reject(
-        new FleetGcError('GROUP_LOST', `The reader of ${subscription.group} fell silent; it starts anew.`),
-      ),
-    SILENCE_MS,
-  );
-  stopping.addEventListener('abort', () => resolve(), { once: true });
-  if (stopping.aborted) resolve();
-  return {
-    alive: () => void silence.refresh(),
-    settled: promise.finally(() => clearTimeout(silence)),
-  };
-}
-
 /** Fetches for the lanes; resolves after a stop, rejects when the brokers fell silent. */
 async function serve(session: KeySession, starts: readonly StartOffset[]): Promise<void> {
-  const { connections, core, standing, stopping, ended, stragglers } = session;
+  const { connections, core, subscription, standing, stopping, ended, stragglers } = session;
   const lanes: readonly Lane[] = await openLanes(session, starts, () => fetcher.kick());
-  const { alive, settled } = untilSilent(session);
+  const { alive, settled } = untilSilent(subscription.group, stopping);
   const report = (error: unknown): void => {
     standing.problems.set('fetch', error === null ? null : core.explain(error).message);
     if (error !== null) return;
@@ -118,7 +81,16 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
   standing.joined = true;
   standing.problems.clear();
   fetcher.kick();
-  void watchPartitions(session);
+  void watchPartitions(
+    {
+      cluster: connections.cluster,
+      topics: subscription.topics,
+      random: core.context.random,
+      wait: pause,
+      tell: (topic, problem) => standing.problems.set(topic, problem),
+    },
+    session.over,
+  );
   try {
     await settled;
     await settleWork(() => lanes.map((lane) => lane.working()), { stopping, abort: () => ended.abort() });
