@@ -9,8 +9,8 @@ twenty minutes of it for audit and six for kubelet, and needs what the container
 plan, decide, parse and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
-  --only NAME      only this benchmark, may be repeated: latency, capacity, relief, throughput,
-                   workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
+  --only NAME      only this benchmark, may be repeated: latency, capacity, neighbours, relief,
+                   throughput, workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
                    plan, decide, parse, kubelet, audit; and catch-up-large, which no other run has: ten
                    thousand nodes, a quarter of an hour, 10 GB of disk
   --json           print JSON in place of the table
@@ -21,6 +21,7 @@ Options:
 export const BENCHMARKS = [
   'latency',
   'capacity',
+  'neighbours',
   'relief',
   'throughput',
   'workers',

@@ -16,6 +16,7 @@ import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
 import { benchKubelet } from './kubelet.ts';
 import { benchLatency } from './latency.ts';
+import { benchNeighbours } from './neighbours.ts';
 import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './options.ts';
 import { benchParse } from './parse.ts';
 import { benchPlan } from './plan.ts';
@@ -45,6 +46,7 @@ const RUN: Readonly<
 > = {
   latency: benchLatency,
   capacity: benchCapacity,
+  neighbours: benchNeighbours,
   relief: benchRelief,
   throughput: benchThroughput,
   workers: benchWorkers,
