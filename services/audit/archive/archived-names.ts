@@ -5,7 +5,7 @@ import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
 import { namesInRange } from '../names/names-in-range.ts';
 import type { RecordedEvent, TimeRange } from '../read-log.ts';
 import { archiveChanged, namesFileName } from './archive-files.ts';
-import { readSmallKnownFile } from './check-archive.ts';
+import { smallFileReader } from './check-archive.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
 /** The files of an archive, and where they are. */
@@ -25,7 +25,8 @@ export async function searchArchive(
   const wanted = all.flatMap((one) =>
     one.files.filter(hasNames).map((file) => ({ topicId: one.topicId, file })),
   );
-  return await readEach(wanted, (one) => readNames(directory, { ...one, range, texts }), signal);
+  const read = namesReader(directory, { range, texts });
+  return await readEach(wanted, read, signal);
 }
 
 /** As `NameIndex.lastNames`, of inventories. */
@@ -35,9 +36,10 @@ export async function lastNamesOf(
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
   const lasts = new Map(inRange(files, 'inventory', range).map((file) => [file.partition, file]));
-  const read = (file: NamedFile): FoundNames =>
-    readNames(directory, { topicId: 'inventory', file, range, texts: null });
-  return await readEach([...lasts.values()].filter(hasNames), read, signal);
+  const wanted = [...lasts.values()]
+    .filter(hasNames)
+    .map((file) => ({ topicId: 'inventory', file }) as const);
+  return await readEach(wanted, namesReader(directory, { range, texts: null }), signal);
 }
 
 /** The records of some nodes in one file, as far as they lie in a range. */
@@ -107,24 +109,28 @@ function inRange(files: readonly ArchivedFile[], topicId: TopicId, { fromMs, toM
   });
 }
 
-interface NamesReading extends Pick<NameSearch, 'range'> {
+interface WantedNames {
   readonly topicId: TopicId;
   readonly file: NamedFile;
-  readonly texts: readonly string[] | null;
 }
 
-function readNames(directory: string, { topicId, file, range, texts }: NamesReading): FoundNames {
-  const { names, partition, rows, oldestMs, newestMs } = file;
-  const { fromMs, toMs } = range;
-  const name = namesFileName(file.file);
-  const read = readSmallKnownFile(directory, { ...names, file: name });
-  if (!read.ok) throw archiveChanged(directory, read.problem);
-  return {
-    name,
-    topicId,
-    partition,
-    isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
-    records: rows,
-    ...searchNames(read.content, texts),
+/** Reads what indexes say, one after the other. */
+function namesReader(
+  directory: string,
+  { range: { fromMs, toMs }, texts }: Pick<NameSearch, 'range' | 'texts'>,
+): (wanted: WantedNames) => FoundNames {
+  const readFile = smallFileReader(directory);
+  return ({ topicId, file: { file, names, partition, rows, oldestMs, newestMs } }) => {
+    const name = namesFileName(file);
+    const read = readFile({ ...names, file: name });
+    if (!read.ok) throw archiveChanged(directory, read.problem);
+    return {
+      name,
+      topicId,
+      partition,
+      isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
+      records: rows,
+      ...searchNames(read.content, texts),
+    };
   };
 }

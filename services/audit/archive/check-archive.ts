@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../shared/ids.ts';
@@ -110,14 +110,29 @@ async function readKnownFile(directory: string, known: KnownFile): Promise<FileR
   }
 }
 
-/** The same of a small file, and quicker: whoever reads thousands of them lets others have their turn in between. */
-export function readSmallKnownFile(directory: string, known: KnownFile): FileRead {
-  try {
-    return asWritten(known, readFileSync(join(directory, known.file)));
-  } catch (error) {
-    return unreadable(known, error);
-  }
+/**
+ * The same for thousands of small files, one after the other, and quicker; whoever reads them lets others have their turn in
+ * between. A content is there until the next is read: all use the same memory.
+ */
+export function smallFileReader(directory: string): (known: KnownFile) => FileRead {
+  let memory = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  return (known) => {
+    try {
+      const file = openSync(join(directory, known.file), 'r');
+      try {
+        const { size } = fstatSync(file);
+        if (memory.length < size) memory = Buffer.allocUnsafeSlow(size);
+        return asWritten(known, memory.subarray(0, readSync(file, memory, 0, size, 0)));
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      return unreadable(known, error);
+    }
+  };
 }
+
+const SMALL_BYTES = 256 * 1024;
 
 function asWritten({ file, sizeBytes, sha256 }: KnownFile, content: Buffer): FileRead {
   if (content.length !== sizeBytes)

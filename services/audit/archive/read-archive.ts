@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { FleetGcError } from '../../shared/errors.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
@@ -8,6 +8,7 @@ import type { NameIndex } from '../names/name-index.ts';
 import { type RecordedLog, readPartition } from '../read-log.ts';
 import { requireManifest, requireUnchanged, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
+import { begunAhead } from './begun-ahead.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
@@ -98,10 +99,9 @@ async function* recordsIn(
   { request, files }: FilesReading,
   signal?: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
-  using connection = await archive.duck.connect();
-  for (const [file, from] of files) {
-    await archive.requireFile(file);
-    for await (const record of recordsOf(connection, { archive, file, from, request })) {
+  const open = ([file, from]: (typeof files)[number]) => openFile({ archive, file, from, request });
+  for await (const { records } of begunAhead(files, FILES_AHEAD, open)) {
+    for await (const record of records()) {
       if (signal?.aborted) return;
       yield { kind: 'record', record };
     }
@@ -137,6 +137,9 @@ interface FileReading {
   readonly request: ReadRequest;
 }
 
+/** Of each topic: a file is checked and asked while the one before it is read. */
+const FILES_AHEAD = 1;
+
 /** The row as it comes: nothing in it is taken for granted. */
 const Row = z.tuple([
   z.bigint(),
@@ -148,17 +151,27 @@ const Row = z.tuple([
 
 const Headers = z.record(z.string(), z.string());
 
-async function* recordsOf(
-  connection: DuckDBConnection,
-  { archive, file, from, request }: FileReading,
-): AsyncGenerator<LogRecord, void> {
+interface OpenFile extends Disposable {
+  readonly records: () => AsyncGenerator<LogRecord, void>;
+}
+
+/** Begins the query: what it finds waits for whoever reads the records. */
+async function openFile({ archive, file, from, request }: FileReading): Promise<OpenFile> {
+  await archive.requireFile(file);
   const source = `read_parquet(${sqlText(join(archive.directory, file.file))})`;
+  using stack = new DisposableStack();
+  const connection = stack.use(await archive.duck.connect());
   const result = await connection.stream(
     `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)} ORDER BY "offset"`,
   );
-  for await (const rows of result.yieldRows()) {
-    for (const row of rows) yield { topic: request.topic, partition: file.partition, ...fieldsOf(row) };
-  }
+  const opened = stack.move();
+  return {
+    records: async function* () {
+      for await (const rows of result.yieldRows())
+        for (const row of rows) yield { topic: request.topic, partition: file.partition, ...fieldsOf(row) };
+    },
+    [Symbol.dispose]: () => opened.dispose(),
+  };
 }
 
 function fieldsOf(row: readonly DuckDBValue[]): Omit<LogRecord, 'topic' | 'partition'> {

@@ -59,8 +59,12 @@ function chosen({ watched, indexed }: FoundSubjects, { thereOnly }: ExplainReque
   return thereOnly && there.length > 0 ? there : subjects;
 }
 
+/** The same order however they were found. */
 const byPlace = (a: Candidate, b: Candidate): number =>
-  compare(`${a.cluster}/${a.node}`, `${b.cluster}/${b.node}`) || a.firstSeenMs - b.firstSeenMs;
+  compare(`${a.cluster}/${a.node}`, `${b.cluster}/${b.node}`) ||
+  a.firstSeenMs - b.firstSeenMs ||
+  compare(a.name, b.name) ||
+  compare(a.id, b.id);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function readingOf({ watched, ruledOut }: FoundSubjects): Omit<Reading, 'fromMs' | 'toMs'> {

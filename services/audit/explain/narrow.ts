@@ -66,11 +66,17 @@ export async function narrow(
   const within = await index.withinRange(files, { ...search, keys }, signal);
   const meant = indexedNodes(within, asked, filter);
   const find: Find = async (topics, texts) => {
-    const found = (await index.search({ topics, range, texts }, signal)) ?? [];
+    const found = texts?.every((text) => wasSearched(text, asked))
+      ? files.filter(({ topicId }) => topics.includes(topicId))
+      : ((await index.search({ topics, range, texts }, signal)) ?? []);
     return await index.withinRange(found, { range, texts, keys }, signal);
   };
   return { nodes: meant, ...(await candidatesOf(meant, within, find)), names, records };
 }
+
+/** Whether all lines in which it stands were found with the name that was asked: as a rule the id of an object that was asked for by it. */
+const wasSearched = (text: string, { needles }: AskedName): boolean =>
+  needles.some((needle) => text.includes(needle));
 
 const ALL_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const;
 
@@ -116,8 +122,8 @@ async function candidatesOf(
   return { toRead, candidates };
 }
 
-/** To look for more at a time takes longer than to take all. */
-const MOST_TEXTS = 16;
+/** To look for more at a time takes longer than to take all of what was commanded and done, or to read an image's nodes. */
+const MOST_TEXTS = 64;
 
 /** What was commanded and done with objects that may be meant by their names. */
 async function linesOfActs(all: readonly ObjectsOnNode[], find: Find): Promise<readonly FoundNames[]> {
@@ -126,16 +132,13 @@ async function linesOfActs(all: readonly ObjectsOnNode[], find: Find): Promise<r
   return await find(['commands', 'results'], ids.size > MOST_TEXTS ? null : [...ids]);
 }
 
-/** More are not worth another search. */
-const MOST_IMAGES = 8;
-
 /** An image that a last look does not list by this name may be there by another one. None: of these nobody knows. */
 async function linesOfImagesThatLeft(all: readonly ObjectsOnNode[], past: IndexedPast, find: Find) {
   const left = all.flatMap(({ node, objects }) =>
     (objects ?? []).filter((object) => hasLeft(node.key, object, past)),
   );
   const ids = new Set(left.map(({ id }) => id));
-  const isSearched = ids.size > 0 && ids.size <= MOST_IMAGES;
+  const isSearched = ids.size > 0 && ids.size <= MOST_TEXTS;
   const files = isSearched ? await find(['inventory'], [...ids]) : [];
   const lines = linesOnNodes(files, (line) => line.kind === 'image' && ids.has(line.id)).filter(isListed);
   const byPlace = Map.groupBy(lines, ({ key, line }) => `${key} ${line.id}`);
