@@ -100,7 +100,7 @@ async function* recordsIn(
   signal?: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   const open = ([file, from]: (typeof files)[number]) => openFile({ archive, file, from, request });
-  for await (const { records } of begunAhead(files, FILES_AHEAD, open)) {
+  for await (const { records } of begunAhead(files, archive.keys === null ? 0 : FILES_AHEAD, open)) {
     for await (const record of records()) {
       if (signal?.aborted) return;
       yield { kind: 'record', record };
@@ -137,7 +137,7 @@ interface FileReading {
   readonly request: ReadRequest;
 }
 
-/** Of each topic: a file is checked and asked while the one before it is read. */
+/** Of each topic, for the records of some nodes: a file is checked and asked while the one before it is read. Of all nodes it would be too much to hold. */
 const FILES_AHEAD = 1;
 
 /** The row as it comes: nothing in it is taken for granted. */
