@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { waitUntil } from '../support/wait-until.ts';
+import type { ScriptArguments } from './processes/arguments.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const READY_MS = 30_000;
@@ -20,7 +21,10 @@ export const startVerb = (args: readonly string[]): Child =>
   start(join(CHECKOUT, 'bin', 'fleetgc'), [...args]);
 
 /** Starts a script of `processes/` with its one argument, and waits until it says `ready`. */
-export async function startScript(name: string, argument: unknown): Promise<Child> {
+export async function startScript<Name extends keyof ScriptArguments>(
+  name: Name,
+  argument: ScriptArguments[Name],
+): Promise<Child> {
   const script = join(import.meta.dirname, 'processes', `${name}.ts`);
   const child = start(process.execPath, [
     '--disable-warning=ExperimentalWarning',

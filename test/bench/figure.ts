@@ -1,32 +1,39 @@
-import type { Spread } from './statistics.ts';
+import { z } from 'zod';
+import { Spread } from './statistics.ts';
 
 /** How a figure is judged: against its baseline, or on its own. */
-export type Aim =
-  | { readonly kind: 'ratio-at-most'; readonly limit: number }
-  | { readonly kind: 'ratio-at-least'; readonly limit: number }
-  | { readonly kind: 'difference-at-most'; readonly limit: number }
-  | { readonly kind: 'value-at-most'; readonly limit: number };
+const Aim = z
+  .object({
+    kind: z.enum(['ratio-at-most', 'ratio-at-least', 'difference-at-most', 'value-at-most']),
+    limit: z.number(),
+  })
+  .readonly();
+export type Aim = z.infer<typeof Aim>;
 
 /** One line of the table: what FleetGC takes beside what the same bytes take without it. */
-export interface Figure {
-  readonly benchmark: string;
-  readonly name: string;
-  readonly unit: string;
-  readonly value: Spread;
-  /** What was measured in turns with it, in the same run. */
-  readonly baseline: Spread;
-  readonly baselineName: string;
-  /** Measurements behind the value. */
-  readonly samples: number;
-  /** `null`: shown to explain another figure. */
-  readonly aim: Aim | null;
-}
+const Figure = z
+  .object({
+    benchmark: z.string(),
+    name: z.string(),
+    unit: z.string(),
+    value: Spread,
+    /** What was measured in turns with it, in the same run. */
+    baseline: Spread,
+    baselineName: z.string(),
+    /** Measurements behind the value. */
+    samples: z.number(),
+    /** `null`: shown to explain another figure. */
+    aim: Aim.nullable(),
+  })
+  .readonly();
+export type Figure = z.infer<typeof Figure>;
 
 /** What one benchmark found, and how it was measured. */
-export interface Findings {
-  readonly figures: readonly Figure[];
-  readonly notes: readonly string[];
-}
+export const Findings = z.object({
+  figures: z.array(Figure).readonly(),
+  notes: z.array(z.string()).readonly(),
+});
+export type Findings = Readonly<z.infer<typeof Findings>>;
 
 export const ratioOf = ({ value, baseline }: Figure): number => value.median / baseline.median;
 

@@ -14,7 +14,8 @@ Options:
                    plan, decide, parse, kubelet, audit; and catch-up-large, which no other run has: ten
                    thousand nodes, a quarter of an hour, 10 GB of disk
   --json           print JSON in place of the table
-  --output FILE    keep the last JSON of each benchmark in this file (default: ${OUTPUT})
+  --output FILE    keep the last JSON of each benchmark in this file, and a page to read beside it
+                   (default: ${OUTPUT} and .md)
   -h, --help       show this help
 `;
 
@@ -70,5 +71,6 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     throw new Error(`there is no benchmark ${unknown}; there are ${BENCHMARKS.join(', ')}`);
   }
   const usual = BENCHMARKS.filter((name) => !ASKED_FOR_ALONE.includes(name));
+  if (!output.endsWith('.json')) throw new Error(`--output is ${output}; it must end with .json`);
   return { only: only.length > 0 ? only.filter(isBenchmark) : usual, json, output, help };
 }

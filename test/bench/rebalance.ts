@@ -41,11 +41,11 @@ export async function benchRebalance(kafka: BenchKafka): Promise<Findings> {
   await applyPolicy(kafka.log);
   await createPlainTopics(kafka, [RELAYED]);
   const flags = ['--http-address', 'none', '--log-level', 'warn'];
-  const hops = [[TOPICS.inventory.name, RELAYED]];
+  const hops = [[TOPICS.inventory.name, RELAYED]] as const;
   const bare = await pausesOf(kafka, {
     group: `relay-${TOPICS.inventory.name}`,
     answers: RELAYED,
-    start: () => startScript('relay', { broker: kafka.broker.address, hops }),
+    start: () => startScript('relay', { brokers: kafka.options.brokers, hops }),
   });
   const ours = await pausesOf(kafka, {
     group: 'fleetgc-image-gc',

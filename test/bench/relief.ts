@@ -243,7 +243,7 @@ async function relayCourse(kafka: BenchKafka, stack: AsyncDisposableStack): Prom
         seen.set(headers.id ?? '', { atMs: seenAtMs, appendedAtMs }),
     }),
   );
-  const hops = topics.slice(1).map((to, hop) => [topics[hop], to]);
+  const hops = topics.slice(1).map((to, hop) => [topics[hop] ?? last, to] as const);
   stack.use(await startScript('relay', { brokers: kafka.options.brokers, hops }));
   const value = Buffer.alloc(RELAYED_BYTES, 'relayed ');
   const course: Course = { seen, send: (id) => probe.send(first, { key: id, value, headers: { id } }) };

@@ -1,27 +1,31 @@
 import { cpus, release, totalmem } from 'node:os';
-import { aimText, type Figure, type Findings, isMet, ratioOf } from './figure.ts';
+import { z } from 'zod';
+import { aimText, type Figure, Findings, isMet, ratioOf } from './figure.ts';
 import type { Spread } from './statistics.ts';
 
 /** Where it was measured; absolute figures mean nothing without it. */
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGib: number;
-  readonly kernel: string;
-  readonly node: string;
-}
+const Machine = z
+  .object({
+    cpu: z.string(),
+    cores: z.int(),
+    memoryGib: z.number(),
+    kernel: z.string(),
+    node: z.string(),
+  })
+  .readonly();
+export type Machine = z.infer<typeof Machine>;
 
 /** What a benchmark found, when and where. */
-export interface Measured extends Findings {
-  readonly startedAt: string;
-  readonly seconds: number;
-  readonly machine: Machine;
-}
+const Measured = Findings.extend({
+  startedAt: z.iso.datetime(),
+  seconds: z.number(),
+  machine: Machine,
+}).readonly();
+export type Measured = z.infer<typeof Measured>;
 
-/** What a run found, for people and for machines. */
-export interface Report {
-  readonly benchmarks: Readonly<Record<string, Measured>>;
-}
+/** What benchmarks found, by their names, for people and for machines. */
+export const Report = z.strictObject({ benchmarks: z.record(z.string(), Measured).readonly() }).readonly();
+export type Report = z.infer<typeof Report>;
 
 const GIBIBYTE = 2 ** 30;
 
@@ -84,3 +88,52 @@ const spreadText = ({ median, lowest, highest }: Spread, unit: string): string =
   `${rounded(median)} ${unit} [${rounded(lowest)} to ${rounded(highest)}]`;
 
 const rounded = (value: number): string => (Math.abs(value) < 100 ? value.toFixed(1) : value.toFixed(0));
+
+const MARKDOWN_HEAD = `| ${['figure', 'FleetGC', 'baseline', 'ratio', 'aim', 'met'].join(' | ')} |\n${'| --- '.repeat(6)}|`;
+
+/** The same as a page of Markdown, with the date and the machine of each benchmark. */
+export function pageOf({ benchmarks }: Report): string {
+  const parts = Object.entries(benchmarks)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, measured]) => benchmarkPart(name, measured));
+  return `${[PAGE_HEAD, ...parts].join('\n\n')}\n`;
+}
+
+const PAGE_HEAD = `# Last results of each benchmark
+
+Written by \`npm run bench\`, which measures both sides of a line in turns: read the ratios, not the absolute figures, since load
+generator, broker and services share the machine. Medians, with the lowest and the highest round in brackets. What the figures mean, and what limits
+them: [docs/performance.md](../docs/performance.md).`;
+
+function benchmarkPart(name: string, { startedAt, seconds, machine, figures, notes }: Measured): string {
+  const { cores, cpu, memoryGib, kernel, node } = machine;
+  const where = `${startedAt.slice(0, 10)}, ${cores} cores (${cpu}), ${memoryGib} GiB, Linux ${kernel}, Node ${node}; ${seconds} s.`;
+  const rows = figures.map((figure) => `| ${markdownRowOf(figure).join(' | ')} |`);
+  return [
+    `## ${name}`,
+    where,
+    [MARKDOWN_HEAD, ...rows].join('\n'),
+    notes.map((note) => `- ${note}`).join('\n'),
+  ].join('\n\n');
+}
+
+function markdownRowOf(figure: Figure): readonly string[] {
+  const { name, unit, value, baseline, baselineName, aim } = figure;
+  const met = isMet(figure);
+  return [
+    `${name}, ${unit}`,
+    bracketed(value),
+    `${bracketed(baseline)} ${baselineName}`,
+    ratioOf(figure).toFixed(2),
+    aim ? aimText(aim, unit) : '',
+    met === null ? '' : met ? 'yes' : '**no**',
+  ];
+}
+
+const bracketed = ({ median, lowest, highest }: Spread): string =>
+  `${shortened(median)} (${shortened(lowest)} to ${shortened(highest)})`;
+
+function shortened(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2);
+}

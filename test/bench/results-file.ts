@@ -1,31 +1,31 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { z } from 'zod';
-import type { Measured } from './report.ts';
+import { type Measured, pageOf, Report } from './report.ts';
 
-const Results = z.strictObject({ benchmarks: z.record(z.string(), z.unknown()) });
-
-/** The last results of each benchmark, whichever run they are of. */
+/** The last results of each benchmark, whichever run they are of; beside the file as a page to read. */
 export interface ResultsFile {
   /** In place of what was measured before; the other benchmarks stay as they are. */
   put(name: string, measured: Measured): void;
 }
 
-/** Throws where the file is there and is something else. */
+/** `path` ends with `.json`. Throws where the file is there and is something else. */
 export function openResults(path: string): ResultsFile {
   mkdirSync(dirname(path), { recursive: true });
-  let { benchmarks } = existsSync(path) ? read(path) : { benchmarks: {} };
+  let report: Report = existsSync(path) ? read(path) : { benchmarks: {} };
   return {
     put: (name, measured) => {
-      benchmarks = { ...benchmarks, [name]: measured };
-      writeFileSync(path, `${JSON.stringify({ benchmarks }, null, 2)}\n`);
+      report = { benchmarks: { ...report.benchmarks, [name]: measured } };
+      writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
+      writeFileSync(pagePath(path), pageOf(report));
     },
   };
 }
 
-function read(path: string): z.infer<typeof Results> {
+export const pagePath = (path: string): string => path.replace(/\.json$/, '.md');
+
+function read(path: string): Report {
   try {
-    return Results.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return Report.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
     throw new Error(`${path} holds no results of benchmarks; name another file with --output`, {
       cause: error,

@@ -1,9 +1,8 @@
+import { z } from 'zod';
+
 /** One figure over the rounds of a run, or over its single measurements. */
-export interface Spread {
-  readonly median: number;
-  readonly lowest: number;
-  readonly highest: number;
-}
+export const Spread = z.object({ median: z.number(), lowest: z.number(), highest: z.number() }).readonly();
+export type Spread = z.infer<typeof Spread>;
 
 /** The smallest value that at least `percent` of the values do not exceed. Throws for no values at all. */
 export function percentile(values: readonly number[], percent: number): number {

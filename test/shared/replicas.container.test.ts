@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { Command } from '../../schemas/command.ts';
 import { Decision } from '../../schemas/decision.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
-import { startImageGc } from '../../services/image-gc/main.ts';
+import { DECIDERS, type DeciderName } from '../../services/cli/decide.ts';
 import type { Consumer } from '../../services/shared/consume.ts';
 import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
@@ -55,7 +55,7 @@ afterAll(async () => {
   await broker?.[Symbol.asyncDispose]();
 });
 
-/** By inventory: what image-gc said of it, and the commands upon it. */
+/** By decider and message: its records of it; by inventory: what image-gc said of it, and the commands upon it. */
 let decided: Map<string, Set<string>>;
 let outcomes: Map<string, Set<string>>;
 let commanded: Map<string, Set<string>>;
@@ -64,9 +64,9 @@ beforeEach(() => {
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
   void follow(TOPICS.decisions.name, stopping.signal, (value) => {
-    const { id, input, outcome } = Decision.parse(value);
-    note(decided, input.id, id);
-    note(outcomes, input.id, outcome);
+    const { id, decider, input, outcome } = Decision.parse(value);
+    note(decided, by(decider.name, input.id), id);
+    if (decider.name === 'image-gc') note(outcomes, input.id, outcome);
   });
   void follow(TOPICS.commands.name, stopping.signal, (value) => {
     const { id, inventoryId } = Command.parse(value);
@@ -83,17 +83,22 @@ async function follow(
     if (event.kind === 'record') look(JSON.parse(String(event.record.value)));
 }
 
+const by = (decider: DeciderName, id: string): string => `${decider} ${id}`;
+
 const note = (of: Map<string, Set<string>>, name: string, one: string): void =>
   void of.set(name, (of.get(name) ?? new Set()).add(one));
 
+/** Of each decision service one consumer. */
 interface Replica extends AsyncDisposable {
-  readonly consumer: Consumer;
+  readonly consumers: ReadonlyMap<DeciderName, Consumer>;
 }
 
+const ALL: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];
+
 /** A replica with connections of its own, as another process has. */
-async function startReplica(): Promise<Replica> {
+async function startReplica(names: readonly DeciderName[] = ALL): Promise<Replica> {
   const own = await open();
-  const consumer = await startImageGc({
+  const deps = {
     log: own,
     policies: () => SET,
     logger: context.logger,
@@ -101,47 +106,55 @@ async function startReplica(): Promise<Replica> {
     ids: randomTraceIds,
     now: Date.now,
     monotonicNow: () => performance.now(),
-  });
+  };
+  const consumers = await Promise.all(names.map(async (name) => [name, await DECIDERS[name](deps)] as const));
   let ending: Promise<void> | null = null;
   const end = async (): Promise<void> => {
-    await consumer.stop();
+    await Promise.all(consumers.map(([, consumer]) => consumer.stop()));
     await own[Symbol.asyncDispose]();
   };
-  const replica = { consumer, [Symbol.asyncDispose]: () => (ending ??= end()) };
+  const replica = { consumers: new Map(consumers), [Symbol.asyncDispose]: () => (ending ??= end()) };
   onTestFinished(() => replica[Symbol.asyncDispose]());
   return replica;
 }
 
-/** Waits until each serves as many partitions as the others, all are served, and none by two. */
+/** Waits until of each service each serves as many partitions as the others, all are served, and none by two. */
 const untilEven = (replicas: readonly Replica[]): Promise<true> =>
-  waitUntil(`${replicas.length} replicas to share all partitions evenly`, SHARED_MS, () => {
-    const assigned = replicas.map(({ consumer }) => consumer.state().assigned);
-    const isEven = assigned.every(({ length }) => length === NODE_PARTITIONS / replicas.length);
-    return isEven && new Set(assigned.flat()).size === NODE_PARTITIONS;
-  });
+  waitUntil(`${replicas.length} replicas to share all partitions evenly`, SHARED_MS, () =>
+    ALL.every((name) => {
+      const assigned = replicas.map(({ consumers }) => consumers.get(name)?.state().assigned ?? []);
+      const isEven = assigned.every(({ length }) => length === NODE_PARTITIONS / replicas.length);
+      return isEven && new Set(assigned.flat()).size === NODE_PARTITIONS;
+    }),
+  );
 
-test('replicas are added and removed under load: partitions are spread evenly, each inventory is decided on, none commands two things', async () => {
-  const load = startLoad(log, { nodes: 64, inventoriesPerSecond: 40 });
+test('replicas of each service are added and removed under load: partitions are spread evenly, each message is decided on once by each, none commands two things', async () => {
+  const load = startLoad(log, { nodes: 64, inventoriesPerSecond: 40, diskStats: true });
   onTestFinished(() => load.stop());
+  /** Everything that is to be decided on. */
+  const due = (): readonly string[] => [
+    ...load.publishedDiskStats().map((id) => by('pressure', id)),
+    ...load.published().flatMap((id) => [by('container-gc', id), by('image-gc', id)]),
+  ];
   const replicas: Replica[] = [];
   for (const count of [1, 2, 4, 8, 4, 2, 1]) {
     while (replicas.length < count) replicas.push(await startReplica());
     await Promise.all(replicas.splice(count).map((replica) => replica[Symbol.asyncDispose]()));
     await untilEven(replicas);
-    const since = load.published().length;
-    await waitUntil('decisions upon what came since', DECIDED_MS, () =>
-      load
-        .published()
-        .slice(since)
-        .some((id) => decided.has(id)),
+    const since = new Set(due());
+    await waitUntil('decisions of each service upon what came since', DECIDED_MS, () =>
+      ALL.every((name) => due().some((one) => one.startsWith(name) && !since.has(one) && decided.has(one))),
     );
   }
   await load.stop();
-  await waitUntil('a decision on each inventory', DECIDED_MS, () =>
-    load.published().every((id) => decided.has(id) && commanded.has(id)),
+  await waitUntil('a decision of each service on each message', DECIDED_MS, () =>
+    due().every((one) => decided.has(one)),
+  );
+  await waitUntil('a command upon each inventory', DECIDED_MS, () =>
+    load.published().every((id) => commanded.has(id)),
   );
 
-  expect(load.published().filter((id) => decided.get(id)?.size !== 1)).toEqual([]);
+  expect(due().filter((one) => decided.get(one)?.size !== 1)).toEqual([]);
   expect(load.published().filter((id) => commanded.get(id)?.size !== 1)).toEqual([]);
 });
 
@@ -162,10 +175,11 @@ test('a partition changes hands in the middle of a backlog: each inventory has i
   );
   for (const look of looks) await log.publish(look.map((event) => outgoing(nodeOutput('inventory', event))));
   const ids = looks.flat().map(({ id }) => id);
-  const first = await startReplica();
-  await waitUntil('the first records', DECIDED_MS, () => ids.some((id) => decided.has(id)));
-  await Promise.all([startReplica(), first[Symbol.asyncDispose]()]);
-  await waitUntil('a record of each inventory', DECIDED_MS, () => ids.every((id) => decided.has(id)));
+  const hasRecord = (id: string): boolean => decided.has(by('image-gc', id));
+  const first = await startReplica(['image-gc']);
+  await waitUntil('the first records', DECIDED_MS, () => ids.some(hasRecord));
+  await Promise.all([startReplica(['image-gc']), first[Symbol.asyncDispose]()]);
+  await waitUntil('a record of each inventory', DECIDED_MS, () => ids.every(hasRecord));
 
   const newest = nodes.map((node) => `${node}-59`);
   for (const id of newest) expect(outcomes.get(id)).toEqual(new Set(['commanded']));

@@ -1,5 +1,4 @@
 /** An image-gc that decides on each inventory, whatever lies behind it; all else is as in the service. */
-import { z } from 'zod';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
 import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
@@ -10,10 +9,10 @@ import { startPolicySource } from '../../../services/shared/policies.ts';
 import { createPublisher } from '../../../services/shared/publisher.ts';
 import { systemSources } from '../../../services/shared/system-sources.ts';
 import { logContext } from '../context.ts';
+import type { ScriptArguments } from './arguments.ts';
 
-const Settings = z.object({ broker: z.string(), group: z.string() });
 const [, , argument = ''] = process.argv;
-const { broker, group } = Settings.parse(JSON.parse(argument));
+const { broker, group }: ScriptArguments['decide-each'] = JSON.parse(argument);
 const { logger } = logContext;
 const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
 const metrics = createMetrics();

@@ -1,14 +1,9 @@
 /** Node.js and kafkajs alone: joins a group and says so when the first message comes. */
 import { Kafka, logLevel } from 'kafkajs';
-
-interface FirstMessageArgument {
-  readonly broker: string;
-  readonly topic: string;
-  readonly group: string;
-}
+import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;
-const { broker, topic, group }: FirstMessageArgument = JSON.parse(argument);
+const { broker, topic, group }: ScriptArguments['first-message'] = JSON.parse(argument);
 const kafka = new Kafka({ brokers: [broker], clientId: 'first-message', logLevel: logLevel.ERROR });
 const consumer = kafka.consumer({ groupId: group });
 process.stdout.write('ready\n');

@@ -1,15 +1,10 @@
 /** A kafkajs consumer with a producer that have nothing to do; `repaired` without the idle loop of kafkajs 2.2.4. */
 import { Kafka, logLevel } from 'kafkajs';
 import { repairIdleLoop } from '../../../services/shared/event-log/kafka/idle-loop.ts';
-
-interface IdleArgument {
-  readonly broker: string;
-  readonly topics: readonly string[];
-  readonly repaired: boolean;
-}
+import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;
-const { broker, topics, repaired }: IdleArgument = JSON.parse(argument);
+const { broker, topics, repaired }: ScriptArguments['idle-client'] = JSON.parse(argument);
 if (repaired) repairIdleLoop();
 const kafka = new Kafka({ brokers: [broker], clientId: 'idle', logLevel: logLevel.ERROR });
 const producer = kafka.producer();

@@ -4,7 +4,6 @@
  */
 import { createRequire } from 'node:module';
 import { Kafka, logLevel } from 'kafkajs';
-import { z } from 'zod';
 import { nodeKey } from '../../../schemas/identity.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
@@ -17,15 +16,10 @@ import { startPolicySource } from '../../../services/shared/policies.ts';
 import { systemSources } from '../../../services/shared/system-sources.ts';
 import { logContext } from '../context.ts';
 import { benchNode } from '../nodes.ts';
+import type { ScriptArguments } from './arguments.ts';
 
-const Settings = z.object({
-  brokers: z.array(z.string()),
-  first: z.int(),
-  count: z.int(),
-  kind: z.enum(['fleetgc', 'kafkajs']),
-});
 const [, , argument = ''] = process.argv;
-const { brokers, first, count, kind } = Settings.parse(JSON.parse(argument));
+const { brokers, first, count, kind }: ScriptArguments['many-nodes'] = JSON.parse(argument);
 const AT_ONCE = 10;
 const REPORT_MS = 1000;
 
@@ -66,7 +60,7 @@ async function openFleetGc(number: number): Promise<void> {
 
 async function openPlain(number: number): Promise<void> {
   const kafka = new Kafka({
-    brokers,
+    brokers: [...brokers],
     clientId: 'plain',
     logLevel: logLevel.NOTHING,
     connectionTimeout: 5000,

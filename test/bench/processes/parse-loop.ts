@@ -1,11 +1,10 @@
 /** Parses and checks one inventory again and again, without any log; says how many, and what processor time it took. */
-import { z } from 'zod';
 import { parseValue } from '../../../services/shared/parse-record.ts';
 import { fullNode } from '../inventories.ts';
+import type { ScriptArguments } from './arguments.ts';
 
-const Settings = z.object({ seconds: z.number() });
 const [, , argument = ''] = process.argv;
-const { seconds } = Settings.parse(JSON.parse(argument));
+const { seconds }: ScriptArguments['parse-loop'] = JSON.parse(argument);
 const text = JSON.stringify(fullNode('node-1', { images: 200, containers: 30 }));
 process.stdout.write('ready\n');
 const startMs = performance.now();

@@ -3,7 +3,6 @@
  * publishes was made before. Asked to check, it parses and validates each record as every consumer of ours does.
  */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
 import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
@@ -11,15 +10,10 @@ import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-l
 import { parseRecord } from '../../../services/shared/parse-record.ts';
 import { logContext } from '../context.ts';
 import type { MadeOutputs } from '../made-outputs.ts';
+import type { ScriptArguments } from './arguments.ts';
 
-const Settings = z.object({
-  broker: z.string(),
-  group: z.string(),
-  outputsFile: z.string(),
-  checks: z.boolean(),
-});
 const [, , argument = ''] = process.argv;
-const { broker, group, outputsFile, checks } = Settings.parse(JSON.parse(argument));
+const { broker, group, outputsFile, checks }: ScriptArguments['pass-through'] = JSON.parse(argument);
 const made: MadeOutputs = JSON.parse(readFileSync(outputsFile, 'utf8'));
 const outputs = new Map(
   Object.entries(made).map(([key, stages]) => [

@@ -1,14 +1,9 @@
 /** A bare kafkajs relay, or several in a row: what is consumed is produced, the same bytes. */
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
-
-interface RelayArgument {
-  readonly brokers: readonly string[];
-  /** From topic to topic. */
-  readonly hops: readonly (readonly [from: string, to: string])[];
-}
+import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;
-const { brokers, hops }: RelayArgument = JSON.parse(argument);
+const { brokers, hops }: ScriptArguments['relay'] = JSON.parse(argument);
 const kafka = new Kafka({ brokers: [...brokers], clientId: 'relay', logLevel: logLevel.ERROR });
 const producer = kafka.producer();
 await producer.connect();

@@ -1,18 +1,13 @@
 /** A simulated node with so many images and running containers. */
 import { linuxClock } from '../../../services/shared/clock-linux.ts';
 import { startSimulatedNode } from '../../../services/simulator/node.ts';
-
-interface SimulatedNodeArgument {
-  readonly directory: string;
-  readonly images: number;
-  readonly containers: number;
-}
+import type { ScriptArguments } from './arguments.ts';
 
 const CAPACITY_BYTES = 1_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;
 
 const [, , argument = ''] = process.argv;
-const { directory, images, containers }: SimulatedNodeArgument = JSON.parse(argument);
+const { directory, images, containers }: ScriptArguments['simulated-node'] = JSON.parse(argument);
 const node = await startSimulatedNode({
   name: 'bench',
   directory,

@@ -6,6 +6,7 @@ import type { EventLog } from '../../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../../services/shared/handler.ts';
 import { createPublisher } from '../../../services/shared/publisher.ts';
 import { randomTraceIds } from '../../../services/shared/trace-ids.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 
@@ -16,28 +17,39 @@ export interface LoadOptions {
   readonly nodes: number;
   /** Of all nodes together. */
   readonly inventoriesPerSecond: number;
+  /** Whether each inventory comes with disk statistics. */
+  readonly diskStats?: boolean;
 }
 
 /** Nodes that only report, each under pressure all the time: every one of their inventories asks for a command. */
 export interface Load extends AsyncDisposable {
   /** Ids of the inventories that the log acknowledged. */
   published(): readonly string[];
+  /** Ids of the disk statistics. */
+  publishedDiskStats(): readonly string[];
   stop(): Promise<void>;
 }
 
 /** Publishes inventories, each node at its own pace, until it is stopped. */
-export function startLoad(log: EventLog, { nodes, inventoriesPerSecond }: LoadOptions): Load {
+export function startLoad(log: EventLog, options: LoadOptions): Load {
+  const { nodes, inventoriesPerSecond } = options;
   const publisher = createPublisher({ log, source: '/fleetgc/load', now: Date.now, ids: randomTraceIds });
   const everyMs = (nodes * 1000) / inventoriesPerSecond;
   const published: string[] = [];
+  const publishedDiskStats: string[] = [];
   const stopping = new AbortController();
   const reportFrom = async (index: number): Promise<void> => {
     const identity = { cluster: LOAD_CLUSTER, node: `node-${index}`, nodeInstance: randomUUID() };
     await pause((everyMs * index) / nodes, stopping.signal);
     for (let turn = 0; !stopping.signal.aborted; turn += 1) {
       const event = inventoryOf(identity, turn);
-      await publisher.publish([nodeOutput('inventory', event)]);
+      const stats = options.diskStats ? [diskStats({}, { ...identity, id: `disk-stats-${event.id}` })] : [];
+      await publisher.publish([
+        nodeOutput('inventory', event),
+        ...stats.map((one) => nodeOutput('diskStats', one)),
+      ]);
       published.push(event.id);
+      publishedDiskStats.push(...stats.map(({ id }) => id));
       await pause(everyMs, stopping.signal);
     }
   };
@@ -48,7 +60,12 @@ export function startLoad(log: EventLog, { nodes, inventoriesPerSecond }: LoadOp
     stopping.abort();
     await running;
   };
-  return { published: () => published, stop, [Symbol.asyncDispose]: stop };
+  return {
+    published: () => published,
+    publishedDiskStats: () => publishedDiskStats,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 function inventoryOf(identity: NodeIdentity, turn: number): Inventory {

@@ -1,0 +1,33 @@
+/** What each script of this folder is given, as JSON. Types alone: the baselines load nothing that is not theirs. */
+export interface ScriptArguments {
+  readonly 'decide-each': { readonly broker: string; readonly group: string };
+  readonly 'first-message': { readonly broker: string; readonly topic: string; readonly group: string };
+  readonly 'idle-client': {
+    readonly broker: string;
+    readonly topics: readonly string[];
+    readonly repaired: boolean;
+  };
+  readonly 'many-nodes': {
+    readonly brokers: readonly string[];
+    readonly first: number;
+    readonly count: number;
+    readonly kind: 'fleetgc' | 'kafkajs';
+  };
+  readonly 'parse-loop': { readonly seconds: number };
+  readonly 'pass-through': {
+    readonly broker: string;
+    readonly group: string;
+    readonly outputsFile: string;
+    readonly checks: boolean;
+  };
+  readonly relay: {
+    readonly brokers: readonly string[];
+    /** From topic to topic. */
+    readonly hops: readonly (readonly [from: string, to: string])[];
+  };
+  readonly 'simulated-node': {
+    readonly directory: string;
+    readonly images: number;
+    readonly containers: number;
+  };
+}
