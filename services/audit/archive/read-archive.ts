@@ -137,8 +137,8 @@ interface FileReading {
   readonly request: ReadRequest;
 }
 
-/** Of each topic, for the records of some nodes: a file is checked and asked while the one before it is read. Of all nodes it would be too much to hold. */
-const FILES_AHEAD = 1;
+/** Of each topic, for the records of some nodes: files are checked and asked while one before them is read. Of all nodes it would be too much to hold. */
+const FILES_AHEAD = 3;
 
 /** The row as it comes: nothing in it is taken for granted. */
 const Row = z.tuple([
