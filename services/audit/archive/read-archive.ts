@@ -137,8 +137,12 @@ interface FileReading {
   readonly request: ReadRequest;
 }
 
-/** Of each topic, for the records of some nodes: files are checked and asked while one before them is read. Of all nodes it would be too much to hold. */
-const FILES_AHEAD = 3;
+/**
+ * Of each topic, for the records of some nodes: the next file is checked and asked while one is read. A file may hold 16 MiB of
+ * records, seven topics are read side by side, and DuckDB has 512 MiB: with more ahead a full archive of few nodes could exceed
+ * that, and with the records of all nodes it would be too much to hold.
+ */
+const FILES_AHEAD = 1;
 
 /** The row as it comes: nothing in it is taken for granted. */
 const Row = z.tuple([
