@@ -23,7 +23,7 @@ import { benchPlan } from './plan.ts';
 import { benchRebalance } from './rebalance.ts';
 import { benchRelief } from './relief.ts';
 import { type Measured, tableOf, thisMachine } from './report.ts';
-import { openResults } from './results-file.ts';
+import { openResults, type ResultsFile } from './results-file.ts';
 import { benchStart } from './start.ts';
 import { benchThroughput } from './throughput.ts';
 import { benchWorkers } from './workers.ts';
@@ -84,10 +84,9 @@ async function measure(name: BenchmarkName): Promise<Measured> {
   return { startedAt, seconds, machine: thisMachine(), ...findings };
 }
 
-async function main({ only, json, output }: BenchOptions): Promise<void> {
+async function main({ only, json, output }: BenchOptions, results: ResultsFile): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
   if (needContainers({ only })) await prepare();
-  const results = openResults(output);
   const benchmarks: Record<string, Measured> = {};
   for (const name of only) {
     try {
@@ -105,22 +104,30 @@ async function main({ only, json, output }: BenchOptions): Promise<void> {
   process.stdout.write(`${json ? JSON.stringify(report, null, 2) : tableOf(report)}\n`);
 }
 
-function options(): BenchOptions | null {
+interface Asked {
+  readonly options: BenchOptions;
+  /** `null` where only help is asked for. */
+  readonly results: ResultsFile | null;
+}
+
+function whatIsAsked(): Asked | null {
   try {
-    return parseOptions(process.argv.slice(2));
+    const options = parseOptions(process.argv.slice(2));
+    return { options, results: options.help ? null : openResults(options.output) };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
     return null;
   }
 }
 
-const asked = options();
+const asked = whatIsAsked();
 if (asked === null) process.exitCode = 2;
-else if (asked.help) process.stdout.write(HELP);
+else if (asked.results === null) process.stdout.write(HELP);
 else {
+  const { options, results } = asked;
   // Whatever ends the run, nothing that it started in the Docker Engine stays.
-  const sweep = async (): Promise<unknown> => needContainers(asked) && (await sweepOwn());
+  const sweep = async (): Promise<unknown> => needContainers(options) && (await sweepOwn());
   const interrupt = (): void => void sweep().finally(() => process.exit(1));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, interrupt);
-  await main(asked).finally(sweep);
+  await main(options, results).finally(sweep);
 }
