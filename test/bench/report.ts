@@ -40,20 +40,20 @@ export function thisMachine(): Machine {
   };
 }
 
-const HEAD = ['figure', 'FleetGC', 'baseline', 'ratio', 'aim', 'met', 'of'];
+const HEAD = ['figure', 'FleetGC', 'baseline', 'ratio', 'aim', 'met'];
 
-/** Medians with the lowest and highest round in brackets. */
+/** Medians, with the lowest and the highest round in brackets. */
 export function tableOf(report: Report): string {
   const parts = Object.entries(report.benchmarks).map(([name, measured]) => benchmarkText(name, measured));
   return [
-    'Median [lowest to highest round]. Load generator, broker and services share the machine: read the ratios, not the absolute figures.',
+    'Median (lowest to highest round). Load generator, broker and services share the machine: read the ratios, not the absolute figures.',
     ...parts,
   ].join('\n\n');
 }
 
 function benchmarkText(name: string, { figures, notes, seconds, machine }: Measured): string {
   const { cores, cpu, node } = machine;
-  const rows = [HEAD, ...figures.map(rowOf)];
+  const rows = [HEAD, ...figures.map(cellsOf)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row
@@ -68,28 +68,29 @@ function benchmarkText(name: string, { figures, notes, seconds, machine }: Measu
   ].join('\n');
 }
 
-function rowOf(figure: Figure): readonly string[] {
-  const { name, unit, value, baseline, baselineName, samples, aim } = figure;
+/** What a line says of a figure, on a terminal and on a page. */
+function cellsOf(figure: Figure): readonly string[] {
+  const { name, unit, value, baseline, baselineName, aim } = figure;
   const met = isMet(figure);
   return [
-    name,
-    spreadText(value, unit),
-    `${spreadText(baseline, unit)} ${baselineName}`,
-    `${ratioOf(figure).toFixed(2)}x`,
+    `${name}, ${unit}`,
+    spreadText(value),
+    `${spreadText(baseline)} ${baselineName}`,
+    ratioOf(figure).toFixed(2),
     aim ? aimText(aim, unit) : '',
-    met === null ? '' : metText(met),
-    `${samples}`,
+    met === null ? '' : met ? 'yes' : '**no**',
   ];
 }
 
-const metText = (met: boolean): string => (met ? 'yes' : 'NO');
+const spreadText = ({ median, lowest, highest }: Spread): string =>
+  `${shortened(median)} (${shortened(lowest)} to ${shortened(highest)})`;
 
-const spreadText = ({ median, lowest, highest }: Spread, unit: string): string =>
-  `${rounded(median)} ${unit} [${rounded(lowest)} to ${rounded(highest)}]`;
+function shortened(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2);
+}
 
-const rounded = (value: number): string => (Math.abs(value) < 100 ? value.toFixed(1) : value.toFixed(0));
-
-const MARKDOWN_HEAD = `| ${['figure', 'FleetGC', 'baseline', 'ratio', 'aim', 'met'].join(' | ')} |\n${'| --- '.repeat(6)}|`;
+const MARKDOWN_HEAD = `| ${HEAD.join(' | ')} |\n${'| --- '.repeat(HEAD.length)}|`;
 
 /** The same as a page of Markdown, with the date and the machine of each benchmark. */
 export function pageOf({ benchmarks }: Report): string {
@@ -108,32 +109,11 @@ them: [docs/performance.md](../docs/performance.md).`;
 function benchmarkPart(name: string, { startedAt, seconds, machine, figures, notes }: Measured): string {
   const { cores, cpu, memoryGib, kernel, node } = machine;
   const where = `${startedAt.slice(0, 10)}, ${cores} cores (${cpu}), ${memoryGib} GiB, Linux ${kernel}, Node ${node}; ${seconds} s.`;
-  const rows = figures.map((figure) => `| ${markdownRowOf(figure).join(' | ')} |`);
+  const rows = figures.map((figure) => `| ${cellsOf(figure).join(' | ')} |`);
   return [
     `## ${name}`,
     where,
     [MARKDOWN_HEAD, ...rows].join('\n'),
     notes.map((note) => `- ${note}`).join('\n'),
   ].join('\n\n');
-}
-
-function markdownRowOf(figure: Figure): readonly string[] {
-  const { name, unit, value, baseline, baselineName, aim } = figure;
-  const met = isMet(figure);
-  return [
-    `${name}, ${unit}`,
-    bracketed(value),
-    `${bracketed(baseline)} ${baselineName}`,
-    ratioOf(figure).toFixed(2),
-    aim ? aimText(aim, unit) : '',
-    met === null ? '' : met ? 'yes' : '**no**',
-  ];
-}
-
-const bracketed = ({ median, lowest, highest }: Spread): string =>
-  `${shortened(median)} (${shortened(lowest)} to ${shortened(highest)})`;
-
-function shortened(value: number): string {
-  const size = Math.abs(value);
-  return value.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2);
 }
