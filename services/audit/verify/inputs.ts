@@ -44,8 +44,12 @@ export const isOffset = (text: string): boolean => /^(0|[1-9]\d{0,17})$/.test(te
 const KEPT_BYTES = 4 * 1024 * 1024;
 /** A decider passes over no more than what it takes from the log at a time. */
 const PASSED_BYTES = 4 * 1024 * 1024;
-/** Messages of so many bytes are kept parsed too, which takes several times as much: decisions follow them closely. */
-const PARSED_BYTES = 256 * 1024;
+/**
+ * Messages of so many bytes are kept parsed too, and the last two however large they are: decisions follow them closely, and
+ * what is kept longer is copied by each collection of garbage.
+ */
+const PARSED_BYTES = 64 * 1024;
+const FEWEST_PARSED = 2;
 /** Further ahead than this, a new reading is cheaper than reading on. */
 const MOST_PASSED_OVER = 1_000n;
 
@@ -138,7 +142,7 @@ export function createInputs(
     messages.set(record, message);
     parsedBytes += record.value?.length ?? 0;
     for (const [oldest] of messages) {
-      if (parsedBytes <= PARSED_BYTES) break;
+      if (parsedBytes <= PARSED_BYTES || messages.size <= FEWEST_PARSED) break;
       messages.delete(oldest);
       parsedBytes -= oldest.value?.length ?? 0;
     }
