@@ -20,17 +20,20 @@ export interface Child extends AsyncDisposable {
 export const startVerb = (args: readonly string[]): Child =>
   start(join(CHECKOUT, 'bin', 'fleetgc'), [...args]);
 
-/** Starts a script of `processes/` with its one argument, and waits until it says `ready`. */
+/**
+ * Starts a script of `processes/` with its one argument, and waits until it says `ready`. With `networkOf` it shares the
+ * network of that process: what listens in a container is reached without forwarding of ports.
+ */
 export async function startScript<Name extends keyof ScriptArguments>(
   name: Name,
   argument: ScriptArguments[Name],
+  { networkOf }: { readonly networkOf?: number } = {},
 ): Promise<Child> {
   const script = join(import.meta.dirname, 'processes', `${name}.ts`);
-  const child = start(process.execPath, [
-    '--disable-warning=ExperimentalWarning',
-    script,
-    JSON.stringify(argument),
-  ]);
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, JSON.stringify(argument)];
+  const enter = networkOf === undefined ? [] : ['nsenter', '--target', `${networkOf}`, '--net', '--'];
+  const [program = '', ...args] = [...enter, ...node];
+  const child = start(program, args);
   await child.said('ready');
   return child;
 }

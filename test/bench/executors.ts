@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { observe } from '../fixtures/observe.ts';
+import { LOCAL_PORT } from '../support/kafka-properties.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type Child, startScript } from './child.ts';
 import { recordOf, say } from './context.ts';
@@ -15,9 +16,13 @@ import { spreadOf } from './statistics.ts';
 const KINDS = ['fleetgc', 'kafkajs'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** So many that the fixed costs of the broker do not show, and that a machine with two cores still carries them. */
-const SIZES = [100, 300, 600];
-const NODES_OF_A_PROCESS = 250;
+/**
+ * The most are more than a third of the fleet, which is what each of its brokers has to carry; they have 17,500 connections,
+ * where a process may often have no more than 20,000. Plain clients take the broker's time before that.
+ */
+const SIZES = { fleetgc: [100, 1_000, 3_500], kafkajs: [100, 1_000] } as const;
+const SMALLEST = 100;
+const NODES_OF_A_PROCESS = 500;
 const OPEN_MS = 240_000;
 const SETTLE_MS = 12_000;
 const WINDOW_MS = 15_000;
@@ -54,8 +59,8 @@ type Said = z.infer<typeof Said>;
 /** What the Kafka side of a node costs a broker, beside a plain client that joins a group for each node. */
 export async function benchExecutors(): Promise<Findings> {
   const costs: Record<Kind, Cost[]> = { fleetgc: [], kafkajs: [] };
-  for (const nodes of SIZES) {
-    for (const kind of KINDS) {
+  for (const kind of KINDS) {
+    for (const nodes of SIZES[kind]) {
       const cost = await costOf(kind, nodes);
       say(costText(kind, cost));
       costs[kind].push(cost);
@@ -78,16 +83,17 @@ export async function benchExecutors(): Promise<Findings> {
         costs,
         ordered,
       ),
-      figure('broker, heap of a node', 'kB', costs, ({ heapKilobytes, nodes }) => heapKilobytes / nodes),
+      figure('broker, heap of a node', 'kB', costs, heapOfANode),
+      ...growth(costs.fleetgc),
     ],
     notes: [...lines, ...extrapolation(costs.fleetgc), ...NOTES],
   };
 }
 
 const NOTES = [
-  `One broker with ${HEAP_MEGABYTES} MB of heap; so many nodes in processes of ${NODES_OF_A_PROCESS}, each with the Kafka side of "fleetgc node" (orders, policies, producer), windows of ${WINDOW_MS / 1000} s, first with nothing to do, then with ${ORDERS_PER_SECOND} orders a second for one node each.`,
+  `A new broker with ${HEAP_MEGABYTES} MB of heap for each crowd; so many nodes in processes of ${NODES_OF_A_PROCESS} in the network of its container (no forwarding of ports), each with the Kafka side of "fleetgc node" (orders, policies, producer), windows of ${WINDOW_MS / 1000} s, first with nothing to do, then with ${ORDERS_PER_SECOND} orders a second for one node each.`,
   'Baseline: kafkajs with its defaults, one group for each node and a producer; it reads every partition, as a plain consumer does, and no policies.',
-  'Heap: what the broker holds after collecting all garbage, less what it held before the nodes came.',
+  'Heap: the live objects of the broker, less those before the nodes came.',
 ];
 
 async function costOf(kind: Kind, nodes: number): Promise<Cost> {
@@ -101,8 +107,8 @@ async function costOf(kind: Kind, nodes: number): Promise<Cost> {
   const children: Child[] = [];
   for (let first = 0; first < nodes; first += NODES_OF_A_PROCESS) {
     const count = Math.min(NODES_OF_A_PROCESS, nodes - first);
-    const crowd = { brokers: [kafka.broker.address], first, count, kind };
-    children.push(stack.use(await startScript('many-nodes', crowd)));
+    const crowd = { brokers: [`127.0.0.1:${LOCAL_PORT}`], first, count, kind };
+    children.push(stack.use(await startScript('many-nodes', crowd, { networkOf: pid })));
   }
   await waitUntil(`${nodes} nodes to be served`, OPEN_MS, () => saidBy(children).open === nodes);
   await sleep(SETTLE_MS);
@@ -193,6 +199,33 @@ function figure(
     samples: costs.fleetgc.length,
     aim: { kind: 'ratio-at-most', limit: 1 },
   };
+}
+
+const heapOfANode = ({ heapKilobytes, nodes }: Cost): number => heapKilobytes / nodes;
+
+/** What a node costs a broker is not to grow with the number of nodes. */
+function growth(costs: readonly Cost[]): readonly Figure[] {
+  const smallest = costs.find(({ nodes }) => nodes === SMALLEST);
+  if (smallest === undefined) return [];
+  const figures = [
+    ['heap of a node', 'kB', heapOfANode],
+    ['connections of a node', 'sockets', ({ nodes, sockets }: Cost) => sockets / nodes],
+    ['requests of an idle node', 'a minute', ({ nodes, idle }: Cost) => (total(idle) * 60) / nodes],
+  ] as const;
+  return costs
+    .filter((cost) => cost !== smallest)
+    .flatMap((cost) =>
+      figures.map(([name, unit, of]) => ({
+        benchmark: 'executors',
+        name: `${cost.nodes} nodes: ${name}`,
+        unit,
+        value: spreadOf([of(cost)]),
+        baseline: spreadOf([of(smallest)]),
+        baselineName: `${SMALLEST} nodes`,
+        samples: 1,
+        aim: { kind: 'ratio-at-most', limit: 1.2 },
+      })),
+    );
 }
 
 const rounded = (value: number): string => value.toFixed(value < 10 ? 2 : 0);

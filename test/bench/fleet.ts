@@ -1,6 +1,4 @@
 /** The runner behind `npm run bench:fleet`: a large fleet on Kafka under faults of what decides for it, and the proof of its log. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +12,7 @@ import { say } from './context.ts';
 import { type BenchKafka, kafkaArguments, startKafka } from './kafka.ts';
 import { peakResidentBytes, usedCpuMs } from './process-usage.ts';
 import { thisMachine } from './report.ts';
+import { runVerb } from './run-verb.ts';
 
 const HELP = `Usage: npm run bench:fleet [-- OPTIONS]
 
@@ -44,12 +43,6 @@ interface Options {
   readonly nodes: number;
   readonly durationMs: number;
   readonly output: string;
-}
-
-interface Ended {
-  readonly exitCode: number | null;
-  readonly tookMs: number;
-  readonly result: unknown;
 }
 
 /** What a worker took, from its start to its end. */
@@ -100,19 +93,6 @@ const faultsOf = (kafka: BenchKafka, workers: ReturnType<typeof createWorkers>):
   { share: 0.75, what: 'worker b is killed', happen: () => workers.kill('b') },
   { share: 0.8, what: 'worker e joins', happen: () => workers.start('e') },
 ];
-
-/** Runs a verb to its end; its lines on stderr go to `heard`, its stdout is JSON. */
-async function runVerb(args: readonly string[], heard: (text: string) => void): Promise<Ended> {
-  const startMs = performance.now();
-  const child = spawn(join(CHECKOUT, 'bin', 'fleetgc'), args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const said: string[] = [];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(text));
-  child.stderr.setEncoding('utf8').on('data', heard);
-  const [exitCode] = await once(child, 'close');
-  const text = said.join('');
-  const tookMs = Math.round(performance.now() - startMs);
-  return { exitCode, tookMs, result: text === '' ? null : JSON.parse(text) };
-}
 
 /** Lets the fleet live, and each fault happen when its time has come. */
 async function live(kafka: BenchKafka, { nodes, durationMs }: Options, faults: readonly Fault[]) {

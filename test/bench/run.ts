@@ -12,6 +12,7 @@ import { benchDecide } from './decide.ts';
 import { benchExecutors } from './executors.ts';
 import type { Findings } from './figure.ts';
 import { benchGrowth } from './growth.ts';
+import { benchGrowthBytes } from './growth-bytes.ts';
 import { benchIdle } from './idle.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
 import { benchKubelet } from './kubelet.ts';
@@ -38,7 +39,12 @@ const RUN_ALONE = {
 } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
-const RUN_WITH_BROKERS = { executors: benchExecutors, growth: benchGrowth, brokers: benchBrokers } as const;
+const RUN_WITH_BROKERS = {
+  executors: benchExecutors,
+  growth: benchGrowth,
+  'growth-bytes': benchGrowthBytes,
+  brokers: benchBrokers,
+} as const;
 type BrokersName = keyof typeof RUN_WITH_BROKERS;
 
 const RUN: Readonly<

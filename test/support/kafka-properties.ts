@@ -2,6 +2,8 @@
 export const DATA_FOLDER = '/tmp/kraft-combined-logs';
 /** The listener for containers of the same network. */
 export const INTERNAL_PORT = 29092;
+/** The listener for processes that share the container's network namespace: no forwarding of ports lies between. */
+export const LOCAL_PORT = 29094;
 const CONTROLLER_PORT = 29093;
 
 export interface SaslUser {
@@ -22,9 +24,9 @@ export function brokerProperties(port: number, protocol: 'PLAINTEXT' | 'SASL_SSL
     'controller.quorum.voters': `1@localhost:${CONTROLLER_PORT}`,
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'INTERNAL',
-    listeners: `EXTERNAL://0.0.0.0:9092,INTERNAL://0.0.0.0:${INTERNAL_PORT},CONTROLLER://localhost:${CONTROLLER_PORT}`,
-    'advertised.listeners': `EXTERNAL://127.0.0.1:${port},INTERNAL://kafka:${INTERNAL_PORT}`,
-    'listener.security.protocol.map': `EXTERNAL:${protocol},INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT`,
+    listeners: `EXTERNAL://0.0.0.0:9092,INTERNAL://0.0.0.0:${INTERNAL_PORT},LOCAL://127.0.0.1:${LOCAL_PORT},CONTROLLER://localhost:${CONTROLLER_PORT}`,
+    'advertised.listeners': `EXTERNAL://127.0.0.1:${port},INTERNAL://kafka:${INTERNAL_PORT},LOCAL://127.0.0.1:${LOCAL_PORT}`,
+    'listener.security.protocol.map': `EXTERNAL:${protocol},INTERNAL:PLAINTEXT,LOCAL:PLAINTEXT,CONTROLLER:PLAINTEXT`,
     'log.dirs': DATA_FOLDER,
     ...ONE_BROKER,
   };
