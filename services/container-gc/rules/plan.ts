@@ -122,7 +122,15 @@ function inOrder<Item extends Listed>(
 ): Verdict[] {
   return objects.flatMap((_, position) => {
     const reason = kept.get(position);
-    const verdict = verdicts.get(position) ?? (reason && ({ position, action: 'keep', ...reason } as const));
+    const verdict = verdicts.get(position) ?? (reason && stays(position, reason));
     return verdict ? [verdict] : [];
   });
 }
+
+// In the order of canonical JSON, as in image-gc: what is kept is most of what there is.
+const stays = (position: number, { rule, facts }: Kept): Verdict => ({
+  action: 'keep',
+  facts,
+  position,
+  rule,
+});

@@ -32,9 +32,9 @@ const stays = (position: Candidate['position'], rule: string, facts: Verdict['fa
 const goes = ({ position, image, rule, estimatedBytes }: Removal, index: number): Verdict => ({
   action: 'remove',
   facts: {
-    place: index + 1,
-    lastUsedMs: image.lastUsedMs,
     estimatedBytes: reportedBytes(estimatedBytes),
+    lastUsedMs: image.lastUsedMs,
+    place: index + 1,
   },
   position,
   rule,
