@@ -1,8 +1,8 @@
 /**
  * What `begin` makes of each, in order; while one is used the next `ahead` are begun already. What was begun and is not used any
- * more is waited for and disposed of. `begin` may be called while another call of it is under way.
+ * more is waited for. `begin` may be called while another call of it is under way.
  */
-export async function* begunAhead<Item, Begun extends Disposable>(
+export async function* begunAhead<Item, Begun>(
   items: Iterable<Item>,
   ahead: number,
   begin: (item: Item) => Promise<Begun>,
@@ -15,16 +15,13 @@ export async function* begunAhead<Item, Begun extends Disposable>(
     }
     while (begun.length > 0) yield* first(begun);
   } finally {
-    for (const one of await Promise.allSettled(begun))
-      if (one.status === 'fulfilled') one.value[Symbol.dispose]();
+    await Promise.allSettled(begun);
   }
 }
 
-async function* first<Begun extends Disposable>(begun: Promise<Begun>[]): AsyncGenerator<Begun, void> {
+async function* first<Begun>(begun: Promise<Begun>[]): AsyncGenerator<Begun, void> {
   const next = begun.shift();
-  if (next === undefined) return;
-  using used = await next;
-  yield used;
+  if (next !== undefined) yield await next;
 }
 
 /** A failure is told in its turn. */

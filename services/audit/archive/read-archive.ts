@@ -99,9 +99,10 @@ async function* recordsIn(
   { request, files }: FilesReading,
   signal?: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
-  const open = ([file, from]: (typeof files)[number]) => openFile({ archive, file, from, request });
-  for await (const { records } of begunAhead(files, archive.keys === null ? 0 : FILES_AHEAD, open)) {
-    for await (const record of records()) {
+  const read = ([file, from]: (typeof files)[number]) => readFile({ archive, file, from, request });
+  for await (const records of begunAhead(files, archive.keys === null ? 0 : FILES_AHEAD, read)) {
+    // Each is let go of when it was given away: of the file in hand only what is still to come is in memory.
+    for (let record = records.pop(); record !== undefined; record = records.pop()) {
       if (signal?.aborted) return;
       yield { kind: 'record', record };
     }
@@ -138,9 +139,8 @@ interface FileReading {
 }
 
 /**
- * Of each topic, for the records of some nodes: the next file is checked and asked while one is read. A file may hold 16 MiB of
- * records, seven topics are read side by side, and DuckDB has 512 MiB: with more ahead a full archive of few nodes could exceed
- * that, and with the records of all nodes it would be too much to hold.
+ * Of each topic, for the records of some nodes: the next file is checked and read while one is used. A file may hold 16 MiB of
+ * records, and seven topics are read side by side: with the records of all nodes that would be too much to hold.
  */
 const FILES_AHEAD = 1;
 
@@ -155,27 +155,23 @@ const Row = z.tuple([
 
 const Headers = z.record(z.string(), z.string());
 
-interface OpenFile extends Disposable {
-  readonly records: () => AsyncGenerator<LogRecord, void>;
-}
-
-/** Begins the query: what it finds waits for whoever reads the records. */
-async function openFile({ archive, file, from, request }: FileReading): Promise<OpenFile> {
+/**
+ * The records of a file, the last first. They lie in it by node, and are sorted here: DuckDB would hold all of them several times
+ * to do it, until the last of them was used.
+ */
+async function readFile({ archive, file, from, request }: FileReading): Promise<LogRecord[]> {
   await archive.requireFile(file);
   const source = `read_parquet(${sqlText(join(archive.directory, file.file))})`;
-  using stack = new DisposableStack();
-  const connection = stack.use(await archive.duck.connect());
+  using connection = await archive.duck.connect();
   const result = await connection.stream(
-    `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)} ORDER BY "offset"`,
+    `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)}`,
   );
-  const opened = stack.move();
-  return {
-    records: async function* () {
-      for await (const rows of result.yieldRows())
-        for (const row of rows) yield { topic: request.topic, partition: file.partition, ...fieldsOf(row) };
-    },
-    [Symbol.dispose]: () => opened.dispose(),
-  };
+  const { topic } = request;
+  const { partition } = file;
+  const records: LogRecord[] = [];
+  for await (const rows of result.yieldRows())
+    for (const row of rows) records.push({ topic, partition, ...fieldsOf(row) });
+  return records.sort((a, b) => Number(b.offset - a.offset));
 }
 
 function fieldsOf(row: readonly DuckDBValue[]): Omit<LogRecord, 'topic' | 'partition'> {
