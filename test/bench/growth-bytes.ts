@@ -48,7 +48,7 @@ export async function benchGrowthBytes(): Promise<Findings> {
   const figures = FLEETS.filter(({ nodes }) => nodes !== SMALLEST).map(
     ({ nodes, seeds }): Figure => ({
       benchmark: 'growth-bytes',
-      name: `${nodes} nodes: bytes of a node and day on the log, MB`,
+      name: `${nodes} nodes: bytes of a node and day on the log`,
       unit: 'MB',
       value: spreadOf(days.get(nodes) ?? []),
       baseline,
