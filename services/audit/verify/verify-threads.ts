@@ -7,7 +7,7 @@ import type { PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
 
 /** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
-const YOUNG_MIB = 48;
+const YOUNG_MIB = 24;
 const OLD_MIB = 512;
 
 /** Beside the sources as one of them, beside the built program as a part of it. */

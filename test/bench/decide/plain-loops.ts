@@ -3,6 +3,7 @@
  * doubts nothing, names no reason, and says nothing of what stays.
  */
 import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
+import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryContainer, InventorySandbox } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 
@@ -28,6 +29,42 @@ export function plainImages(
   }
   return going;
 }
+
+/** What a loop gives that also answers for every object. */
+export interface Answered {
+  readonly going: readonly string[];
+  readonly isListedTwice: boolean;
+  readonly verdicts: readonly Verdict[];
+}
+
+/** The same loop, which looks besides whether an id is listed twice, and has a verdict with a fact for every object. */
+export const answering =
+  (plain: (inventory: CompleteInventory, policy: Policy) => readonly string[], of: keyof typeof OBJECTS_OF) =>
+  (inventory: CompleteInventory, policy: Policy): Answered => {
+    const going = plain(inventory, policy);
+    const goes = new Set(going);
+    const names = OBJECTS_OF[of](inventory);
+    const verdicts = names.map(
+      (name, position): Verdict => ({
+        action: goes.has(name) ? 'remove' : 'keep',
+        facts: { lastUsedMs: position },
+        position,
+        rule: goes.has(name) ? 'D11' : 'D6',
+      }),
+    );
+    return { going, isListedTwice: new Set(names).size < names.length, verdicts };
+  };
+
+const idOf = ({ id }: { readonly id: string }): string => id;
+
+const OBJECTS_OF = {
+  images: ({ images }: CompleteInventory): readonly string[] => images.map(idOf),
+  containers: ({ containers, sandboxes, podLogDirectories }: CompleteInventory): readonly string[] => [
+    ...containers.map(idOf),
+    ...sandboxes.map(idOf),
+    ...(podLogDirectories ?? []).map(({ name }) => name),
+  ],
+};
 
 /** Ids of dead containers, of sandboxes that nothing needs any more, and names of log directories of pods that are gone. */
 export function plainContainers(
