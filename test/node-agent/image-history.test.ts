@@ -10,7 +10,7 @@ import {
   toFile,
   wallTimeOf,
 } from '../../services/node-agent/image-history.ts';
-import { BOOT_A, BOOT_B, manualClock } from '../support/manual-clock.ts';
+import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../support/manual-clock.ts';
 import { runs } from '../support/property-runs.ts';
 
 const SECOND = 1_000;
@@ -169,6 +169,7 @@ function nodeWithImage() {
   const clock = manualClock({ wallTimeMs: 40 * YEAR });
   let trueAgeMs = 0;
   let trueUnusedMs = 0;
+  let boots = 0;
   let state: ImageHistory = { at: clock.now(), records: new Map() };
   const pass = (ms: number): void => {
     trueAgeMs += ms;
@@ -193,7 +194,8 @@ function nodeWithImage() {
     restart,
     reboot: (downMs: number) => {
       pass(downMs);
-      clock.reboot(clock.now().bootId === BOOT_A ? BOOT_B : BOOT_A, downMs);
+      boots += 1;
+      clock.reboot(nthBoot(boots), downMs);
       restart();
     },
     detectUsed: () => detectOnce(true),

@@ -7,7 +7,7 @@ import { createLogger } from '../../services/shared/logger.ts';
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../fixtures/time.ts';
 import { memoryState } from '../node-executor/memory-state.ts';
 import { logLines } from '../support/log-lines.ts';
-import { BOOT_A, BOOT_B, manualClock } from '../support/manual-clock.ts';
+import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../support/manual-clock.ts';
 import { runs } from '../support/property-runs.ts';
 
 const WATCH: Watch = {
@@ -124,6 +124,7 @@ test('[E2, E3, M2] whatever happens unseen, no image counts as unused for longer
     fc.property(fc.array(happening, { maxLength: 30 }), (story) => {
       const { clock, detect, restart } = watchedNode();
       let unusedMs = 0;
+      let boots = 0;
       let sinceDetectionMs = 0;
       let isSeen = true;
       const pass = (ms: number): void => {
@@ -143,7 +144,8 @@ test('[E2, E3, M2] whatever happens unseen, no image counts as unused for longer
         step: (ms: number) => clock.stepWall(ms),
         restart,
         reboot: (ms: number) => {
-          clock.reboot(clock.now().bootId === BOOT_A ? BOOT_B : BOOT_A, ms);
+          boots += 1;
+          clock.reboot(nthBoot(boots), ms);
           pass(ms);
           restart();
         },

@@ -4,6 +4,9 @@ import { instant } from '../fixtures/time.ts';
 
 export const BOOT_A = instant().bootId;
 export const BOOT_B = '22222222-2222-4222-8222-222222222222';
+/** No two boots of a machine have the same id, however many there were. */
+export const nthBoot = (number: number): string =>
+  `33333333-3333-4333-8333-${String(number).padStart(12, '0')}`;
 
 /** A node's clock that a test moves by hand. */
 export interface ManualClock extends NodeClock {
