@@ -4,7 +4,7 @@ import { TOPICS, type TopicId } from '../../schemas/topics.ts';
 import { doubledMember } from '../../services/audit/verify/doubled-member.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
 import { runs } from '../support/property-runs.ts';
-import { pickedRecord, type Recording, replayed, rewritten } from './support/recorded-log.ts';
+import { pickedRecord, replayed, rewritten } from './support/recorded-log.ts';
 import { recordedReclaims } from './support/recorded-reclaims.ts';
 import { named, verify } from './support/verify-recording.ts';
 
@@ -23,9 +23,14 @@ test.each([
   ['{"a":"\\":\\":","b\\\\":":"}', null],
   ['":"', null],
   ['{}', null],
-  [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, null],
 ])('%s', (json, doubled) => {
   expect(doubledIn(json)).toBe(doubled);
+});
+
+test('in a text however deep and however long', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const long = `[${'{},'.repeat(300_000)}{"a":1,"a":2}]`;
+  expect([doubledIn(deep), doubledIn(long)]).toEqual([null, 'a']);
 });
 
 test('nothing that JSON.stringify writes has a member twice', () => {
@@ -46,41 +51,19 @@ test('whoever reads a record takes the last of two, so all that read it agree', 
   expect(parseRecord('commands', doubled)).toEqual(parseRecord('commands', record));
 });
 
-/** The bytes of what is decided on have a hash in each decision, so another text of the same value is another input. */
-test.each(['inventory', 'diskStats'] as const)(
-  'a member that stands twice in a record of %s is named as what it is: other bytes than were decided on',
-  async (topic) => {
-    const recording = await recordedReclaims();
-    const { offset } = pickedRecord(recording, topic, () => true);
-    const forged = withTwiceTaken(recording, topic);
-
-    expect((await verify(replayed(forged))).deviations.first).toContainEqual(
-      expect.objectContaining({
-        kind: 'input-changed',
-        places: expect.arrayContaining([
-          expect.objectContaining({ topic: TOPICS[topic].name, offset: String(offset) }),
-        ]),
-      }),
-    );
-  },
-);
-
-test.each(['observe', 'decisions', 'commands', 'results'] as const)(
+test.each(['inventory', 'diskStats', 'observe', 'decisions', 'commands', 'results'] as const)(
   'a member that stands twice in a record of %s is named',
   async (topic: TopicId) => {
     const recording = await recordedReclaims();
     const { offset } = pickedRecord(recording, topic, () => true);
-    const forged = withTwiceTaken(recording, topic);
+    const forged = rewritten(
+      recording,
+      topic,
+      () => true,
+      (text) =>
+        text.replace('"takenAt":', '"takenAt":"earlier","takenAt":').replace('"at":', '"at":"earlier","at":'),
+    );
 
     expect(named(await verify(replayed(forged)))).toContain(`doubled-member ${TOPICS[topic].name}@${offset}`);
   },
 );
-
-const withTwiceTaken = (recording: Recording, topic: TopicId): Recording =>
-  rewritten(
-    recording,
-    topic,
-    () => true,
-    (text) =>
-      text.replace('"takenAt":', '"takenAt":"earlier","takenAt":').replace('"at":', '"at":"earlier","at":'),
-  );

@@ -142,6 +142,8 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       counts.diskStats++;
       inputs.keep(record);
       undecided.arrived(record);
+      const message = inputs.messageOf(record);
+      if (message.ok) tellDoubledMember(findings, record, message.event);
     },
     inventory: (record) => {
       counts.inventories++;
@@ -150,6 +152,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       undecided.arrived(record);
       const message = inputs.messageOf(record);
       if (!message.ok) return;
+      tellDoubledMember(findings, record, message.event);
       vanished.listed(message.event, record);
       answeredOrders.listed(message.event, record);
     },

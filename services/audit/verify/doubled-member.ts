@@ -1,10 +1,6 @@
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { type Findings, placeOf } from './findings.ts';
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-
 /** Tells of a record that has a member twice: JSON.parse takes the last of them, and other readers the first. */
 export function tellDoubledMember(
   { deviation }: Pick<Findings, 'deviation'>,
@@ -27,47 +23,31 @@ export const doubledText = (name: string): string =>
 
 /** The first name that stands twice in one object of a JSON text; `parsed` is what JSON.parse made of it. */
 export function doubledMember(json: Buffer, parsed: unknown): string | null {
-  return colonsIn(json) === membersOf(parsed) ? null : findDoubled(json.toString('utf8'));
+  const text = json.toString('utf8');
+  return isStringified(text, parsed) ? null : findDoubled(text);
 }
 
-/** As many as the text has members, those that stand twice among them. */
-function colonsIn(json: Buffer): number {
-  let colons = 0;
-  let isText = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) isText = !isText;
-    else if (byte === BACKSLASH) at++;
-    else if (byte === COLON && !isText) colons++;
+/** Whether it is what JSON.stringify makes of its value, as are all records of FleetGC: each name stands once in it. */
+function isStringified(text: string, parsed: unknown): boolean {
+  try {
+    return JSON.stringify(parsed) === text;
+  } catch {
+    // Too deep for it.
+    return false;
   }
-  return colons;
 }
-
-/** However deep it is: a text of nothing but brackets is JSON too. */
-function membersOf(parsed: unknown): number {
-  let members = 0;
-  const left = [parsed].filter(isObject);
-  for (let object = left.pop(); object !== undefined; object = left.pop()) {
-    const within: readonly unknown[] = Object.values(object);
-    if (!Array.isArray(object)) members += within.length;
-    for (const one of within) if (isObject(one)) left.push(one);
-  }
-  return members;
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const TOKEN = /("(?:[^"\\]|\\.)*")\s*(:?)|([{[])|[}\]]/gs;
 
 /** Of a text that is JSON. */
-function findDoubled(json: string): string | null {
+function findDoubled(text: string): string | null {
   const open: Set<string>[] = [];
-  for (const [, text, colon, bracket] of json.matchAll(TOKEN)) {
+  for (const [, quoted, colon, bracket] of text.matchAll(TOKEN)) {
     if (bracket !== undefined) open.push(new Set());
-    else if (text === undefined) open.pop();
+    else if (quoted === undefined) open.pop();
     else if (colon === ':') {
       // One name can be written in several ways.
-      const name = String(JSON.parse(text));
+      const name = String(JSON.parse(quoted));
       if (open.at(-1)?.has(name)) return name;
       open.at(-1)?.add(name);
     }

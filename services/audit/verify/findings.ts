@@ -24,10 +24,7 @@ export const placeText = ({ topic, partition, offset }: Omit<Place, 'timestampMs
 export type DeviationKind =
   /** The record is no event of its topic: no consumer takes it, and no service writes it. */
   | 'unreadable'
-  /**
-   * An object in the record has a member twice, and readers differ in which of them they take. Not looked for in what is
-   * decided on: each decision has the hash of its bytes.
-   */
+  /** An object in the record has a member twice, and readers differ in which of them they take. */
   | 'doubled-member'
   /** Two records have one id and different contents. */
   | 'id-reused'
