@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DuckDBValue } from '@duckdb/node-api';
+import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
 import { FleetGcError } from '../../shared/errors.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
@@ -144,14 +144,11 @@ interface FileReading {
  */
 const FILES_AHEAD = 1;
 
-/** The row as it comes: nothing in it is taken for granted. */
-const Row = z.tuple([
-  z.bigint(),
-  z.bigint(),
-  z.string().nullable(),
-  z.string(),
-  z.object({ bytes: z.instanceof(Uint8Array) }).nullable(),
-]);
+/** The row as it comes, without its value: nothing in it is taken for granted. */
+const Row = z.tuple([z.bigint(), z.bigint(), z.string().nullable(), z.string()]);
+const ROW_COLUMNS = [0, 1, 2, 3];
+const VALUE_COLUMN = 4;
+const Values = z.instanceof(DuckDBBlobVector);
 
 const Headers = z.record(z.string(), z.string());
 
@@ -169,21 +166,32 @@ async function readFile({ archive, file, from, request }: FileReading): Promise<
   const { topic } = request;
   const { partition } = file;
   const records: LogRecord[] = [];
-  for await (const rows of result.yieldRows())
-    for (const row of rows) records.push({ topic, partition, ...fieldsOf(row) });
+  for await (const chunk of result)
+    for (let row = 0; row < chunk.rowCount; row += 1)
+      records.push({ topic, partition, ...fieldsOf(chunk, row) });
   return records.sort((a, b) => Number(b.offset - a.offset));
 }
 
-function fieldsOf(row: readonly DuckDBValue[]): Omit<LogRecord, 'topic' | 'partition'> {
-  const [offset, timeMs, key, headers, value] = Row.parse(row);
+function fieldsOf(chunk: DuckDBDataChunk, row: number): Omit<LogRecord, 'topic' | 'partition'> {
+  const fields = ROW_COLUMNS.map((column) => chunk.getColumnVector(column).getItem(row));
+  const [offset, timeMs, key, headers] = Row.parse(fields);
+  const value = Values.parse(chunk.getColumnVector(VALUE_COLUMN)).getItemBytes(row);
   return {
     offset,
     timestampMs: Number(timeMs),
     key,
     headers: Headers.parse(JSON.parse(headers)),
-    value: value === null ? null : Buffer.from(value.bytes),
+    value: value === null ? null : bufferOf(value),
   };
 }
+
+/** DuckDB gives what is so short as a view of its own memory, and all else in memory that is nobody else's. */
+const MOST_INLINE_BYTES = 12;
+
+const bufferOf = (bytes: Uint8Array): Buffer =>
+  bytes.length <= MOST_INLINE_BYTES
+    ? Buffer.from(bytes)
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
 const keyCondition = (keys: OpenArchive['keys']): string =>
   keys === null ? 'true' : `key IN (${keys.map(sqlText).join(', ')})`;

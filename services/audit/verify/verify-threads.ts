@@ -6,8 +6,11 @@ import { stopped } from './verify-log.ts';
 import type { PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerTask } from './worker-messages.ts';
 
-/** What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. */
-const YOUNG_MIB = 24;
+/**
+ * What a thread keeps of short-lived data before it looks what is still needed: it reads hundreds of megabytes a second. Beside
+ * an archive there is less room, as bin/fleetgc leaves the first thread: the library that reads it is large.
+ */
+const YOUNG_MIB: Record<WorkerTask['source']['kind'], number> = { log: 24, archive: 12 };
 const OLD_MIB = 512;
 
 /** Beside the sources as one of them, beside the built program as a part of it. */
@@ -24,7 +27,10 @@ export function startVerifyThreads(count: number, task: WorkerTask): VerifyThrea
     () =>
       new Worker(WORKER, {
         workerData: task,
-        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: OLD_MIB },
+        resourceLimits: {
+          maxYoungGenerationSizeMb: YOUNG_MIB[task.source.kind],
+          maxOldGenerationSizeMb: OLD_MIB,
+        },
       }),
   );
   return {
