@@ -8,7 +8,7 @@ import type { Figure } from '../figure.ts';
 import type { WrittenMonth } from '../month/write-month.ts';
 import { spreadOf } from '../statistics.ts';
 import { FLEETGC, timedRun } from '../timed-run.ts';
-import { embedded } from './verify.ts';
+import { embedded, verifiedArchiveFigures } from './verify.ts';
 
 const ROUNDS = 3;
 /** Of what takes longer, one round says enough. */
@@ -37,6 +37,7 @@ export async function archiveFigures(
   const { node, object } = removedImage(path);
   return [
     size,
+    ...(await verifiedArchiveFigures(archived(directory), month)),
     await explainFigure(directory, 'one node', [`image/${object}`, '--node', node]),
     await explainFigure(directory, 'any node', [`container/${removedContainer(path)}`]),
   ];
@@ -46,9 +47,8 @@ async function explainFigure(directory: string, what: string, asked: readonly st
   const [explained, whole]: [number[], number[]] = [[], []];
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`audit explain, ${what}, round ${round} of ${ROUNDS}`);
-    const log = ['--log', 'archive', '--archive', directory];
     whole.push((await timedRun(FLEETGC, ['audit', 'query', WHOLE, '--archive', directory])).wallMs / 1000);
-    const { wallMs } = await timedRun(FLEETGC, ['audit', 'explain', ...asked, ...log]);
+    const { wallMs } = await timedRun(FLEETGC, ['audit', 'explain', ...asked, ...archived(directory)]);
     explained.push(wallMs / 1000);
     if (wallMs > MOST_SECONDS * 1000) break;
   }
@@ -63,6 +63,8 @@ async function explainFigure(directory: string, what: string, asked: readonly st
     aim: { kind: 'value-at-most', limit: 2 },
   };
 }
+
+const archived = (directory: string): readonly string[] => ['--log', 'archive', '--archive', directory];
 
 const WHOLE = 'SELECT count(*) AS records, sum(octet_length(value)) AS bytes FROM records';
 

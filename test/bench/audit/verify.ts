@@ -20,6 +20,9 @@ interface Days {
   readonly toMs: number;
 }
 
+/** Options that name what is verified. */
+type Source = readonly string[];
+
 /** `fleetgc audit verify` beside merely reading and parsing the same records, in turns. */
 export async function verifyFigures(path: string, month: WrittenMonth): Promise<readonly Figure[]> {
   const [short, long] = [lastDays(month, SHORT_DAYS), lastDays(month, LONG_DAYS)];
@@ -29,18 +32,18 @@ export async function verifyFigures(path: string, month: WrittenMonth): Promise<
     verified: [],
     shorter: [],
   };
+  const log = embedded(path);
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`audit verify, round ${round} of ${ROUNDS}`);
     runs.readAlone.push(await read(path, long, 1));
-    runs.verified.push(await verify(path, long));
+    runs.verified.push(await verify(log, long));
     runs.read.push(await read(path, long, THREADS));
-    runs.shorter.push(await verify(path, short));
+    runs.shorter.push(await verify(log, short));
   }
   const records = recordsIn(runs.verified);
   const rate = (of: readonly TimedRun[]) => spreadOf(of.map(({ wallMs }) => (records * 1000) / wallMs));
   const seconds = (of: readonly TimedRun[]) => spreadOf(of.map(({ wallMs }) => wallMs / 1000));
   const cpuSeconds = (of: readonly TimedRun[]) => spreadOf(of.map(({ cpuMs }) => cpuMs / 1000));
-  const megabytes = (of: readonly TimedRun[]) => spreadOf(of.map(({ peakBytes }) => peakBytes / 1e6));
   const common = { benchmark: 'audit', samples: ROUNDS, aim: null } as const;
   const alike = `reads and parses, ${THREADS} threads`;
   return [
@@ -90,6 +93,34 @@ export async function verifyFigures(path: string, month: WrittenMonth): Promise<
   ];
 }
 
+/** The same from the archive of that month. */
+export async function verifiedArchiveFigures(
+  archive: Source,
+  month: WrittenMonth,
+): Promise<readonly Figure[]> {
+  const [short, long] = [lastDays(month, SHORT_DAYS), lastDays(month, LONG_DAYS)];
+  const runs: Record<'verified' | 'shorter', TimedRun[]> = { verified: [], shorter: [] };
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    say(`audit verify of the archive, round ${round} of ${ROUNDS}`);
+    runs.verified.push(await verify(archive, long));
+    runs.shorter.push(await verify(archive, short));
+  }
+  return [
+    {
+      benchmark: 'audit',
+      name: `verify from the archive, peak memory, ${LONG_DAYS} days`,
+      unit: 'MB',
+      value: megabytes(runs.verified),
+      baseline: megabytes(runs.shorter),
+      baselineName: `${SHORT_DAYS} day`,
+      samples: ROUNDS,
+      aim: { kind: 'value-at-most', limit: 300 },
+    },
+  ];
+}
+
+const megabytes = (of: readonly TimedRun[]) => spreadOf(of.map(({ peakBytes }) => peakBytes / 1e6));
+
 const lastDays = ({ endMs }: WrittenMonth, days: number): Days => ({
   fromMs: endMs - days * DAY_MS,
   toMs: endMs,
@@ -104,15 +135,15 @@ const read = (path: string, range: Days, threads: number): Promise<TimedRun> => 
   ]);
 };
 
-const verify = (path: string, { fromMs, toMs }: Days): Promise<TimedRun> =>
+const verify = (source: Source, { fromMs, toMs }: Days): Promise<TimedRun> =>
   timedRun(FLEETGC, [
     ...['audit', 'verify', '-o', 'json', '--threads', String(THREADS)],
     ...['--from', new Date(fromMs).toISOString(), '--to', new Date(toMs).toISOString()],
-    ...embedded(path),
+    ...source,
   ]);
 
 /** Options that name the log of a month. */
-export const embedded = (path: string): readonly string[] => [
+export const embedded = (path: string): Source => [
   ...['--log', 'embedded', '--log-path', path, '--log-max-size', String(LOG_MAX_BYTES)],
 ];
 
