@@ -5,7 +5,7 @@ const OUTPUT = 'bench/results.json';
 export const HELP = `Usage: npm run bench [-- OPTIONS]
 
 Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about an hour,
-twenty minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; bytes,
+ten minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; bytes,
 plan, decide, parse and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
