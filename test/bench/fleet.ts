@@ -1,6 +1,5 @@
 /** The runner behind `npm run bench:fleet`: a large fleet on Kafka under faults of what decides for it, and the proof of its log. */
-import { mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseDurationMs } from '../../schemas/quantity.ts';
@@ -13,6 +12,7 @@ import { type BenchKafka, kafkaArguments, startKafka } from './kafka.ts';
 import { peakResidentBytes, usedCpuMs } from './process-usage.ts';
 import { thisMachine } from './report.ts';
 import { runVerb } from './run-verb.ts';
+import { fleetArguments, liveFleet } from './simulated-fleet.ts';
 
 const HELP = `Usage: npm run bench:fleet [-- OPTIONS]
 
@@ -27,13 +27,6 @@ Options:
   --duration TIME  how long the fleet lives (default: 30m)
   --output FILE    write the JSON to this file (default: bench/fleet.json)
   -h, --help       show this help
-`;
-const POLICY = `
-name: default
-mode: enforce
-imageGCHighThresholdPercent: 80
-imageGCLowThresholdPercent: 75
-evictionHard: {}
 `;
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 /** `audit verify`: nothing is wrong, but not all could be verified. */
@@ -73,8 +66,7 @@ function createWorkers(kafka: BenchKafka) {
   return {
     uses,
     start: async (name: string) => {
-      const flags = [...kafkaArguments(kafka), '--http-address', 'none', '--log-level', 'warn'];
-      running.set(name, startVerb(['decide', ...flags]));
+      running.set(name, startVerb(['decide', ...fleetArguments(kafka), '--log-level', 'warn']));
     },
     kill: async (name: string) => process.kill(close(name).pid, 'SIGKILL'),
     stop: async (name: string) => await close(name)[Symbol.asyncDispose](),
@@ -110,12 +102,7 @@ async function live(kafka: BenchKafka, { nodes, durationMs }: Options, faults: r
       happening = happening.then(happen);
     }
   };
-  using directory = mkdtempDisposableSync(join(tmpdir(), 'fleetgc-bench-'));
-  const policy = join(directory.path, 'policy.yaml');
-  writeFileSync(policy, POLICY);
-  const args = ['--nodes', `${nodes}`, '--duration', `${durationMs / 1000}s`, '--policy', policy];
-  const flags = [...kafkaArguments(kafka), '--http-address', 'none'];
-  const fleet = await runVerb(['simulate-fleet', ...args, ...flags], heard);
+  const fleet = await liveFleet(kafka, ['--nodes', `${nodes}`, '--duration', `${durationMs / 1000}s`], heard);
   await happening;
   return { fleet, happened };
 }

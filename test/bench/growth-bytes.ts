@@ -1,13 +1,11 @@
-import { globSync, mkdtempDisposableSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { globSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { DATA_FOLDER } from '../support/kafka-properties.ts';
 import { startVerb } from './child.ts';
 import { say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';
-import { type BenchKafka, kafkaArguments, startKafka } from './kafka.ts';
-import { runVerb } from './run-verb.ts';
+import { type BenchKafka, startKafka } from './kafka.ts';
+import { fleetArguments, liveFleet } from './simulated-fleet.ts';
 import { spreadOf } from './statistics.ts';
 
 const SMALLEST = 100;
@@ -20,13 +18,6 @@ const FLEETS = [
 const LIFE_MINUTES = 5;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MB = 1_000_000;
-const POLICY = `
-name: default
-mode: enforce
-imageGCHighThresholdPercent: 80
-imageGCLowThresholdPercent: 75
-evictionHard: {}
-`;
 const Account = z.object({ livedMs: z.number() });
 
 interface Fleet {
@@ -68,15 +59,9 @@ const NOTES = [
 
 async function dayOfANode({ nodes, rate, seed }: Fleet): Promise<number> {
   await using kafka = await startKafka({ heapMegabytes: 512 });
-  const flags = [...kafkaArguments(kafka), '--http-address', 'none'];
-  await using _worker = startVerb(['decide', ...flags, '--log-level', 'warn']);
-  using directory = mkdtempDisposableSync(join(tmpdir(), 'fleetgc-bench-'));
-  const policy = join(directory.path, 'policy.yaml');
-  writeFileSync(policy, POLICY);
+  await using _worker = startVerb(['decide', ...fleetArguments(kafka), '--log-level', 'warn']);
   const life = ['--nodes', `${nodes}`, '--seed', `${seed}`, '--rate', rate, '--duration', `${LIFE_MINUTES}m`];
-  const fleet = await runVerb(['simulate-fleet', ...life, '--policy', policy, ...flags], (text) =>
-    process.stderr.write(text),
-  );
+  const fleet = await liveFleet(kafka, life, (text) => process.stderr.write(text));
   if (fleet.exitCode !== 0) throw new Error(`the fleet of ${nodes} nodes ended with ${fleet.exitCode}`);
   const { livedMs } = Account.parse(fleet.result);
   return ((await keptBytes(kafka)) / nodes / MB) * (DAY_MS / livedMs);
