@@ -1,0 +1,75 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+
+/**
+ * What no import shows (the imports: `npm run arrows`): globals of Node.js through which a file asks the time, chance, or the
+ * machine.
+ */
+const CHECKOUT = join(import.meta.dirname, '..');
+const PURE = [
+  'schemas/*.ts',
+  'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
+  'services/{image-gc,container-gc,pressure}/rules/**/*.ts',
+  'services/shared/decision/**/*.ts',
+];
+/** A program, which writes the JSON Schemas into the repository. */
+const PROGRAMS = ['schemas/generate.ts'];
+const IMPURE = new Set([
+  'performance',
+  'process',
+  'fetch',
+  'crypto',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+]);
+
+const filesOf = (patterns: readonly string[]): string[] =>
+  globSync([...patterns], { cwd: CHECKOUT, exclude: PROGRAMS }).toSorted();
+
+/** What of a text reads the time, chance or the machine, in the order of the text. */
+function impureIn(text: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (isImpure(node)) found.push(node.getText());
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+function isImpure(node: ts.Node): boolean {
+  if (ts.isNewExpression(node)) return node.expression.getText() === 'Date' && !node.arguments?.length;
+  if (ts.isPropertyAccessExpression(node)) return ['Date.now', 'Math.random'].includes(node.getText());
+  return ts.isIdentifier(node) && IMPURE.has(node.text) && !isName(node);
+}
+
+/** As in `settings.process` and `{ process: 1 }`. */
+const isName = (node: ts.Identifier): boolean => 'name' in node.parent && node.parent.name === node;
+
+describe('a decision reads no clock, no chance and no machine', () => {
+  test.each(filesOf(PURE))('%s', (file) => {
+    expect(impureIn(readFileSync(join(CHECKOUT, file), 'utf8'))).toEqual([]);
+  });
+});
+
+test.each([
+  ['const at = Date.now();', ['Date.now']],
+  ['const at = new Date();', ['new Date()']],
+  ['const at = new Date(event.takenAt);', []],
+  ['const chance = Math.random() + Math.max(1, 2);', ['Math.random']],
+  ['const limit = process.env.LIMIT;', ['process']],
+  ['const of = { performance: settings.process }; // Date.now()', []],
+  ['setTimeout(go, performance.now())', ['setTimeout', 'performance']],
+])('%s', (text, found) => {
+  expect(impureIn(text)).toEqual(found);
+});
+
+test('the environment is read where a process begins, and nowhere else', () => {
+  const readers = filesOf(['services/**/*.ts', 'schemas/**/*.ts']).filter((file) =>
+    readFileSync(join(CHECKOUT, file), 'utf8').includes('process.env'),
+  );
+  expect(readers).toEqual(['services/cli.ts']);
+});
