@@ -1,3 +1,4 @@
+import picomatch from 'picomatch';
 import { z } from 'zod';
 import { ClusterName } from './identity.ts';
 import { KeepRules } from './image-pattern.ts';
@@ -9,21 +10,40 @@ const labels = z.record(
   { error: 'must be a map of names and values' },
 );
 const pattern = (error: string) =>
-  text(error).refine((glob) => !glob.startsWith('!'), {
-    error: 'must not start with an exclamation mark: a list has no exceptions',
-  });
+  text(error)
+    .refine((glob) => !glob.startsWith('!'), {
+      error: 'must not start with an exclamation mark: a list has no exceptions',
+    })
+    .refine(isClosed, {
+      error: 'must open and close all its brackets: as it is, it matches nothing that was meant',
+    });
 
-/** A condition that was emptied, by a template for instance, must not select every node. */
-const EMPTY_CONDITION = 'must not be empty; leave the key out for no such condition';
+function isClosed(glob: string): boolean {
+  try {
+    picomatch.makeRe(glob, { strictBrackets: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A condition that was emptied, by a template or a variable that is not set, must not select every node. */
+const EMPTY_CONDITION = 'must not be empty; leave it out for no such condition';
+
+/** The conditions of a selector, as far as given. */
+export const selectorConditions = {
+  clusters: list(ClusterName).min(1, { error: EMPTY_CONDITION }),
+  nodeNames: list(pattern('must be a pattern over node names')).min(1, { error: EMPTY_CONDITION }),
+  pools: list(text('must be the name of a pool, as text')).min(1, { error: EMPTY_CONDITION }),
+};
+
 /** Which nodes; every condition that is given must hold. */
 export const Selector = section({
-  clusters: list(ClusterName).min(1, { error: EMPTY_CONDITION }).optional().describe('Names of clusters.'),
-  nodeNames: list(pattern('must be a pattern over node names'))
-    .min(1, { error: EMPTY_CONDITION })
+  clusters: selectorConditions.clusters.optional().describe('Names of clusters.'),
+  nodeNames: selectorConditions.nodeNames
     .optional()
     .describe('Glob patterns over node names; one that matches is enough.'),
-  pools: list(text('must be the name of a pool, as text'))
-    .min(1, { error: EMPTY_CONDITION })
+  pools: selectorConditions.pools
     .optional()
     .describe('Pools: values of the node label fleetgc.io/pool. One that is equal is enough.'),
   nodeLabels: labels

@@ -1,28 +1,31 @@
-import type { z } from 'zod';
 import type { NodeSelector } from '../../schemas/policy.ts';
+import { selectorConditions } from '../../schemas/policy-sections.ts';
 import { TextList, withMeta } from '../shared/option-types.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
 /** Which nodes `pause` and `resume` are about; without any of these, all of them. */
 export const pauseSelectorOptions = {
-  cluster: withMeta(TextList.optional(), {
+  cluster: withMeta(TextList.pipe(selectorConditions.clusters).optional(), {
+    kind: 'list',
     commandLineOnly: true,
     placeholder: 'NAME,…',
     description: 'Only nodes of these clusters.',
   }),
-  nodeName: withMeta(TextList.optional(), {
+  nodeName: withMeta(TextList.pipe(selectorConditions.nodeNames).optional(), {
+    kind: 'list',
     commandLineOnly: true,
     placeholder: 'GLOB,…',
     description: 'Only nodes whose name matches one of these patterns.',
   }),
-  pool: withMeta(TextList.optional(), {
+  pool: withMeta(TextList.pipe(selectorConditions.pools).optional(), {
+    kind: 'list',
     commandLineOnly: true,
     placeholder: 'NAME,…',
     description: 'Only nodes of these pools, by their label fleetgc.io/pool.',
   }),
 };
 
-type Given = { readonly [Key in keyof typeof pauseSelectorOptions]?: z.infer<typeof TextList> | undefined };
+type Given = { readonly [Key in keyof typeof pauseSelectorOptions]?: string[] | undefined };
 
 export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Given): NodeSelector => ({
   clusters: cluster,

@@ -254,6 +254,31 @@ test.each([
   expect((await run('pause', ...options)).stderr).toMatch(` This undoes it: ${command}\n`);
 });
 
+test.each([
+  { options: ['--cluster', ''], says: '--cluster must not be empty; leave it out for no such condition' },
+  {
+    options: ['--node-name', ','],
+    says: '--node-name must not be empty; leave it out for no such condition',
+  },
+  { options: ['--pool', ' '], says: '--pool must not be empty; leave it out for no such condition' },
+  { options: ['--cluster', 'a b'], says: '--cluster must be 1 to 253 letters' },
+  { options: ['--node-name', 'db-[1'], says: '--node-name must open and close all its brackets' },
+  { options: ['--node-name', '!db-1'], says: '--node-name must not start with an exclamation mark' },
+])(
+  '$options selects no node that was meant, so neither pause nor resume takes it',
+  async ({ options, says }) => {
+    const { run } = await ownLog();
+    await run('pause');
+
+    for (const verb of ['pause', 'resume']) {
+      const { exitCode, stdout, stderr } = await run(verb, ...options);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain(says);
+    }
+    expect((await run('policy', 'list')).stdout).toMatch(/^paused: all nodes, since [^ ]*\n$/);
+  },
+);
+
 test('a pause of one cluster does not end the pause of another', async () => {
   const { run } = await ownLog();
   await run('pause', '--cluster', 'a');

@@ -302,7 +302,7 @@ test.each<{ name: string; settings: object; says: string[] }>([
     name: 'emptied conditions, which would select every node',
     settings: { selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} } },
     says: ['clusters', 'nodeNames', 'pools', 'nodeLabels'].map(
-      (key) => `selector.${key} must not be empty; leave the key out for no such condition`,
+      (key) => `selector.${key} must not be empty; leave it out for no such condition`,
     ),
   },
   {
@@ -316,6 +316,14 @@ test.each<{ name: string; settings: object; says: string[] }>([
     says: [
       'selector.nodeNames.0 must not start with an exclamation mark: a list has no exceptions',
       'keep.images.0 must not start with an exclamation mark: a list has no exceptions',
+    ],
+  },
+  {
+    name: 'brackets that are left open, since such a pattern would protect and select nothing that was meant',
+    settings: { selector: { nodeNames: ['db-[1'] }, keep: { images: ['registry/{a,b'] } },
+    says: [
+      'selector.nodeNames.0 must open and close all its brackets: as it is, it matches nothing that was meant',
+      'keep.images.0 must open and close all its brackets: as it is, it matches nothing that was meant',
     ],
   },
   {
