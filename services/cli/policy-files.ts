@@ -25,17 +25,16 @@ export const policyFileOptions = {
 /** Policies in place of those of an event log. */
 export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.array(FilePath)]);
 
-/** Reads policy files that an operator named. Throws `USAGE` when one of them cannot be read. */
+/** Reads policy files that an operator named; one that cannot be read is a problem among the others. */
 export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
   const files = paths.map((path) => ({ file: path === '-' ? 'stdin' : path, read: readTextFile(path) }));
-  const unreadable = files.flatMap(({ file, read }) =>
-    read.ok ? [] : [`${file} cannot be read: ${read.reason}`],
+  const unreadable = files.flatMap(({ file, read }): Problem[] =>
+    read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
   );
-  if (unreadable.length > 0) throw new FleetGcError('USAGE', unreadable.join('; '));
-  return readPolicyFiles(
-    files.map(({ file, read }) => ({ file, text: read.ok ? read.text : '' })),
-    override,
-  );
+  const readable = files.flatMap(({ file, read }) => (read.ok ? [{ file, text: read.text }] : []));
+  const policies = readPolicyFiles(readable, override);
+  if (unreadable.length === 0) return policies;
+  return { valid: false, problems: [...unreadable, ...(policies.valid ? [] : policies.problems)] };
 }
 
 /** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */

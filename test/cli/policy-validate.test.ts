@@ -61,12 +61,19 @@ test('a bad file for machines: the problems as data on stdout', async () => {
   });
 });
 
-test('a file that is not there', async () => {
-  expect(await inProcess(['policy', 'validate', '/no/such/policy.yaml'])).toEqual({
-    exitCode: 2,
-    stdout: '',
-    stderr: 'fleetgc policy validate: /no/such/policy.yaml cannot be read: there is no such file\n',
+test('a file that is not there is one problem among those of the others', async () => {
+  const stdin = 'name: web\nmode: dry\n';
+  const { exitCode, stdout, stderr } = await fleetgc(['policy', 'validate', '/no/such/policy.yaml', '-'], {
+    stdin,
   });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr.split('\n')).toEqual([
+    '/no/such/policy.yaml:1:1: cannot be read: there is no such file',
+    'stdin:2:7: mode: must be dry-run (decide and record, remove nothing) or enforce',
+    'fleetgc policy validate: 2 problems; nothing in these files can be applied',
+    '',
+  ]);
 });
 
 test('standard input, and a note that does not make the file wrong', async () => {

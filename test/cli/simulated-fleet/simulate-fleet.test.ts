@@ -11,6 +11,6 @@ test('a policy file that cannot be read is told before any broker is looked for'
   ]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toMatch(/^fleetgc simulate-fleet: \/nowhere\/policy\.yaml cannot be read: /);
+  expect(stderr).toMatch(/^\/nowhere\/policy\.yaml:1:1: cannot be read: /);
   expect(stderr).not.toContain('Kafka');
 });
