@@ -49,15 +49,19 @@ function unknownVerb(argv: readonly string[]): never {
   const meant = meantBy(words);
   throw new FleetGcError(
     'USAGE',
-    `there is no verb "${said}"; ${meant === undefined ? 'fleetgc --help lists them' : `did you mean "${meant}"?`}`,
+    `there is no verb "${said}"; ${meant === undefined ? `${helpOf(family)} lists them` : `did you mean "${meant}"?`}`,
   );
 }
+
+const helpOf = (family: string): string =>
+  Object.hasOwn(VERB_FAMILIES, family) ? `fleetgc ${family} --help` : 'fleetgc --help';
 
 /** Also finds `policy apply` for `apply`. */
 function meantBy(words: readonly string[]): string | undefined {
   const names = ALL_VERBS.map(({ name }) => name);
   const byLastWord = new Map(names.toReversed().map((name) => [name.split(' ').at(-1) ?? name, name]));
   const [first = ''] = words;
+  if (Object.hasOwn(VERB_FAMILIES, first)) return nearestName(words.join(' '), names);
   const lastWord = nearestName(first, byLastWord.keys());
   return (
     nearestName(words.join(' '), names) ??

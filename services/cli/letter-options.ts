@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import { DurationMs } from '../../schemas/quantity.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import type { LetterFilter } from '../dead-letters/choose-letters.ts';
 import type { ReadFrom } from '../shared/event-log/port.ts';
 import { Text, withMeta } from '../shared/option-types.ts';
@@ -9,7 +10,7 @@ const aboutWhich = { commandLineOnly: true } as const;
 
 /** Which dead letters a verb is about; every given condition must hold. */
 export const letterFilterOptions = {
-  topic: withMeta(Text.optional(), {
+  topic: withMeta(z.enum(Object.values(TOPICS).map(({ name }) => name)).optional(), {
     ...aboutWhich,
     placeholder: 'TOPIC',
     description: 'Only messages of this topic.',

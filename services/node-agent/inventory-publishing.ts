@@ -41,7 +41,12 @@ export function inventoryPublishing(
     const { id, trigger, status } = event;
     metrics.inventories.add({ trigger, status });
     const problems = event.status === 'incomplete' ? { problems: event.problems } : {};
-    logger[status === 'complete' ? 'debug' : 'warn']({ inventoryId: id, trigger, ...problems }, status);
+    if (status === 'complete') logger.debug({ inventoryId: id, trigger }, 'inventory complete');
+    else
+      logger.warn(
+        { inventoryId: id, trigger, ...problems },
+        'inventory incomplete: nothing is removed on it',
+      );
     const reported = historyUnreadable;
     outbox.put({
       output: nodeOutput('inventory', event),

@@ -74,6 +74,7 @@ test.each<{ args: string; says: string }>([
   { args: 'aply', says: 'there is no verb "aply"; did you mean "policy apply"?' },
   { args: 'polcy apply x', says: 'there is no verb "polcy"; did you mean "policy apply"?' },
   { args: 'policy aply', says: 'there is no verb "policy aply"; did you mean "policy apply"?' },
+  { args: 'policy frob', says: 'there is no verb "policy frob"; fleetgc policy --help lists them' },
   { args: 'rezume', says: 'there is no verb "rezume"; did you mean "resume"?' },
   { args: 'frobnicate', says: 'there is no verb "frobnicate"; fleetgc --help lists them' },
   {

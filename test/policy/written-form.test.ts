@@ -9,7 +9,9 @@ import { policy } from '../fixtures/policy.ts';
 
 const name = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?$/);
 const clusterName = fc.stringMatching(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?$/);
-const pattern = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !text.startsWith('!'));
+const pattern = fc
+  .string({ minLength: 1, maxLength: 20 })
+  .filter((text) => !text.startsWith('!') && !/[()[\]{}]/.test(text));
 const labelName = fc.string({ minLength: 1, maxLength: 10 }).filter((text) => text !== '__proto__');
 const labels = fc.dictionary(labelName, fc.string({ maxLength: 10 }), {
   maxKeys: 3,

@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -28,7 +28,6 @@ export const simulateNode = defineVerb({
   }),
   run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
     const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
-    await using process = await openProcess('simulate-node', options, context);
     const node = {
       cluster,
       name,
@@ -38,7 +37,12 @@ export const simulateNode = defineVerb({
       seed: seedOf(name),
       stepMs,
     };
-    await runSimulatedNode(process, node, context.signal);
+    try {
+      await using process = await openProcess('simulate-node', options, context);
+      await runSimulatedNode(process, node, context.signal);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
   },
 });
 
