@@ -60,7 +60,8 @@ function* disagreements(options: LogOptions): Iterable<string> {
   if (!options.kafkaBrokers?.length)
     yield '--kafka-brokers is missing; give it, or --log embedded for one machine';
   for (const broker of options.kafkaBrokers ?? []) {
-    if (!/^(\[[0-9a-fA-F:]+\]|[^:[\]\s/]+):[0-9]{1,5}$/.test(broker)) {
+    const [, port] = /^(?:\[[0-9a-fA-F:]+\]|[^:[\]\s/]+):([0-9]{1,5})$/.exec(broker) ?? [];
+    if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
       yield `--kafka-brokers must be HOST:PORT, not ${JSON.stringify(broker)}`;
     }
   }

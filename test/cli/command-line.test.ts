@@ -126,6 +126,11 @@ test.each<{ name: string; args: string[]; environment?: Record<string, string>; 
     says: 'fleetgc policy validate: FLEETGC_OUTPUT must be one of table, json, yaml, not "xml"\n',
   },
   {
+    name: 'a runtime that is no socket',
+    args: ['node', '--cluster', 'prod', '--runtime-endpoint', 'tcp://10.0.0.1:1'],
+    says: 'fleetgc node: --runtime-endpoint must be unix:///path/to/socket or an absolute path, not "tcp://10.0.0.1:1"\n',
+  },
+  {
     name: 'no broker given',
     args: ['policy', 'list'],
     says: 'fleetgc policy list: --kafka-brokers is missing; give it, or --log embedded for one machine\n',

@@ -96,6 +96,11 @@ test.each<{ name: string; flags: Record<string, string | boolean>; message: stri
     flags: { kafkaBrokers: 'k1' },
     message: '--kafka-brokers must be HOST:PORT, not "k1"',
   },
+  ...['k1:0', 'k1:65536'].map((kafkaBrokers) => ({
+    name: 'a broker at a port that cannot be',
+    flags: { kafkaBrokers },
+    message: `--kafka-brokers must be HOST:PORT, not "${kafkaBrokers}"`,
+  })),
   {
     name: 'a password without name',
     flags: { ...broker, kafkaSaslMechanism: 'plain', kafkaPasswordFile: 'password' },

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { z } from 'zod';
 import { CALL_TIMEOUTS, readerOver, removerOver } from '../../services/shared/cri/client.ts';
-import { type Connection, socketPathOf } from '../../services/shared/cri/connection.ts';
+import type { Connection } from '../../services/shared/cri/connection.ts';
 import { METHODS } from '../../services/shared/cri/methods.ts';
 import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
 import type { RpcMethod } from '../../services/shared/cri/rpc.ts';
 import type { CriHandlers } from '../../services/shared/cri/server.ts';
+import { socketPathOf } from '../../services/shared/cri/socket-path.ts';
 import { FleetGcError, toFleetGcError } from '../../services/shared/errors.ts';
 import type { SimulatedNode } from '../../services/simulator/node.ts';
 

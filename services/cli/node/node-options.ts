@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ClusterName, NodeName } from '../../../schemas/identity.ts';
 import type { ExecutorOptions } from '../../node-executor/node-files.ts';
+import { isEndpoint } from '../../shared/cri/socket-path.ts';
 import { FilePath, Labels, Switch, Text, TextList, withMeta } from '../../shared/option-types.ts';
+
+const Endpoint = Text.refine(isEndpoint, { error: 'must be unix:///path/to/socket or an absolute path' });
 
 /** Who this node is and where things are on it; for every verb that runs on a node. */
 export const nodeOptions = {
@@ -21,7 +24,7 @@ export const nodeOptions = {
   nodeLabelsFile: withMeta(FilePath.optional(), {
     description: 'File with more labels, one name=value a line.',
   }),
-  runtimeEndpoint: withMeta(Text.prefault('unix:///run/containerd/containerd.sock'), {
+  runtimeEndpoint: withMeta(Endpoint.prefault('unix:///run/containerd/containerd.sock'), {
     placeholder: 'ENDPOINT',
     description: "The container runtime's CRI socket.",
   }),

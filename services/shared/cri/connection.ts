@@ -1,9 +1,9 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { FleetGcError } from '../errors.ts';
 import { type CallSite, timedOut } from './call-errors.ts';
 import { streamOf, unary } from './calls.ts';
 import type { RpcMethod } from './rpc.ts';
+import { socketPathOf } from './socket-path.ts';
 
 /** The kubelet's own limit: a node with thousands of containers passes gRPC's 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -77,15 +77,6 @@ function metadataOf(headers: Readonly<Record<string, string>>): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   return metadata;
-}
-
-export function socketPathOf(endpoint: string): string {
-  const path = endpoint.replace(/^unix:(\/\/)?/, '');
-  if (path.startsWith('/')) return path;
-  throw new FleetGcError(
-    'CONFIG_INVALID',
-    `The runtime endpoint "${endpoint}" is neither unix:///path/to/socket nor an absolute path.`,
-  );
 }
 
 async function withPatience<T>(call: Promise<T>, site: CallSite, timeoutMs: number): Promise<T> {
