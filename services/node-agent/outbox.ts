@@ -68,7 +68,8 @@ export function createOutbox({
   const failed = (outgoing: Outgoing, thrown: unknown): void => {
     const { message, retry } = toFleetGcError(thrown);
     if (!retry) logger.error({ problem: message }, `${what}: cannot be published, and is lost`);
-    else if (problem === null) logger.warn({ problem: message }, `${what}: cannot be published, trying again`);
+    else if (problem === null)
+      logger.warn({ problem: message }, `${what}: cannot be published, trying again`);
     [problem, failures] = [message, failures + 1];
     if (retry) keepWaiting([outgoing, ...waiting]);
     else onDropped();
