@@ -45,6 +45,13 @@ export const Regret = z.object({
 });
 export type Regret = z.infer<typeof Regret>;
 
+const Observation = {
+  /** From the first inventory of a node to the last. */
+  observedMs: DurationMs,
+  /** Of that, how long nobody knew how full imagefs was: the reading before was older than 15 minutes, or not believable. */
+  unknownMs: DurationMs,
+};
+
 const Sides = { policy: SimulatedSums, against: SimulatedSums };
 
 export const SimulatedNode = z.object({
@@ -58,8 +65,7 @@ export const SimulatedNode = z.object({
   estimatedFromMs: z.object({ policy: EpochMs.nullable(), against: EpochMs.nullable() }),
   /** The high threshold of the simulated policy, in percent; `null` where none holds. */
   thresholdPercent: z.int().nullable(),
-  /** How long nobody knew how full it was: inventories were too far apart. */
-  unknownMs: DurationMs,
+  ...Observation,
   ...Sides,
 });
 export type SimulatedNode = z.infer<typeof SimulatedNode>;
@@ -88,8 +94,8 @@ export const AuditSimulation = z.object({
   /** What a simulation cannot know, and how it is estimated; for people. */
   assumptions: z.array(z.string()),
   nodes: z.array(SimulatedNode),
-  pools: z.array(z.object({ pool: z.string().nullable(), nodes: Count, ...Sides })),
-  total: z.object({ nodes: Count, ...Sides }),
+  pools: z.array(z.object({ pool: z.string().nullable(), nodes: Count, ...Observation, ...Sides })),
+  total: z.object({ nodes: Count, ...Observation, ...Sides }),
   regrets: z.array(Regret),
 });
 export type AuditSimulation = z.infer<typeof AuditSimulation>;

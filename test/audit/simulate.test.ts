@@ -46,6 +46,8 @@ test('[D6, D11] a lower threshold removes the least recently used, once, and wha
 
   expect(total).toEqual({
     nodes: 1,
+    observedMs: 10 * MINUTE,
+    unknownMs: 0,
     policy: { ...NONE, removed: images(2), freedBytes: '200', peakPercent: 75 },
     against: { ...NONE, aboveMs: 10 * MINUTE, peakPercent: 75 },
   });
@@ -268,14 +270,15 @@ test('nodes are told apart by pool and by installation', async () => {
   expect(total.policy).toMatchObject({ removed: images(6), freedBytes: '600', peakPercent: 75 });
 });
 
-test('of a time without inventories nobody says how full the disk was', async () => {
+test('a reading holds for 15 minutes: of what is longer without inventories nobody says how full the disk was', async () => {
   const looks = (apart: number) =>
     [0, apart].map((minute) => ({ minute, images: [used('a')], available: 250 }));
   const near = await run(recorded({ looks: looks(15) }));
   const far = await run(recorded({ looks: looks(16) }));
 
   expect(near.nodes).toMatchObject([{ unknownMs: 0, policy: { aboveMs: 15 * MINUTE } }]);
-  expect(far.nodes).toMatchObject([{ unknownMs: 16 * MINUTE, policy: { aboveMs: 0 } }]);
+  const known = { observedMs: 16 * MINUTE, unknownMs: MINUTE, policy: { aboveMs: 15 * MINUTE } };
+  expect(far).toMatchObject({ nodes: [known], pools: [known], total: known });
 });
 
 test('what lies there twice counts once, and what is short of space is counted', async () => {

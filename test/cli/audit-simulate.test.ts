@@ -19,12 +19,12 @@ const iso = (minute: number): string => timeText(T + minute * MINUTE);
 const POLICY =
   'name: lower\nmode: dry-run\nimageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 65\n';
 
-/** A node at 75 % of a disk of 1000 bytes, of which 100 are an image that is used 5 minutes later: then another goes. */
-async function recordedLog(policy = POLICY) {
+/** A node at 75 % of a disk of 1000 bytes, of which 100 are an image that is used at the second look: then another goes. */
+async function recordedLog({ policy = POLICY, lastMinute = 5 } = {}) {
   const { log, path, publishAt } = await timedLog();
   const file = join(temporaryDirectory(), 'lower.yaml');
   writeFileSync(file, policy);
-  for (const minute of [0, 5]) {
+  for (const minute of [0, lastMinute]) {
     const event = inventory({
       id: `i${minute}`,
       takenAt: instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: 24 * HOUR + minute * MINUTE }),
@@ -70,6 +70,13 @@ test.each([
   expect(AuditSimulation.parse(JSON.parse(stdout)).regrets).toHaveLength(regrets);
 });
 
+test('for how long nobody knows how full the disk was is told where it is not nothing', async () => {
+  const run = await recordedLog({ lastMinute: 60 });
+  const { stdout } = await run();
+  expect(stdout).toContain('\nFor 45m of 1h, all nodes added up, nobody knows how full imagefs was; TIME');
+  expect((await run('--to', iso(60))).stdout).not.toContain('nobody knows how full');
+});
+
 test('ndjson has a line for each node, each regret, and the rest', async () => {
   const run = await recordedLog();
   const { stdout } = await run('-o', 'ndjson');
@@ -92,7 +99,7 @@ test.each([
 });
 
 test('a policy with a mistake is told, and nothing is simulated', async () => {
-  const run = await recordedLog(`${POLICY}imageGCHihgThresholdPercent: 70\n`);
+  const run = await recordedLog({ policy: `${POLICY}imageGCHihgThresholdPercent: 70\n` });
   const { exitCode, stdout, stderr } = await run();
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

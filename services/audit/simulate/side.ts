@@ -27,6 +27,7 @@ export interface SideSums extends RemovalSums {
   readonly unrelieved: number;
   readonly aboveMs: number;
   readonly unknownMs: number;
+  readonly observedMs: number;
   readonly peakPercent: number | null;
   /** Since when the node is not any more as it was recorded; `null` where it always is. */
   readonly estimatedFromMs: number | null;

@@ -89,6 +89,7 @@ function describe(inventory: CompleteInventory, { policy, against }: Pick<Compar
 
 const told = ({ policy, against }: ComparedNode['sides']) => ({
   estimatedFromMs: { policy: policy.estimatedFromMs, against: against.estimatedFromMs },
+  observedMs: policy.observedMs,
   unknownMs: policy.unknownMs,
   policy: sumsText(policy),
   against: sumsText(against),

@@ -16,6 +16,8 @@ export const totalsOf = (
 
 const added = (compared: readonly ComparedNode[]) => ({
   nodes: compared.length,
+  observedMs: compared.reduce((sum, { node }) => sum + node.observedMs, 0),
+  unknownMs: compared.reduce((sum, { node }) => sum + node.unknownMs, 0),
   policy: compared.map(({ node }) => node.policy).reduce(add, NONE),
   against: compared.map(({ node }) => node.against).reduce(add, NONE),
 });

@@ -12,16 +12,19 @@ interface Known {
   readonly isAbove: boolean;
 }
 
-/** Adds up how long a disk was how full: what was known last is taken to hold until something newer is known. */
+/** Adds up how long a disk was how full: a reading is taken to hold until a newer one, and no longer than that. */
 export function createUsageTime() {
   let last: Known | null = null;
   let peakPercent: number | null = null;
   let aboveMs = 0;
   let unknownMs = 0;
+  let observedMs = 0;
 
   const add = (spanMs: number, before: Known): void => {
-    if (before.percent === null || spanMs > KNOWN_FOR_MS) unknownMs += spanMs;
-    else if (before.isAbove) aboveMs += spanMs;
+    const knownMs = before.percent === null ? 0 : Math.min(spanMs, KNOWN_FOR_MS);
+    if (before.isAbove) aboveMs += knownMs;
+    unknownMs += spanMs - knownMs;
+    observedMs += spanMs;
   };
 
   return {
@@ -32,6 +35,6 @@ export function createUsageTime() {
       last = { atMs, percent, isAbove: policy !== null && isAbove(imagefs, policy) };
       if (percent !== null) peakPercent = Math.max(peakPercent ?? percent, percent);
     },
-    sums: () => ({ peakPercent, aboveMs, unknownMs }),
+    sums: () => ({ peakPercent, aboveMs, unknownMs, observedMs }),
   };
 }

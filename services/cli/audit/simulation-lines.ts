@@ -102,6 +102,13 @@ function unknownLines(simulation: AuditSimulation): readonly string[] {
         : []),
     ];
   });
+  const { observedMs, unknownMs } = total;
+  const usage =
+    unknownMs > 0
+      ? [
+          `For ${durationText(roundedMs(unknownMs))} of ${durationText(roundedMs(observedMs))}, all nodes added up, nobody knows how full imagefs was; TIME ABOVE leaves that out.`,
+        ]
+      : [];
   const { withoutDiskStats } = read;
   const past =
     withoutDiskStats > 0
@@ -109,7 +116,7 @@ function unknownLines(simulation: AuditSimulation): readonly string[] {
           `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the log: no grace period could pass there.`,
         ]
       : [];
-  const lines = [...sides, ...past];
+  const lines = [...usage, ...sides, ...past];
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
