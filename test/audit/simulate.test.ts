@@ -195,6 +195,18 @@ test('what was pulled again after it went both ways is regretted both ways', asy
   expect(total.against.aboveMs).toBe(MINUTE);
 });
 
+test.each([
+  { name: 'went both ways', policy: LOWER, went: ['a'], fromMs: null },
+  { name: 'only really went', policy: HIGHER, went: ['a'], fromMs: NOW + MINUTE },
+  { name: 'went in the simulation alone', policy: LOWER, went: [], fromMs: NOW },
+])('a log that ends before an inventory shows what $name', async ({ policy, went, fromMs }) => {
+  const past = recorded({
+    looks: [{ minute: 0, images: ALL, available: 300 }],
+    went: went.map((id) => [id, 1, 300, 400] as const),
+  });
+  expect((await run(past, { policy })).nodes[0]?.estimatedFromMs.policy).toBe(fromMs);
+});
+
 test('an inventory that was taken before a removal and comes after it changes nothing', async () => {
   const past = recorded({
     looks: [

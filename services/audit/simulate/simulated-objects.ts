@@ -115,6 +115,13 @@ export function createSimulatedObjects(regretWindowMs: number) {
     ).values(),
   ];
 
+  /** At the end, when no inventory comes any more that could show what went: results tell what did. */
+  const compareUnseen = (): void => {
+    const goneAlone = [...gone].filter(([key, { goneInReality }]) => !goneInReality && !reallyWent.has(key));
+    const wentAlone = [...reallyWent].filter(([key]) => !gone.has(key));
+    for (const [, { atMs }] of [...goneAlone, ...wentAlone]) differsFrom(atMs);
+  };
+
   return {
     /** A recorded inventory, before anything is decided on it. */
     follow: (inventory: CompleteInventory, atMs: number): void => {
@@ -154,9 +161,8 @@ export function createSimulatedObjects(regretWindowMs: number) {
         held: kept.flatMap(({ effect }) => effect ?? []),
       };
     },
-    /** At the end, when nothing more comes that could show a real removal. */
     told: () => {
-      for (const { goneInReality, atMs } of gone.values()) if (!goneInReality) differsFrom(atMs);
+      compareUnseen();
       return { regretted, estimatedFromMs };
     },
   };
