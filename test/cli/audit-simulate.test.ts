@@ -77,6 +77,16 @@ test('for how long nobody knows how full the disk was is told where it is not no
   expect((await run('--to', iso(60))).stdout).not.toContain('nobody knows how full');
 });
 
+test('a node that was asked for and has no inventory is told, once', async () => {
+  const run = await recordedLog();
+  const { exitCode, stderr } = await run('--nodes', 'prod/web-1,nope,stage/web-1,nope');
+  expect(exitCode).toBe(0);
+  expect(stderr.match(/no complete inventory of \S+ lies in that time/g)).toEqual([
+    'no complete inventory of nope lies in that time',
+    'no complete inventory of stage/web-1 lies in that time',
+  ]);
+});
+
 test('ndjson has a line for each node, each regret, and the rest', async () => {
   const run = await recordedLog();
   const { stdout } = await run('-o', 'ndjson');

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { AuditSimulation } from '../../../schemas/audit-simulation.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
 import type { PolicySet } from '../../../schemas/policy.ts';
 import { DurationMs } from '../../../schemas/quantity.ts';
 import { newestDeciders } from '../../audit/simulate/newest-deciders.ts';
@@ -64,6 +66,8 @@ export const auditSimulate = defineVerb({
     const { read, nodes } = simulation;
     if (read.unreadable > 0) logger.warn(`${read.unreadable} records could not be read, and are left out`);
     if (nodes.length === 0) throw nothing(names);
+    for (const name of missingNames(names, nodes))
+      logger.warn(`no complete inventory of ${name} lies in that time: it is left out`);
     await context.write(
       output === 'ndjson'
         ? simulationNdjson(simulation)
@@ -81,10 +85,17 @@ function tried(paths: readonly string[], logger: Logger): PolicySet {
   );
 }
 
-/** By the whole key of a node, or by its name in any cluster. */
+/** A node is asked for by its whole key, or by its name in any cluster. */
+const namesOf = (key: string): readonly string[] => [key, key.slice(key.indexOf('/') + 1)];
+
 function wantedNodes(names: readonly string[]): (key: string) => boolean {
   const wanted = new Set(names);
-  return (key) => wanted.size === 0 || wanted.has(key) || wanted.has(key.slice(key.indexOf('/') + 1));
+  return (key) => wanted.size === 0 || namesOf(key).some((name) => wanted.has(name));
+}
+
+function missingNames(names: readonly string[], nodes: AuditSimulation['nodes']): readonly string[] {
+  const found = new Set(nodes.flatMap((node) => namesOf(nodeKey(node))));
+  return [...new Set(names)].filter((name) => !found.has(name));
 }
 
 const nothing = (names: readonly string[]): FleetGcError =>
