@@ -24,7 +24,7 @@ export const SimulatedSums = z.object({
   guessed: Count,
   /** Images that were removed, and needed again within the regret window. */
   regrets: Count,
-  /** Reclaims that ended above their target. */
+  /** How often reclaims could not reach their target: once until an inventory shows it reached, or has no reading. */
   unrelieved: Count,
   /** How long a usage threshold of image GC of the simulated policy was met, of bytes or inodes. */
   aboveMs: DurationMs,

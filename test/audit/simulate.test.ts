@@ -9,6 +9,7 @@ import { nodeOutput } from '../../services/shared/handler.ts';
 import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { EVERY_NODE, policy } from '../fixtures/policy.ts';
+import { reclaim, toTarget } from '../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
 import { HOUR, MINUTE, NOW } from '../fixtures/time.ts';
 import { at, type Given, hundred, policies, recorded, simulated } from './support/simulated-past.ts';
@@ -302,6 +303,35 @@ test('what lies there twice counts once, and what is short of space is counted',
 
   expect(read).toEqual({ records: 5, unreadable: 0, inventories: 1, incomplete: 0, withoutDiskStats: 0 });
   expect(total).toMatchObject({ policy: { unrelieved: 1 }, against: { unrelieved: 1, removed: images(1) } });
+});
+
+test('what reclaims cannot reach counts alike both ways: once until an inventory shows it reached', async () => {
+  const unrelieved = (minute: number, atLeast: string) => ({
+    minute,
+    output: nodeOutput(
+      'results',
+      pressureUnrelieved({ id: `unrelieved-${minute}`, takenAt: at(minute), reclaim: toTarget(atLeast) }),
+    ),
+  });
+  const past = recorded({
+    looks: [250, 250, 350, 250, 400, 250].map((available, index) => ({
+      minute: index * 5,
+      images: [used('a')],
+      available,
+    })),
+    others: [1, 2, 6, 16, 26].map((minute) => unrelieved(minute, '400')),
+  });
+  expect((await run(past)).total).toMatchObject({ policy: { unrelieved: 2 }, against: { unrelieved: 2 } });
+});
+
+test('two filesystems that both are short count each', async () => {
+  const target = { filesystem: 'nodefs', resource: 'inodesFree', atLeast: '10' } as const;
+  const others = [toTarget('400'), reclaim({ target })].map((each, index) => ({
+    minute: index + 1,
+    output: nodeOutput('results', pressureUnrelieved({ id: `unrelieved-${index}`, reclaim: each })),
+  }));
+  const past = recorded({ looks: [{ minute: 0, images: ALL, available: 500 }], others });
+  expect((await run(past)).total.against.unrelieved).toBe(2);
 });
 
 test('a node that nobody asked for is not run, and half a run tells nothing', async () => {

@@ -4,6 +4,7 @@ import type { Measured } from '../../../schemas/result.ts';
 import { createPulledAgain } from '../pulled-again.ts';
 import { freedBytes } from './removal-effects.ts';
 import { createRemovalSums } from './removal-sums.ts';
+import { createShortages } from './shortages.ts';
 import type { RegrettedImage, Side } from './side.ts';
 import { createUsageTime } from './usage-time.ts';
 
@@ -12,10 +13,10 @@ export function createRecordedSide(regretWindowMs: number): Side {
   const pulledAgain = createPulledAgain();
   const usage = createUsageTime();
   const removals = createRemovalSums();
+  const shortages = createShortages();
   const regretted: RegrettedImage[] = [];
   let filesystems: CompleteInventory['filesystems'] | null = null;
   let lastPolicy: Policy | null = null;
-  let unrelieved = 0;
 
   const measuredNow = ({ filesystem, afterBytes }: Measured, atMs: number): void => {
     const imagefs = filesystems?.imagefs ?? null;
@@ -36,6 +37,7 @@ export function createRecordedSide(regretWindowMs: number): Side {
       filesystems = inventory.filesystems;
       lastPolicy = policy;
       usage.at(atMs, filesystems.imagefs, policy);
+      shortages.look(inventory.filesystems);
     },
     diskStats: () => undefined,
     wentAway: (result, measured, atMs) => {
@@ -43,14 +45,12 @@ export function createRecordedSide(regretWindowMs: number): Side {
       removals.add(result.object.kind, measured && freedBytes(measured));
       if (result.object.kind === 'image') pulledAgain.removed(result, atMs);
     },
-    unrelieved: () => {
-      unrelieved++;
-    },
+    unrelieved: ({ reclaim }) => shortages.unrelieved(reclaim.target),
     sums: () => ({
       ...removals.sums(),
       guessed: 0,
       regretted,
-      unrelieved,
+      unrelieved: shortages.count(),
       ...usage.sums(),
       estimatedFromMs: null,
     }),

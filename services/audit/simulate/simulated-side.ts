@@ -7,6 +7,7 @@ import { shiftedReadings } from './effect.ts';
 import type { MeasuredOf } from './measured-effects.ts';
 import { freedBytes, imageEffect, keptEffect, measuredEffect } from './removal-effects.ts';
 import { createRemovalSums } from './removal-sums.ts';
+import { createShortages } from './shortages.ts';
 import type { Side } from './side.ts';
 import { type Deciding, decideRemoval, type PlannedItem } from './simulated-decisions.ts';
 import { createSimulatedObjects } from './simulated-objects.ts';
@@ -32,8 +33,8 @@ export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: Si
   const pressure = createSimulatedPressure(deciding);
   const usage = createUsageTime();
   const removals = createRemovalSums();
+  const shortages = createShortages();
   let last: CompleteInventory | null = null;
-  let unrelieved = 0;
   let guessed = 0;
 
   const asItIs = (recorded: CompleteInventory): CompleteInventory => altered(recorded, objects.alteration());
@@ -91,9 +92,10 @@ export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: Si
       objects.follow(recorded, atMs);
       const before = asItIs(recorded);
       usage.at(atMs, before.filesystems.imagefs, policy);
+      shortages.look(before.filesystems);
       const reclaim = pressure.reclaimAt(before, atMs);
       if (!reclaim?.actions.includes('images')) decideAlone(reclaim, now);
-      if (reclaim !== null && goThrough(reclaim, (at) => step(at, now))) unrelieved++;
+      if (reclaim !== null && goThrough(reclaim, (at) => step(at, now))) shortages.unrelieved(reclaim.target);
       usage.at(atMs, disksNow(recorded).imagefs, policy);
       pressure.differsBy(shiftBy(objects.alteration(), recorded), recorded.takenAt);
     },
@@ -104,7 +106,13 @@ export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: Si
       objects.wentAway(result, keptEffect(object, measured, last.filesystems), atMs);
     },
     unrelieved: () => undefined,
-    sums: () => ({ ...removals.sums(), guessed, unrelieved, ...usage.sums(), ...objects.told() }),
+    sums: () => ({
+      ...removals.sums(),
+      guessed,
+      unrelieved: shortages.count(),
+      ...usage.sums(),
+      ...objects.told(),
+    }),
   };
 }
 
