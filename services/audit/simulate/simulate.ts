@@ -36,6 +36,7 @@ const ASSUMPTIONS: readonly string[] = [
   'An image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
   'Nobody knows how many inodes a removal frees: of an image its share of those in use is taken, by its bytes, and of the rest nothing.',
   'Grace periods are told by disk statistics, which the log keeps for a day. Where there are none such a threshold is never met.',
+  'Relief takes no time: on each recorded inventory a reclaim is gone through from its start to its end. So the same policy again does not come out exactly as it happened; compare a new one with the present one by --against.',
   'Pulls, pods and everything else on the disk are as recorded: no scheduler, no kubelet and no user reacts to the difference.',
 ];
 
