@@ -168,7 +168,42 @@ test('from and to any time: nothing deviates, and what lies outside is counted a
       const found = await verify(replayed(recording), range);
       expect(named(found)).toEqual([]);
       expect(found.counts.verified).toBe(found.counts.decisions);
+      expect(found.counts.outOfRange).toBe(0);
     }
+});
+
+describe('a range that begins between a decision and what follows from it', () => {
+  const changed = [
+    { topic: 'commands', pick: imageCommand, rewrite: anotherDigit('"id":"command-'), kind: 'not-decided' },
+    { topic: 'commands', pick: imageCommand, rewrite: anotherDigit('"lifetimeMs"'), kind: 'output-differs' },
+    {
+      topic: 'observe',
+      pick: contains('"id":"observe-'),
+      rewrite: anotherDigit('"id":"observe-'),
+      kind: 'not-decided',
+    },
+  ] as const;
+
+  test.each(changed)('still shows what is wrong with one of $topic: $kind', async (forgery) => {
+    const { topic, pick, rewrite, kind } = forgery;
+    const { offset, timestampMs } = pickedRecord(recording, topic, pick);
+    const forged = rewritten(recording, topic, pick, rewrite);
+    const range = { fromMs: timestampMs, toMs: timestampMs + 1 };
+
+    expect(named(await verify(replayed(forged), range))).toEqual([`${kind} ${TOPICS[topic].name}@${offset}`]);
+    expect(named(await verify(replayed(recording), range))).toEqual([]);
+  });
+
+  test('shows a reclaim in an inventory that no order has', async () => {
+    const pick = contains('"trigger":"order"');
+    const { offset, timestampMs } = pickedRecord(recording, 'inventory', pick);
+    const forged = rewritten(recording, 'inventory', pick, anotherDigit('"id":"reclaim-'));
+    const range = { fromMs: timestampMs, toMs: timestampMs + 1 };
+    const kinds = async (of: Recording) => named(await verify(replayed(of), range, undefined, false));
+
+    expect(await kinds(forged)).toContain(`not-decided ${TOPICS.inventory.name}@${offset}`);
+    expect(await kinds(recording)).toEqual([]);
+  });
 });
 
 test('a log whose beginning was deleted: no deviation, and only inputs are missing', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { CompleteInventory } from '../../schemas/inventory.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { nodeOutput, type Output } from '../../services/shared/handler.ts';
@@ -6,6 +7,7 @@ import { sha256Hex } from '../../services/shared/ids.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
 import { outgoing } from '../support/log-record.ts';
 import { type OwnLog, ownLog } from './fleetgc.ts';
 import { readTopic } from './read-topic.ts';
@@ -38,13 +40,14 @@ const publish = ({ log }: OwnLog, outputs: readonly Output[]): Promise<void> =>
 async function decided(
   own: OwnLog,
   kinds: readonly Output['topic'][] = ['decisions', 'commands'],
+  seen: CompleteInventory = old,
 ): Promise<void> {
-  await publish(own, [nodeOutput('inventory', old)]);
+  await publish(own, [nodeOutput('inventory', seen)]);
   const [fact] = await readTopic(own.log, TOPICS.inventory.name);
   if (fact === undefined) throw new Error('there is no inventory');
   const { topic, partition, offset, value } = fact;
   const position = { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') };
-  const outputs = imageGcHandler(() => set)({ event: old, position }).flat();
+  const outputs = imageGcHandler(() => set)({ event: seen, position }).flat();
   await publish(
     own,
     outputs.filter((output) => kinds.includes(output.topic)),
@@ -104,6 +107,20 @@ test('nothing wrong and something not to be verified: exit code 3, and why', asy
   expect(stderr).toBe(
     'fleetgc audit verify: nothing is wrong, but not all could be verified: 1: their policies are not known any more\n',
   );
+});
+
+test('an effect that could not be checked: exit code 3, and how many', async () => {
+  const own = await ownLog();
+  await publish(own, versions);
+  // Orders are kept for a day, and those of this one's time nobody can miss.
+  await decided(own, ['decisions', 'commands', 'observe'], inventory({ images: [], reclaim: reclaim() }));
+  const { exitCode, stdout, stderr } = await verify(own, '--from', '1h');
+
+  expect(stderr).toMatch(
+    /not all could be verified: 1 command, order, fact or result that could not be checked: what belongs to it was deleted/,
+  );
+  expect(stdout).toContain('1  effects that could not be checked');
+  expect(exitCode).toBe(3);
 });
 
 test('json and ndjson have all of it, also from threads', async () => {

@@ -1,6 +1,4 @@
-import { nodeKey } from '../../../schemas/identity.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { sha256Hex } from '../../shared/ids.ts';
 import {
@@ -14,15 +12,15 @@ import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
 import { createAnsweredOrders } from './answered-orders.ts';
 import { createCommands } from './commands.ts';
 import { SETTLED_MS } from './coverage.ts';
-import { type DecidingAgain, decideAgain, type Redecided } from './decide-again.ts';
-import { createDecidedOutputs, type Decided, type Effect } from './decided-outputs.ts';
+import { type DecidingAgain, decideAgain } from './decide-again.ts';
+import { decidedBy } from './decided-by.ts';
+import { createDecidedOutputs, type Effect } from './decided-outputs.ts';
 import { tellDoubledMember } from './doubled-member.ts';
+import { createEarlierDecisions, mayHaveOutputs } from './earlier-decisions.ts';
 import { placeOf } from './findings.ts';
-import type { Inputs } from './inputs.ts';
 import { createOffsets } from './offsets.ts';
 import { createReclaims } from './reclaims.ts';
-import { onDecisions, type RecordedDecision } from './recorded-decision.ts';
-import { removableObjects, removalCounts } from './removable.ts';
+import { onDecisions, type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
 import { createSeen } from './seen.ts';
 import { createUndecided } from './undecided.ts';
 import { createVanished } from './vanished.ts';
@@ -37,7 +35,7 @@ interface Read<Id extends TopicId> {
 }
 
 export interface PartitionCheck {
-  /** A command from before the range: its results may lie in it. */
+  /** A command, order or decision from before the range: what follows from it may lie in it. */
   readonly takeEarlier: (event: RecordedEvent) => void;
   readonly take: (event: RecordedEvent) => Promise<void>;
   /** Nothing more comes. Returns whether there are answers to commands that are older than those earlier ones. */
@@ -56,6 +54,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
   const reclaims = createReclaims();
   const outputs = createDecidedOutputs({ findings, coverage, executed: reclaims.executed });
   const answeredOrders = createAnsweredOrders(findings, coverage);
+  const earlierDecisions = createEarlierDecisions(parts);
   const undecided = createUndecided(findings);
   const vanished = createVanished(findings);
   const offsets = createOffsets(findings);
@@ -87,8 +86,9 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
     return sighting.kind === 'first';
   };
 
-  const takeEffect = (effect: Effect): boolean => {
+  const takeEffect = async (effect: Effect): Promise<boolean> => {
     if (!isNew(effect.event, effect.record)) return false;
+    for (const decided of await earlierDecisions.giving(effect.event.id)) outputs.decided(decided);
     outputs.sent(effect);
     return true;
   };
@@ -156,9 +156,9 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       vanished.listed(message.event, record);
       answeredOrders.listed(message.event, record);
     },
-    observe: (record) => {
+    observe: async (record) => {
       const order = read('observe', record);
-      if (order === null || !takeEffect(order)) return;
+      if (order === null || !(await takeEffect(order))) return;
       counts.orders++;
       answeredOrders.ordered(order.event, record);
     },
@@ -169,26 +169,47 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       const found = onDecisions(record, value);
       if (found.kind === 'decision') await takeDecision(found.decision);
       else if (found.kind === 'rejected') reject('decisions', record, found.rejection);
-      else takeEffect({ event: found.event, value, record });
+      else await takeEffect({ event: found.event, value, record });
     },
-    commands: (record) => {
+    commands: async (record) => {
       const command = read('commands', record);
-      if (command === null || !takeEffect(command)) return;
+      if (command === null || !(await takeEffect(command))) return;
       counts.commands++;
       commands.commanded(command.event, record);
       reclaims.commanded(command.event, record);
     },
-    results: (record) => {
+    results: async (record) => {
       const result = read('results', record);
       if (result === null) return;
       const { event, value } = result;
-      if (event.type === 'fleetgc.node.pressure-unrelieved') takeEffect({ event, value, record });
+      if (event.type === 'fleetgc.node.pressure-unrelieved') await takeEffect({ event, value, record });
       else takeAnswer(event, record);
     },
     deadLetters: (record) => {
       const letter = read('deadLetters', record)?.event;
       if (letter?.type === 'fleetgc.dead-letter') undecided.givenUp(letter);
     },
+  };
+
+  const takeEarlierCommand = (record: LogRecord): void => {
+    const parsed = parseRecord('commands', record);
+    if (parsed.ok) {
+      commands.commandedBefore(parsed.event, record);
+      reclaims.commanded(parsed.event, record);
+    } else namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
+  };
+
+  const takeEarlierOrder = (record: LogRecord): void => {
+    const parsed = parseRecord('observe', record);
+    if (parsed.ok) answeredOrders.ordered(parsed.event, record);
+  };
+
+  const takeEarlierDecision = (record: LogRecord): void => {
+    if (!mayHaveOutputs(record)) return;
+    const found = readOnDecisions(record);
+    if (found.kind !== 'decision') return;
+    earlierDecisions.decided(found.decision);
+    answeredOrders.decided(found.decision.value, record);
   };
 
   const judge = (beforeMs: number, atEnd: boolean): void => {
@@ -201,11 +222,10 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
   };
 
   return {
-    takeEarlier: ({ record }) => {
-      const parsed = parseRecord('commands', record);
-      if (!parsed.ok) return namesOfUnreadable(record, parsed.rejection).forEach(commands.unreadable);
-      commands.commandedBefore(parsed.event, record);
-      reclaims.commanded(parsed.event, record);
+    takeEarlier: ({ topicId, record }) => {
+      if (topicId === 'observe') takeEarlierOrder(record);
+      else if (topicId === 'decisions') takeEarlierDecision(record);
+      else takeEarlierCommand(record);
     },
     take: async ({ topicId, record }) => {
       counts.records++;
@@ -230,37 +250,6 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
 
 const isVerified = (topicId: TopicId): topicId is (typeof NODE_TOPICS)[number] =>
   NODE_TOPICS.some((verified) => verified === topicId);
-
-/** All that must lie on the log after a decision. */
-function decidedBy(
-  { record, value, head }: RecordedDecision,
-  { input, outputs }: Redecided,
-  inputs: Inputs,
-): readonly Decided[] {
-  const inventory = input && head.outcome === 'commanded' ? inputs.messageOf(input) : null;
-  const common = {
-    decision: placeOf(record),
-    node: nodeKey(head),
-    decider: head.decider.name,
-    removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
-    removals: outputs === null && head.outputIds.length > 0 ? removalCounts(value) : null,
-  };
-  if (outputs !== null)
-    return outputs.map((content) => ({
-      ...common,
-      id: content.id,
-      content,
-      topicId: topicOf(content.type),
-    }));
-  const topicId = head.outcome === 'commanded' ? 'commands' : 'observe';
-  const listed = head.outputIds.map((id) => ({ ...common, id, content: null, topicId }) as const);
-  return [...listed, { ...common, id: endingId(head.id), content: null, topicId: null }];
-}
-
-function topicOf(type: string): TopicId {
-  if (type === 'fleetgc.node.command') return 'commands';
-  return type === 'fleetgc.node.observe' ? 'observe' : 'decisions';
-}
 
 /** What must not change between two records of one result; who refuses a command again says when. */
 function steadyContent(event: EventOf<'results'>): string | undefined {

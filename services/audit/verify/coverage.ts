@@ -7,6 +7,13 @@ export const LATE_RESULT_MS = 24 * HOUR_MS;
 /** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */
 export const SETTLED_MS = HOUR_MS / 6;
 
+/** So long before a range causes are read of which effects may lie in it. */
+export const AHEAD_MS: Readonly<Partial<Record<TopicId, number>>> = {
+  decisions: SETTLED_MS,
+  observe: LATE_RESULT_MS,
+  commands: LATE_RESULT_MS,
+};
+
 export interface CoverageFacts {
   readonly range: TimeRange;
   /** When the oldest record that the log keeps of a topic was written; left out where none was deleted before it, or nobody looked. */
@@ -27,11 +34,10 @@ export interface Coverages {
 export function coverageOf({ range, keptSinceMs, deletesAtMs }: CoverageFacts): Coverage {
   return (topicId) => {
     const { retentionMs } = TOPICS[topicId];
-    const lead = topicId === 'commands' ? LATE_RESULT_MS : 0;
     return Math.max(
       keptSinceMs.inventory ?? Number.NEGATIVE_INFINITY,
       keptSinceMs[topicId] ?? Number.NEGATIVE_INFINITY,
-      (range.fromMs ?? Number.NEGATIVE_INFINITY) - lead,
+      (range.fromMs ?? Number.NEGATIVE_INFINITY) - (AHEAD_MS[topicId] ?? 0),
       // Nobody knows when exactly a broker deletes.
       deletesAtMs === null || retentionMs === 'forever'
         ? Number.NEGATIVE_INFINITY

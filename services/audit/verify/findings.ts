@@ -131,7 +131,7 @@ export interface Counts {
   expired: number;
   /** Commands and orders that may still come, commands that may still be answered, messages that may still be decided. */
   open: number;
-  /** Effects at the beginning whose causes lie before what was read, so that nobody checked them. */
+  /** Effects whose causes, or decided outputs, may have been deleted or lie before what was read, so that nobody checked them. */
   outOfRange: number;
   /** Results that agree with a command from before the range. */
   ofEarlier: number;

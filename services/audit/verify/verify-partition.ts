@@ -12,7 +12,7 @@ import {
 } from '../read-log.ts';
 import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
-import { type Coverages, coverageOf, LATE_RESULT_MS } from './coverage.ts';
+import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';
 import { createInputs, firstRecord } from './inputs.ts';
 import type { PoliciesInForce } from './policies-in-force.ts';
 
@@ -62,7 +62,8 @@ export const createVerifier =
       for await (const event of readPartition(log, reading, signal)) await each(event);
     };
     try {
-      await readAll(earlierCommands(range, partition), check.takeEarlier);
+      for (const topicId of EARLIER_CAUSES)
+        await readAll(rightBefore(range, { topicId, partition }), check.takeEarlier);
       await readAll({ topics: NODE_TOPICS, partition, range }, take);
       const isLate = !signal.aborted && check.finish();
       if (isLate) await readAll(allEarlierCommands(range, partition), check.takeForLate);
@@ -90,13 +91,19 @@ async function coveragesIn(
   return { coverage: coverageOf({ ...facts, range }), kept: coverageOf({ ...facts, range: whole }) };
 }
 
-/** Commands so long before the range that their results may lie in it; none where there is no limit. */
-const earlierCommands = (range: TimeRange, partition: number): PartitionReading => ({
-  ...allEarlierCommands(range, partition),
-  range: { fromMs: Math.max(0, (range.fromMs ?? 0) - LATE_RESULT_MS), toMs: range.fromMs },
+const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];
+
+/** Causes so long before the range that their effects may lie in it; none where there is no limit. */
+const rightBefore = (
+  { fromMs }: TimeRange,
+  { topicId, partition }: { readonly topicId: TopicId; readonly partition: number },
+): PartitionReading => ({
+  topics: fromMs === null ? [] : [topicId],
+  partition,
+  range: { fromMs: Math.max(0, (fromMs ?? 0) - (AHEAD_MS[topicId] ?? 0)), toMs: fromMs },
 });
 
-/** All that lie before the range. */
+/** All commands that lie before the range. */
 const allEarlierCommands = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
   topics: fromMs === null ? [] : ['commands'],
   partition,

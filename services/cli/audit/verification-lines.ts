@@ -9,6 +9,7 @@ import {
 } from '../../audit/verify/findings.ts';
 import { printable } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { counted } from '../telling/counted.ts';
 import { notOursLines } from './not-ours-lines.ts';
 import { unansweredLines } from './unanswered-lines.ts';
 
@@ -43,11 +44,11 @@ const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] 
       ];
 
 const uncheckedLines = ({ outOfRange }: Found['counts']): readonly string[] =>
-  outOfRange === 0
-    ? []
-    : [
-        `Except for ${outOfRange} commands, orders or results at its beginning that were not checked: what caused them lies before what was read.`,
-      ];
+  outOfRange === 0 ? [] : [`Except for ${uncheckedText(outOfRange)}.`];
+
+/** What is neither right nor wrong, since the other side of it is not there. */
+export const uncheckedText = (outOfRange: number): string =>
+  `${counted(outOfRange, 'command, order, fact or result', 'commands, orders, facts or results')} that could not be checked: what belongs to ${outOfRange === 1 ? 'it' : 'them'} was deleted from the log, or lies before what was read`;
 
 function section<Item>(
   heading: string,
@@ -113,7 +114,10 @@ const ASIDE = [
   ['expired', 'commands that expired without a result of their own'],
   ['open', 'effects that may still come: the log ends right after their cause'],
   ['ofEarlier', 'results that agree with a command from before --from'],
-  ['outOfRange', 'effects that were not checked: what caused them lies before what was read'],
+  [
+    'outOfRange',
+    'effects that could not be checked: what belongs to them was deleted, or lies before what was read',
+  ],
   ['deadLettered', 'messages given up with a dead letter ("fleetgc dead-letters list")'],
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 

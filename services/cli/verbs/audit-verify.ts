@@ -15,6 +15,7 @@ import { auditLogOptions, openAuditLog, threadSource } from '../audit/audit-log.
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
+  uncheckedText,
   unverifiedText,
   type Verification,
   verificationLines,
@@ -88,6 +89,11 @@ function requireVerified(verification: Verification, unfinished: string | null):
     throw new FleetGcError(
       'AUDIT_INCOMPLETE',
       `nothing is wrong, but not all could be verified: ${unverifiedText(verification)}`,
+    );
+  if (counts.outOfRange > 0)
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `nothing is wrong, but not all could be verified: ${uncheckedText(counts.outOfRange)}. A later --from leaves out what lies at the beginning`,
     );
   if (unfinished !== null)
     throw new FleetGcError('AUDIT_INCOMPLETE', `nothing is wrong in what is there, but ${unfinished}`);
