@@ -96,6 +96,11 @@ export const AuditReport = z.object({
     firstMs: EpochMs.nullable(),
     lastMs: EpochMs.nullable(),
   }),
+  /**
+   * Only where no record of a node lies in the time: from when to when there are inventories; `null` where there are none at
+   * all.
+   */
+  kept: z.exactOptional(z.object({ firstMs: EpochMs, lastMs: EpochMs }).nullable()),
   decisions: z.array(z.object({ decider: z.string(), outcome: DecisionOutcome, decisions: Count })),
   removed: z.object({
     objects: Count,

@@ -67,6 +67,7 @@ async function reported(steps: readonly Step[]) {
   const needs = {
     log: logOf([...facts, ...records]),
     range: { fromMs: T, toMs: T + HOUR },
+    nowMs: T + HOUR,
     onProgress: () => undefined,
   };
   const report = await makeReport(needs, new AbortController().signal);

@@ -22,7 +22,10 @@ const listed = (overrides: Partial<CompleteInventory>): OutgoingRecord =>
   outgoing(nodeOutput('inventory', inventory(overrides)));
 
 const reportOf = (log: EventLog, fromMs: number | null = null, toMs: number | null = null) =>
-  makeReport({ log, range: { fromMs, toMs }, onProgress: () => undefined }, new AbortController().signal);
+  makeReport(
+    { log, range: { fromMs, toMs }, nowMs: T, onProgress: () => undefined },
+    new AbortController().signal,
+  );
 
 test('what went is summed up by rule and by span, as measured, and once for a message that lies there twice', async () => {
   const { log, publishAt } = await timedLog();
@@ -214,6 +217,6 @@ test('only what lies in the time is told, and what nobody can read is counted', 
 
 test('there is no report of a log that was not read to its end', async () => {
   const { log } = await timedLog();
-  const needs = { log, range: { fromMs: null, toMs: null }, onProgress: () => undefined };
+  const needs = { log, range: { fromMs: null, toMs: null }, nowMs: T, onProgress: () => undefined };
   await expect(makeReport(needs, AbortSignal.abort())).rejects.toMatchObject({ code: 'AUDIT_INCOMPLETE' });
 });

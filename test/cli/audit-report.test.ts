@@ -131,9 +131,20 @@ test('a time without a record is no report of nothing', async () => {
   const { exitCode, stdout, stderr } = await run('--from', '2026-01-07', '--to', '2026-01-08');
 
   expect(exitCode).toBe(3);
-  expect(stdout).toContain('No record of any node lies in that time.');
+  const kept = `there are inventories from ${timeText(T)} to ${timeText(T + 61_000)}`;
+  expect(stdout).toContain(`No record of any node lies in that time; ${kept}.`);
   expect(stdout).not.toContain('removed');
-  expect(stderr).toContain('there is nothing to report');
+  expect(stderr).toContain(`there is nothing to report: no record of any node lies in that time; ${kept}\n`);
+});
+
+test('of a time that the log does not reach to nothing is known, of one between its records it is', async () => {
+  const run = await recordedLog();
+  const before = (await run('--to', '2020-01-01')).stdout;
+  const between = (await run('--from', timeText(T + 4_000), '--to', timeText(T + 60_000))).stdout;
+
+  expect(before.match(/^Not known: there is no record of that time\.$/gm)).toHaveLength(2);
+  expect(between).toContain('No policy was applied or deleted.');
+  expect(between).not.toContain('Not known');
 });
 
 test.each([

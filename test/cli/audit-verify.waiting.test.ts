@@ -5,6 +5,7 @@ import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { nodeOutput, type Output } from '../../services/shared/handler.ts';
 import { sha256Hex } from '../../services/shared/ids.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
+import { timeText } from '../../services/shared/time-text.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
@@ -61,12 +62,14 @@ test('all verified: exit code 0, and what was verified', async () => {
   const own = await ownLog();
   await publish(own, versions);
   await decided(own);
+  const { stdout, ...ended } = await verify(own);
 
-  expect(await verify(own)).toEqual({
-    exitCode: 0,
-    stdout: [
+  expect(ended).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout.replace(/^(Read from) .*Z:$/m, '$1:')).toBe(
+    [
       'Every decision came out the same again, and FleetGC removed only what they say.',
       '',
+      'Read from:',
       '1  decisions',
       '1  of them came out the same again',
       '1  inventories',
@@ -78,8 +81,7 @@ test('all verified: exit code 0, and what was verified', async () => {
       '1  effects that may still come: the log ends right after their cause',
       '',
     ].join('\n'),
-    stderr: '',
-  });
+  );
 });
 
 test('a deviation: exit code 1, and both positions', async () => {
@@ -142,6 +144,26 @@ test('json and ndjson have all of it, also from threads', async () => {
     { finding: 'deviation', ...json.deviations.first[0] },
     expect.objectContaining({ finding: 'summary', counts: json.counts, deviations: { 'not-decided': 1 } }),
   ]);
+});
+
+test('which time was read', async () => {
+  const own = await ownLog();
+  await publish(own, versions);
+  await decided(own);
+  const times = (await readTopic(own.log, TOPICS.inventory.name)).map(({ timestampMs }) => timestampMs);
+  const json = JSON.parse((await verify(own, '-o', 'json')).stdout);
+  const table = await verify(own);
+  const empty = await verify(own, '--to', '2020-01-01');
+
+  expect(json.firstRecordMs).toBe(times[0]);
+  expect(json.lastRecordMs).toBeGreaterThanOrEqual(json.firstRecordMs);
+  expect(table.stdout).toContain(
+    `Read from ${timeText(json.firstRecordMs)} to ${timeText(json.lastRecordMs)}:\n`,
+  );
+  expect(empty.stdout).toBe('');
+  expect(empty.stderr).toContain(
+    `in that time; there are inventories from ${timeText(json.firstRecordMs)} to `,
+  );
 });
 
 test.each<{ name: string; args: string[]; exitCode: number; says: string }>([

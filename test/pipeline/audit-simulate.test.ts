@@ -40,7 +40,7 @@ test('what a node recorded under pressure: its own policy again gives the same r
   await node.runtime.pullImage('app/a:1');
   await time.pass(2 * MINUTE + 30 * SECOND);
 
-  const report = await makeReport({ log, ...all }, running);
+  const report = await makeReport({ log, nowMs: Date.now(), ...all }, running);
   const gone = report.removed.byRule.filter(({ kind }) => kind === 'image');
   expect(gone).toMatchObject([{ rule: 'D11' }]);
   expect(report.pulledAgain).toMatchObject([{ imageId: oldest, name: 'docker.io/app/a:1' }]);

@@ -3,6 +3,7 @@ import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { parseRecord } from '../../shared/parse-record.ts';
+import { inventoryTimes } from '../inventory-times.ts';
 import { readPolicyHistory } from '../policy-history.ts';
 import { readPartition, type TimeRange } from '../read-log.ts';
 import { recordSigns, withSightings } from './policy-signs.ts';
@@ -12,6 +13,8 @@ import { createTally, REPORTED_TOPICS, type Tally } from './tally.ts';
 export interface ReportNeeds {
   readonly log: Pick<EventLog, 'read'>;
   readonly range: TimeRange;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
   readonly onProgress: (progress: {
     readonly done: number;
     readonly of: number;
@@ -29,6 +32,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
   }
   const policyChanges = await readPolicyChanges(needs, tally, signal);
   const stood = await readStandings(needs, tally, signal);
+  const kept = tally.read.records === 0 && { kept: await inventoryTimes(needs.log, needs.nowMs, signal) };
   if (signal.aborted) throw stopped(NODE_PARTITIONS);
   const { records, unreadable, nodes, firstMs, lastMs } = tally.read;
   return {
@@ -36,6 +40,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     version: 1,
     range,
     read: { nodes: nodes.size, records, unreadable, firstMs, lastMs },
+    ...kept,
     ...tally.told(),
     policyChanges,
     ...stood,

@@ -19,6 +19,9 @@ export interface FoundList<Item> {
 }
 
 export interface Found {
+  /** The time of the log that was read, epoch milliseconds; both `null` where no record lies in it. */
+  readonly firstRecordMs: number | null;
+  readonly lastRecordMs: number | null;
   readonly counts: Readonly<Counts>;
   readonly deviations: FoundList<Deviation>;
   readonly unverified: FoundList<Gap>;
@@ -27,6 +30,8 @@ export interface Found {
 }
 
 export interface Collector extends Findings {
+  /** A record of this time was read. */
+  readonly passed: (timestampMs: number) => void;
   readonly found: () => Found;
 }
 
@@ -37,13 +42,16 @@ export function createCollector(): Collector {
   const gaps = createList<Gap>();
   const notOurs = createList<NotOurs>();
   const unanswered = createList<Unanswered>();
+  const span = createSpan();
   return {
     counts,
+    passed: span.reach,
     deviation: deviations.add,
     gap: gaps.add,
     notOurs: notOurs.add,
     unanswered: unanswered.add,
     found: () => ({
+      ...span.reached(),
       counts,
       deviations: deviations.found(),
       unverified: gaps.found(),
@@ -56,13 +64,30 @@ export function createCollector(): Collector {
 /** What several partitions have shown, together. */
 export function mergeFound(all: readonly Found[]): Found {
   const counts = noCounts();
-  for (const found of all) addCounts(counts, found.counts);
+  const span = createSpan();
+  for (const found of all) {
+    addCounts(counts, found.counts);
+    for (const ms of [found.firstRecordMs, found.lastRecordMs]) if (ms !== null) span.reach(ms);
+  }
   return {
+    ...span.reached(),
     counts,
     deviations: mergeLists(all.map(({ deviations }) => deviations)),
     unverified: mergeLists(all.map(({ unverified }) => unverified)),
     notOurs: mergeLists(all.map(({ notOurs }) => notOurs)),
     unanswered: mergeLists(all.map(({ unanswered }) => unanswered)),
+  };
+}
+
+function createSpan() {
+  let firstRecordMs: number | null = null;
+  let lastRecordMs: number | null = null;
+  return {
+    reach: (timestampMs: number): void => {
+      firstRecordMs = Math.min(timestampMs, firstRecordMs ?? timestampMs);
+      lastRecordMs = Math.max(timestampMs, lastRecordMs ?? timestampMs);
+    },
+    reached: () => ({ firstRecordMs, lastRecordMs }),
   };
 }
 

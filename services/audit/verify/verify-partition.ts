@@ -54,6 +54,7 @@ export const createVerifier =
     const progress = tellNowAndThen(parts, onProgress);
     const breathe = createBreath(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
+      findings.passed(event.record.timestampMs);
       await check.take(event);
       await breathe();
       progress(event.record.timestampMs, findings.counts.records);

@@ -56,15 +56,16 @@ function positionIn(name: string, partition: number, offset: bigint): PointInTim
 }
 
 /** Which part of the log to read, by the log's own clock. */
-export const rangeOptions = {
+export const rangeOptionsWith = ({ from }: { readonly from: string }) => ({
   from: withMeta(PointInTime.optional(), {
-    description:
-      'Reads from this time on (ISO 8601), from so long ago (2h), or from when a record was written (gc.node.inventory/3@1042). Default: all that is kept.',
+    description: `Reads from this time on (ISO 8601), from so long ago (2h), or from when a record was written (gc.node.inventory/3@1042). Default: ${from}.`,
   }),
   to: withMeta(PointInTime.optional(), {
     description: 'Reads what was written before this time, given likewise. Default: up to the end.',
   }),
-};
+});
+
+export const rangeOptions = rangeOptionsWith({ from: 'all that is kept' });
 
 /** Another option that takes a time. */
 export const pointOption = (description: string) => withMeta(PointInTime.optional(), { description });

@@ -4,6 +4,7 @@ import { removedBecause } from '../../shared/decision/rule-text.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { counted } from '../telling/counted.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { keptText } from './kept-text.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
 
@@ -22,12 +23,12 @@ export const reportParts = (report: AuditReport): readonly ReportPart[] =>
         decisionsPart(report),
       ];
 
-export function introduction({ range, read }: AuditReport): readonly string[] {
+export function introduction({ range, read, kept = null }: AuditReport): readonly string[] {
   const from = range.fromMs === null ? 'the first record that is kept' : timeText(range.fromMs);
   const to = range.toMs === null ? 'the end' : timeText(range.toMs);
   const span =
     read.firstMs === null || read.lastMs === null
-      ? 'No record of any node lies in that time.'
+      ? `No record of any node lies in that time${keptText(kept)}.`
       : `${counted(read.records, 'record')} of ${counted(read.nodes, 'node')} read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
   const unreadable =
     read.unreadable === 0

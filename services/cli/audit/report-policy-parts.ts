@@ -3,12 +3,25 @@ import { selectorText } from '../../policy/selector-text.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { type Cell, type ReportPart, table } from './report-part.ts';
 
-export const policyChangesPart = ({ policyChanges, policyDeletions }: AuditReport): ReportPart => ({
+const NOT_KNOWN = 'Not known: there is no record of that time.';
+
+/** What the log does not reach to nobody knows, also not that nothing happened. */
+const isUnknown = ({ range: { fromMs, toMs }, read, kept = null }: AuditReport): boolean =>
+  read.records === 0 &&
+  (kept === null || (toMs !== null && toMs <= kept.firstMs) || (fromMs !== null && fromMs > kept.lastMs));
+
+const nothingText = (report: AuditReport, nothing: string): string =>
+  isUnknown(report) ? NOT_KNOWN : nothing;
+
+export const policyChangesPart = (report: AuditReport): ReportPart => ({
   heading: 'Policy changes',
-  text: policyChanges.length + policyDeletions.length === 0 ? ['No policy was applied or deleted.'] : [],
+  text:
+    report.policyChanges.length + report.policyDeletions.length === 0
+      ? [nothingText(report, 'No policy was applied or deleted.')]
+      : [],
   table: table(
     ['When', 'What', 'Policy', 'Version', 'Mode', 'Hash'],
-    [...policyChanges.map(appliedRow), ...policyDeletions.map(deletedRow)]
+    [...report.policyChanges.map(appliedRow), ...report.policyDeletions.map(deletedRow)]
       .toSorted((a, b) => a.atMs - b.atMs)
       .map(({ cells }) => cells),
   ),
@@ -36,17 +49,17 @@ const deletedRow = ({ name, deleted }: AuditReport['policyDeletions'][number]): 
   cells: [momentText(deleted), 'deleted', { name }, '', '', ''],
 });
 
-export const pausesPart = ({ pauses }: AuditReport): ReportPart => ({
+export const pausesPart = (report: AuditReport): ReportPart => ({
   heading: 'Pauses',
   text: [
-    ...(pauses.length === 0 ? ['Nothing was paused.'] : []),
-    ...(pauses.some(isAbout)
+    ...(report.pauses.length === 0 ? [nothingText(report, 'Nothing was paused.')] : []),
+    ...(report.pauses.some(isAbout)
       ? [
           '"By" is when the first decision was made that knew of it; the record itself is not on the log any more.',
         ]
       : []),
   ],
-  table: table(['From', 'To', 'Nodes', 'Reason'], pauses.map(pauseCells)),
+  table: table(['From', 'To', 'Nodes', 'Reason'], report.pauses.map(pauseCells)),
   bars: [],
 });
 

@@ -29,9 +29,15 @@ export function verificationLines(verification: Verification): readonly string[]
     ...section('NOT VERIFIED', unverified, findingLines),
     ...notOursSection(notOurs),
     ...unansweredSection(unanswered),
-    ...countLines(counts),
+    ...readLines(verification),
+    ...(counts.records === 0 ? [] : countLines(counts)),
   ];
 }
+
+const readLines = ({ firstRecordMs, lastRecordMs }: Found): readonly string[] =>
+  firstRecordMs === null || lastRecordMs === null
+    ? []
+    : [`Read from ${timeText(firstRecordMs)} to ${timeText(lastRecordMs)}:`];
 
 /** Where something is wrong or missing, the verb ends with a sentence about it. */
 const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] =>
@@ -130,6 +136,8 @@ function countLines(counts: Found['counts']): readonly string[] {
 /** A line for each finding, and one for all that was counted. */
 export const verificationNdjson = ({
   range,
+  firstRecordMs,
+  lastRecordMs,
   counts,
   deviations,
   unverified,
@@ -144,6 +152,8 @@ export const verificationNdjson = ({
     {
       finding: 'summary',
       range,
+      firstRecordMs,
+      lastRecordMs,
       counts,
       deviations: deviations.byKind,
       unverified: unverified.byKind,

@@ -7,7 +7,8 @@ import { FleetGcError } from '../../shared/errors.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
-import { type Asking, type PointInTime, rangeOptions, timeRange } from '../audit/point-in-time.ts';
+import { keptText } from '../audit/kept-text.ts';
+import { type Asking, type PointInTime, rangeOptionsWith, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
@@ -35,7 +36,7 @@ export const auditReport = defineVerb({
       placeholder: 'DURATION',
       description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',
     }),
-    ...rangeOptions,
+    ...rangeOptionsWith({ from: 'as --period says' }),
     output: withMeta(z.enum(['markdown', 'html', 'json', 'ndjson']).prefault('markdown'), {
       description:
         'markdown or html for people, html with plots; json for everything there is to say; ndjson for an entry a line.',
@@ -46,16 +47,17 @@ export const auditReport = defineVerb({
     const { logger, signal } = context;
     requireOneBeginning({ period, from });
     await using log = await openAuditLog(options, context);
-    const range = await reportedRange({ period, from, to }, { log, nowMs: Date.now(), signal });
+    const nowMs = Date.now();
+    const range = await reportedRange({ period, from, to }, { log, nowMs, signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
-    const report = await makeReport({ log, range, onProgress }, signal);
+    const report = await makeReport({ log, range, nowMs, onProgress }, signal);
     await context.write(`${FORMS[output](report).trimEnd()}\n`);
     if (report.read.unreadable > 0)
       logger.warn(`${report.read.unreadable} records could not be read, and are left out`);
     if (report.read.records === 0)
       throw new FleetGcError(
         'AUDIT_INCOMPLETE',
-        'there is nothing to report: no record of any node lies in that time',
+        `there is nothing to report: no record of any node lies in that time${keptText(report.kept ?? null)}`,
       );
   },
 });

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { findDecider } from '../../audit/deciders/deciders.ts';
+import { inventoryTimes } from '../../audit/inventory-times.ts';
 import { readPolicyHistory } from '../../audit/policy-history.ts';
+import type { TimeRange } from '../../audit/read-log.ts';
 import { readPoliciesInForce } from '../../audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../audit/verify/verify-log.ts';
 import { createVerifier } from '../../audit/verify/verify-partition.ts';
@@ -12,6 +14,7 @@ import { formatResult } from '../../shared/output.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog, threadSource } from '../audit/audit-log.ts';
+import { keptText } from '../audit/kept-text.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import {
@@ -62,23 +65,34 @@ export const auditVerify = defineVerb({
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const found = await verifyLog({ policies, verifiers, onProgress }, signal);
     const verification = { range, ...found };
+    const kept =
+      verification.counts.records === 0 && !isWhole(range)
+        ? keptText(await inventoryTimes(log, nowMs, signal))
+        : '';
+    const lines = verificationLines(verification);
     const text =
       output === 'ndjson'
         ? verificationNdjson(verification)
-        : `${formatResult(output, { value: verification, lines: verificationLines(verification) })}\n`;
-    await context.write(text);
-    requireVerified(verification, unfinished);
+        : `${formatResult(output, { value: verification, lines })}\n`;
+    if (output !== 'table' || lines.length > 0) await context.write(text);
+    requireVerified(verification, { unfinished, kept });
   },
 });
 
 const unfinishedText = (begunMs: number): string =>
   `an archiver is at work, or was stopped in the middle of a pass that began ${timeText(begunMs)}: what it copied last may lack its causes, and then deviates. Verify again after its next pass`;
 
+interface Asides {
+  readonly unfinished: string | null;
+  /** Where nothing was read: when there is something to read. */
+  readonly kept: string;
+}
+
 /**
  * `unfinished` says that the archive may lack what lies before its newest records: who finds nothing wrong in half of it has not
  * verified it, and who finds something cannot tell it from what is still to come. Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`.
  */
-function requireVerified(verification: Verification, unfinished: string | null): void {
+function requireVerified(verification: Verification, { unfinished, kept }: Asides): void {
   const { deviations, unverified, counts } = verification;
   if (deviations.total > 0)
     throw new FleetGcError(
@@ -98,15 +112,20 @@ function requireVerified(verification: Verification, unfinished: string | null):
   if (unfinished !== null)
     throw new FleetGcError('AUDIT_INCOMPLETE', `nothing is wrong in what is there, but ${unfinished}`);
   if (counts.decisions === 0)
-    throw new FleetGcError('AUDIT_INCOMPLETE', `there is nothing to verify: ${nothingText(verification)}`);
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `there is nothing to verify: ${nothingText(verification)}${kept}`,
+    );
 }
 
 const PAUSE = 'Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
 const IF_THEY_STAY =
   'if they are still there then, find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
 
+const isWhole = ({ fromMs, toMs }: TimeRange): boolean => fromMs === null && toMs === null;
+
 const nothingText = ({ counts, range }: Verification): string => {
-  const where = range.fromMs === null && range.toMs === null ? 'on the log' : 'in that time';
+  const where = isWhole(range) ? 'on the log' : 'in that time';
   return counts.records === 0
     ? `no record of any node lies ${where}`
     : `of ${counted(counts.records, 'record')} ${where} none is a decision`;
