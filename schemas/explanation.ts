@@ -65,6 +65,8 @@ export type Ambiguous = z.infer<typeof Ambiguous>;
 export const NotFound = z.strictObject({
   ...head,
   status: z.literal('not-found'),
+  /** Whether something of this name was met all the same: at another time, or on another node. */
+  knownOtherwise: z.boolean(),
   nearNames: z.array(z.string()),
 });
 export type NotFound = z.infer<typeof NotFound>;

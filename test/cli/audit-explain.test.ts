@@ -82,6 +82,17 @@ test('what never was: nothing on stdout, a sentence with near names, exit code 1
   expect(stderr).toContain('there is registry.example/shop/web:1');
 });
 
+test.each([
+  { args: [], where: 'on the log' },
+  { args: ['--node', 'web-1'], where: 'on web-1' },
+  { args: ['--node', 'prod/web-1', '--from', '2000-01-01'], where: 'on prod/web-1 in that time' },
+])('what is not there is told of where it was looked for: $where', async ({ args, where }) => {
+  const { run } = await recorded();
+  const { stderr } = await run('audit', 'explain', 'registry.example/shop/wep:1', ...args);
+
+  expect(stderr).toContain(`nothing is called registry.example/shop/wep:1 ${where}, in `);
+});
+
 test('an empty range says that there is nothing to say', async () => {
   const { run } = await recorded();
   const { exitCode, stderr } = await run('audit', 'explain', 'shop/web', '--to', '2020-01-01');

@@ -1,6 +1,7 @@
 import type { Candidate, Explanation, Reading } from '../../../schemas/explanation.ts';
+import type { AskedName } from './asked-name.ts';
 import type { ExplainRequest } from './explain-request.ts';
-import { nearNames } from './near-names.ts';
+import { namesLike } from './near-names.ts';
 import type { Watched } from './partition-watch.ts';
 import type { Subject } from './subjects.ts';
 
@@ -26,8 +27,7 @@ export function stillToRead(found: FoundSubjects, request: ExplainRequest): Cand
   return only !== undefined && others.length === 0 && only.timeline === null ? only.candidate : null;
 }
 
-/** `text` is the name that was asked for, without its kind. */
-export function answerOf(found: FoundSubjects, request: ExplainRequest, text: string): Explanation {
+export function answerOf(found: FoundSubjects, request: ExplainRequest, asked: AskedName): Explanation {
   const { name, range } = request;
   const subjects = chosen(found, request);
   const head = {
@@ -39,7 +39,7 @@ export function answerOf(found: FoundSubjects, request: ExplainRequest, text: st
   const [only, ...others] = subjects;
   if (only === undefined) {
     const names = new Set([...found.watched.flatMap((one) => [...one.names]), ...found.names]);
-    return { ...head, status: 'not-found', nearNames: nearNames(text, names) };
+    return { ...head, status: 'not-found', ...namesLike(asked, names) };
   }
   return others.length === 0
     ? { ...head, status: 'explained', subject: only.candidate, timeline: [...(only.timeline?.() ?? [])] }

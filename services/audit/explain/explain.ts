@@ -28,7 +28,7 @@ const MOST_NODES = 16;
 /** What became of whatever the name means, and why. Throws `USAGE` for a name that can mean nothing. */
 export async function explain(request: ExplainRequest, needs: ExplainNeeds): Promise<Explanation> {
   const question = { asked: askedName(request.name), request, needs };
-  return answerOf(await findSubjects(question), request, question.asked.text);
+  return answerOf(await findSubjects(question), request, question.asked);
 }
 
 interface Question {

@@ -60,7 +60,7 @@ export async function narrow(
   const ofAsked = files.filter((file) => file.nodes.written.some((key) => filter(nodeOfKey(key))));
   const records = ofAsked.reduce((sum, file) => sum + file.records, 0);
   const last = nodes.length > 0 ? [] : await index.lastNames(search, signal);
-  const names = new Set([...files, ...last].flatMap((file) => askable(file, filter)));
+  const names = new Set([...files, ...last].flatMap((file) => askable(file, asked, filter)));
   if (nodes.length <= mostNodes) return { nodes, toRead: nodes, candidates: [], names, records };
   const keys = new Set(nodes.map(({ key }) => key));
   const within = await index.withinRange(files, { ...search, keys }, signal);
@@ -80,14 +80,18 @@ const wasSearched = (text: string, { needles }: AskedName): boolean =>
 
 const ALL_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const;
 
-/** In short and in full. */
-const askable = ({ lines, nodes }: FoundNames, filter: NodeFilter): string[] => [
+/** In short and in full, of the kind that is asked for. */
+const askable = ({ lines, nodes }: FoundNames, { kind }: AskedName, filter: NodeFilter): string[] => [
   ...lines.flatMap((line) =>
-    isAskable(line) && Object.keys(line.on).some((key) => filter(nodeOfKey(key)))
+    isAskable(line) &&
+    (kind === null || kind === line.kind) &&
+    Object.keys(line.on).some((key) => filter(nodeOfKey(key)))
       ? [line.name, shortOf(line.name)]
       : [],
   ),
-  ...nodes.written.filter((key) => filter(nodeOfKey(key))).map(shortOf),
+  ...(kind === null || kind === 'node' ? nodes.written : [])
+    .filter((key) => filter(nodeOfKey(key)))
+    .map(shortOf),
 ];
 
 const isAskable = (line: NameLine): line is ListedName =>

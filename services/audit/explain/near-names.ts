@@ -1,12 +1,24 @@
+import type { NotFound } from '../../../schemas/explanation.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import { namesIn } from '../../shared/decision/object-names.ts';
 import { nearestNames } from '../../shared/nearest-name.ts';
+import type { AskedName } from './asked-name.ts';
 import { podNamesIn } from './seen-objects.ts';
 
 const MOST_NAMES = 5;
 
+/** Whether the name itself is among the names, and what else may have been meant. */
+export function namesLike(
+  { text, imageTerms }: AskedName,
+  names: ReadonlySet<string>,
+): Pick<NotFound, 'knownOtherwise' | 'nearNames'> {
+  const same = new Set([text, ...imageTerms]);
+  const others = new Set([...names].filter((name) => !same.has(name)));
+  return { knownOtherwise: others.size < names.size, nearNames: nearNames(text, others) };
+}
+
 /** Names that may have been meant: those of which the text is a part, then those that differ little. */
-export function nearNames(text: string, names: ReadonlySet<string>): string[] {
+function nearNames(text: string, names: ReadonlySet<string>): string[] {
   const containing = [...names]
     .filter((name) => name.includes(text))
     .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
@@ -16,12 +28,17 @@ export function nearNames(text: string, names: ReadonlySet<string>): string[] {
   );
 }
 
-/** What the objects of an inventory may be asked for by, in short and in full. */
-export function askableNames(inventory: CompleteInventory): string[] {
+/** What the objects of an inventory may be asked for by, in short and in full, of the kind that is asked for. */
+export function askableNames(inventory: CompleteInventory, { kind }: AskedName): string[] {
   const { images, containers, sandboxes } = namesIn(inventory);
-  const pods = [...podNamesIn(inventory).values()];
-  return [...images, ...containers, ...sandboxes, ...pods].flatMap((name) => [
-    name,
-    name.slice(name.lastIndexOf('/') + 1),
-  ]);
+  const byKind = {
+    image: images,
+    container: containers,
+    sandbox: sandboxes,
+    pod: [...podNamesIn(inventory).values()],
+  };
+  return Object.entries(byKind)
+    .filter(([one]) => kind === null || kind === one)
+    .flatMap(([, names]) => names)
+    .flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
 }

@@ -72,7 +72,7 @@ export function createPartitionWatch(
     finish: () => {
       waiting.release();
       const subjects = [...nodes.values()].flatMap(({ watch }) => watch.subjects());
-      const names = gatherNames() && subjects.length === 0 ? namesOn([...nodes.values()]) : [];
+      const names = gatherNames() && subjects.length === 0 ? namesOn([...nodes.values()], asked) : [];
       return { subjects, names: new Set(names), ...counts.counted() };
     },
   };
@@ -128,11 +128,14 @@ function concerns(
 /** As the agent writes it; told of an inventory that nobody parsed. */
 const isComplete = ({ value }: LogRecord): boolean => value?.includes('"status":"complete"') ?? false;
 
-function namesOn(nodes: readonly WatchedKey[]): string[] {
-  return nodes.flatMap(({ node, inventories }) => [...inventories.flatMap(namesListed), node.node]);
+function namesOn(nodes: readonly WatchedKey[], asked: AskedName): string[] {
+  return nodes.flatMap(({ node, inventories }) => [
+    ...inventories.flatMap((record) => namesListed(record, asked)),
+    ...(asked.kind === null || asked.kind === 'node' ? [node.node] : []),
+  ]);
 }
 
-function namesListed(record: LogRecord): string[] {
+function namesListed(record: LogRecord, asked: AskedName): string[] {
   const parsed = parseRecord('inventory', record);
-  return parsed.ok && parsed.event.status === 'complete' ? askableNames(parsed.event) : [];
+  return parsed.ok && parsed.event.status === 'complete' ? askableNames(parsed.event, asked) : [];
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Explanation } from '../../../schemas/explanation.ts';
+import type { Explanation, NotFound } from '../../../schemas/explanation.ts';
 import { explain } from '../../audit/explain/explain.ts';
 import type { ExplainRequest } from '../../audit/explain/explain-request.ts';
+import type { TimeRange } from '../../audit/read-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { formatResult } from '../../shared/output.ts';
@@ -17,6 +18,7 @@ import {
   timeRange,
 } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
+import { counted } from '../telling/counted.ts';
 import { about } from '../verb-list.ts';
 
 export const auditExplain = defineVerb({
@@ -63,7 +65,7 @@ export const auditExplain = defineVerb({
         ? explanationNdjson(explanation)
         : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
     if (output !== 'table' || explanation.status !== 'not-found') await context.write(text);
-    requireOne(explanation);
+    requireOne(explanation, node);
   },
 });
 
@@ -92,9 +94,10 @@ async function asOf(
 }
 
 /** Throws `AMBIGUOUS` or `NOT_FOUND`. */
-function requireOne(explanation: Explanation): void {
+function requireOne(explanation: Explanation, node: string | null): void {
   if (explanation.status === 'ambiguous') throw new FleetGcError('AMBIGUOUS', ambiguousText(explanation));
-  if (explanation.status === 'not-found') throw new FleetGcError('NOT_FOUND', notFoundText(explanation));
+  if (explanation.status === 'not-found')
+    throw new FleetGcError('NOT_FOUND', notFoundText(explanation, node));
 }
 
 function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'ambiguous' }>): string {
@@ -106,10 +109,18 @@ function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'am
   return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
 }
 
-function notFoundText({ asked, reading, nearNames }: Extract<Explanation, { status: 'not-found' }>): string {
+const isPart = ({ fromMs, toMs }: TimeRange): boolean => fromMs !== null || toMs !== null;
+
+function notFoundText({ asked, reading, nearNames, knownOtherwise }: NotFound, node: string | null): string {
   const records = reading.records + reading.ruledOut;
   if (records === 0)
     return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
   const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
-  return `nothing on the log is called ${asked}, in ${records} records${near}`;
+  const where = [node !== null && `on ${node}`, isPart(reading) && 'in that time'].filter(
+    (one) => one !== false,
+  );
+  if (knownOtherwise && where.length > 0)
+    return `${asked} is known, but not ${where.join(' ')}, in ${counted(records, 'record')}${near}`;
+  const there = where.length === 0 ? 'on the log' : where.join(' ');
+  return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}`;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { askedName } from '../../../services/audit/explain/asked-name.ts';
+import { namesLike } from '../../../services/audit/explain/near-names.ts';
 import {
   container,
   image,
@@ -137,6 +138,27 @@ test('what never was is said so, with names that are near', async () => {
 
   const part = await explained([look(0, node)], 'ngin');
   expect(part).toMatchObject({ nearNames: ['nginx:1.25', 'docker.io/library/nginx:1.25'] });
+});
+
+test('names are near to one of a kind only among those of that kind', async () => {
+  const nearTo = async (name: string) => {
+    const explanation = await explained([look(0, node)], name);
+    return explanation.status === 'not-found' ? explanation.nearNames : explanation.status;
+  };
+
+  expect(await nearTo('image/ngin')).toEqual(['nginx:1.25', 'docker.io/library/nginx:1.25']);
+  expect(await nearTo('pod/ngin')).toEqual([]);
+  expect(await nearTo('pod/nginx:1.25')).toEqual([]);
+});
+
+test('a name that is known is not near to itself', () => {
+  const names = new Set(['web:1', 'shop/web:1', 'docker.io/shop/web:1', 'shop/web:12']);
+
+  expect(namesLike(askedName('shop/web:1'), names)).toEqual({
+    knownOtherwise: true,
+    nearNames: ['shop/web:12'],
+  });
+  expect(namesLike(askedName('shop/web:2'), names).knownOtherwise).toBe(false);
 });
 
 test('nothing on the log is told apart from nothing of that name', async () => {

@@ -74,6 +74,7 @@ const FILE_ROWS = 2;
 const answerIn = (explanation: Explanation) => ({
   ...explanation,
   reading: { ...explanation.reading, records: 0, ruledOut: 0, firstRecordMs: 0, lastRecordMs: 0 },
+  knownOtherwise: false,
   nearNames: [],
 });
 
