@@ -31,6 +31,7 @@ test('archived, checked, and checked against the head that was told', async () =
     await inProcess(['audit', 'archive', 'check', '--archive', directory, '--head', head]),
   ).toMatchObject({
     exitCode: 0,
+    stdout: expect.stringMatching(/^As it was written\.\n1 record in 1 file, /),
   });
 });
 
@@ -40,6 +41,7 @@ test('a changed archive ends the check with 1, and each deviation is named', asy
   const file = recordsIn(directory);
   appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
   const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive', 'check', '--archive', directory]);
+  expect(stdout).not.toContain('As it was written');
 
   const lines = await inProcess(['audit', 'archive', 'check', '--archive', directory, '-o', 'ndjson']);
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../shared/ids.ts';
 import {
+  isFileName,
   type KnownFile,
   knownFiles,
   loadManifest,
@@ -66,7 +67,9 @@ export async function checkArchive(check: ArchiveCheck, signal: AbortSignal): Pr
 }
 
 const addedText = (file: string): string =>
-  `${file} was added: the manifest does not name it (an archiver that was killed can leave one such file; "fleetgc audit archive" then writes it anew)`;
+  isFileName(file)
+    ? `${file} was added: the manifest does not name it (an archiver that was killed can leave one such file; "fleetgc audit archive" then writes it anew)`
+    : `${file} was added: it does not belong there, no file of an archive has such a name`;
 
 const headProblems = ({ hashes }: Manifest, expected: string | null): readonly string[] =>
   expected === null || hashes.includes(expected)

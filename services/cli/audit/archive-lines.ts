@@ -33,6 +33,7 @@ export const lostText = ({ topic, partition, firstOffset, lastOffset }: LostReco
 export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
   const { deviations, gaps, unfinished, files, records, sizeBytes, head } = findings;
   return [
+    ...(deviations.length === 0 ? ['As it was written.'] : []),
     ...deviations.map((deviation) => `DEVIATION: ${printableLine(deviation)}`),
     ...gaps.map(
       ({ topic, partition, firstOffset, lastOffset, notedAtMs }) =>

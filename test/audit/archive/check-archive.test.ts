@@ -111,7 +111,7 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
   {
     name: 'a file added',
     damage: (directory) => writeFileSync(join(directory, 'extra.parquet'), 'x'),
-    names: ['extra.parquet was added'],
+    names: ['extra.parquet was added: it does not belong there'],
   },
   {
     name: 'two files exchanged',
@@ -156,7 +156,10 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
         directory,
         linesOf(directory).map((line, index) => (index === 2 ? `x${line}` : line)),
       ),
-    names: ['line 3 of the manifest cannot be read', `${FILE} was added`],
+    names: [
+      'line 3 of the manifest cannot be read',
+      `${FILE} was added: the manifest does not name it (an archiver that was killed`,
+    ],
   },
   {
     name: 'a line removed',
