@@ -133,7 +133,9 @@ describe('a file that is not readable', () => {
     await expect(open()).rejects.toMatchObject({
       code: 'LOG_CORRUPT',
       retry: false,
-      message: expect.stringContaining('move it and its -wal and -shm files away'),
+      message: expect.stringContaining(
+        `move it and its -wal and -shm files away. Then "fleetgc topics create --log embedded --log-path ${path}" makes a new one`,
+      ),
     });
     expect(statSync(path).size).toBe(garbage.length);
   });

@@ -34,7 +34,7 @@ export const busyError = (path: string, cause: unknown): FleetGcError =>
 export const corruptError = (path: string, what: string, cause?: unknown): FleetGcError =>
   new FleetGcError(
     'LOG_CORRUPT',
-    `The event log ${path} cannot be read: ${what}. Keep the file for inspection, move it and its -wal and -shm files away, and start again; a new one is created.`,
+    `The event log ${path} cannot be read: ${what}. Keep the file for inspection: move it and its -wal and -shm files away. Then "fleetgc topics create --log embedded --log-path ${path}" makes a new one.`,
     { cause },
   );
 
