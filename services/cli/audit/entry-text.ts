@@ -10,6 +10,7 @@ import {
   resultText,
   verdictText,
 } from './outcome-text.ts';
+import { reasonText } from './reason-text.ts';
 
 /** One line of a timeline. */
 export function entryText(entry: TimelineEntry): EntryText {
@@ -45,7 +46,7 @@ export function entryText(entry: TimelineEntry): EntryText {
 
 function undecidedText(entry: EntryOf<'undecided'>): string {
   const passedOver = entry.outcome === 'overtaken' ? 'passed over: ' : '';
-  return `${passedOver}${entry.reason}${repeatedText(entry)}`;
+  return `${passedOver}${reasonText(entry.reason)}${repeatedText(entry)}`;
 }
 
 function seenText({ how, object, traits }: EntryOf<'seen'>): string {

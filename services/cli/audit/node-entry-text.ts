@@ -2,6 +2,7 @@ import type { DecisionOutcome } from '../../../schemas/decision.ts';
 import type { EntryOf } from '../../../schemas/timeline.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
 import type { EntryText } from './outcome-text.ts';
+import { reasonText } from './reason-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   commanded: 'commands',
@@ -22,7 +23,7 @@ export function decisionText(entry: EntryOf<'decision'>): string {
   const { decider, outcome, reason, answered } = entry;
   const goes = entry.removals === 0 ? '' : `: ${removalsText(entry)}`;
   const answer = answered === false ? '; the log has no answer to its command' : '';
-  return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reason}`}${answer}`;
+  return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reasonText(reason)}`}${answer}`;
 }
 
 function removalsText({ removals, estimatedBytes }: EntryOf<'decision'>): string {

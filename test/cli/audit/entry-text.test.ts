@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ExplainedObject, TimelineEntry } from '../../../schemas/timeline.ts';
 import { entryText } from '../../../services/cli/audit/entry-text.ts';
 import { factsText } from '../../../services/cli/audit/facts-text.ts';
+import { reasonText } from '../../../services/cli/audit/reason-text.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 
 const object: ExplainedObject = { kind: 'image', id: 'sha256:a', name: 'web:1' };
@@ -186,4 +187,14 @@ test('facts in words: durations, times, sizes, ids in short', () => {
   expect(factsText({ lastUsedMs: null, other: null, list: '' })).toBe(
     'last used never, other unknown, list (none)',
   );
+});
+
+test('reasons are told in hours and gigabytes', () => {
+  expect(reasonText('images that were unused for more than 864000000 ms go')).toBe(
+    'images that were unused for more than 240h go',
+  );
+  expect(reasonText('used to 91%: at least 8600000000 bytes shall be available')).toBe(
+    'used to 91%: at least 8.6 GB shall be available',
+  );
+  expect(reasonText('the 12 of them')).toBe('the 12 of them');
 });
