@@ -9,7 +9,7 @@ import {
 } from './findings.ts';
 
 /** So many of a kind are told; all are counted. */
-const MOST_TOLD = 1_000;
+export const MOST_TOLD = 1_000;
 
 /** Findings of one sort, in as much as anybody reads; whoever wants more verifies a shorter time. */
 export interface FoundList<Item> {

@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../audit/read-log.ts';
-import type { Found } from '../../audit/verify/collect.ts';
+import { type Found, MOST_TOLD } from '../../audit/verify/collect.ts';
 import {
   type Deviation,
   type Gap,
@@ -64,10 +64,11 @@ function section<Item>(
   if (total === 0) return [];
   const told = first.slice(0, MOST_LINES);
   const more = total - told.length;
+  const listed = first.length === total ? 'them' : `the first ${MOST_TOLD} of each kind`;
   return [
     `${heading} (${total})`,
     ...told.flatMap(lines).map((line) => `  ${line}`),
-    ...(more > 0 ? [`  … and ${more} more; -o ndjson lists them`] : []),
+    ...(more > 0 ? [`  … and ${more} more; -o ndjson lists ${listed}`] : []),
     '',
   ];
 }

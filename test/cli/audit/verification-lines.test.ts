@@ -28,6 +28,17 @@ describe('the answer', () => {
   });
 });
 
+test.each([
+  { total: 1_000, says: '  … and 980 more; -o ndjson lists them' },
+  { total: 1_001, says: '  … and 981 more; -o ndjson lists the first 1000 of each kind' },
+])('of $total deviations it is said what -o ndjson has of them', ({ total, says }) => {
+  const collector = createCollector();
+  const deviation = { kind: 'undecided', message: '', node: null, places: [] } as const;
+  for (let count = 0; count < total; count++) collector.deviation(deviation);
+
+  expect(verificationLines({ range, ...collector.found() })).toContain(says);
+});
+
 test('commands that nobody answered are told node by node, those that live on first', () => {
   const command = (node: string, minute: number, heardMs: number | null): Unanswered => ({
     kind: heardMs === null ? 'node-silent' : 'node-lives-on',
