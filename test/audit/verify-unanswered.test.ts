@@ -107,6 +107,28 @@ test('a message that was given up, or counted in the next dead letter, is no gap
   expect(await kinds([counted(0)])).toEqual(['undecided']);
 });
 
+test.each([
+  ['the offset', (text: string) => text.replace(/"offset":"\d+"/, '"offset":"999999"'), ['undecided']],
+  [
+    'the group',
+    (text: string) => text.replace('fleetgc-container-gc', 'fleetgc-containex-gc'),
+    ['undecided'],
+  ],
+  [
+    'the cause',
+    (text: string) => text.replace('handler-failed', 'handler-tailed'),
+    ['unreadable', 'undecided'],
+  ],
+] as const)('one byte: %s in a dead letter, which then excuses nothing', async (_, change, kinds) => {
+  const pick = decided('nothing-to-do', 'container-gc');
+  const { input } = Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', pick).value)));
+  const letter = deadLetterOf(input, 'fleetgc-container-gc');
+  const deadLetters = [{ ...letter, value: Buffer.from(change(String(letter.value))) }];
+  const { deviations } = await verify(replayed({ ...without(recording, 'decisions', pick), deadLetters }));
+
+  expect(Object.keys(deviations.byKind).toSorted()).toEqual([...kinds].toSorted());
+});
+
 function deadLetterOf(
   { topic, partition, offset }: DecisionInput,
   group: string,
