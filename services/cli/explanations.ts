@@ -156,7 +156,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
   'audit simulate': {
     text: 'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: what was removed of each kind, bytes freed, images that were needed again soon (regret), and time at or above the usage thresholds, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.\n\nExit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
     examples: [
-      'fleetgc audit simulate --policy new.yaml --from 168h',
+      'fleetgc audit simulate --policy new.yaml --from 7d',
       'fleetgc audit simulate --policy new.yaml --against old.yaml --nodes web-1,web-2 --regret-window 2h -o json',
     ],
   },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseDurationMs } from '../../../schemas/quantity.ts';
 import { type LogPosition, timeOfPosition } from '../../audit/log-position.ts';
 import type { TimeRange } from '../../audit/read-log.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -7,6 +6,7 @@ import { TOPIC_NAMES, topicSpec } from '../../shared/event-log/partition.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { withMeta } from '../../shared/option-types.ts';
 import { timeText } from '../../shared/time-text.ts';
+import { parseLongDurationMs } from './long-duration.ts';
 
 /** A time, how long ago, or when a record was written. */
 export type PointInTime =
@@ -39,11 +39,11 @@ const PointInTime = withMeta(
 
 /** Or what is wrong with it. */
 function timeIn(text: string): PointInTime | string {
-  const ago = parseDurationMs(text);
+  const ago = parseLongDurationMs(text);
   if (ago !== undefined && ago >= 0) return { kind: 'ago', ms: ago };
   const at = IsoTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (at >= 0) return { kind: 'at', ms: at };
-  return 'must be a time such as 2026-01-31T14:02:00Z or 2026-01-31, how long ago, such as 90m or 24h, or the position of a record, such as gc.node.inventory/3@1042';
+  return 'must be a time such as 2026-01-31T14:02:00Z or 2026-01-31, how long ago, such as 90m, 24h or 7d, or the position of a record, such as gc.node.inventory/3@1042';
 }
 
 /** Or what is wrong with it. */
@@ -58,7 +58,7 @@ function positionIn(name: string, partition: number, offset: bigint): PointInTim
 /** Which part of the log to read, by the log's own clock. */
 export const rangeOptionsWith = ({ from }: { readonly from: string }) => ({
   from: withMeta(PointInTime.optional(), {
-    description: `Reads from this time on (ISO 8601), from so long ago (2h), or from when a record was written (gc.node.inventory/3@1042). Default: ${from}.`,
+    description: `Reads from this time on (ISO 8601), from so long ago (2h, 7d), or from when a record was written (gc.node.inventory/3@1042). Default: ${from}.`,
   }),
   to: withMeta(PointInTime.optional(), {
     description: 'Reads what was written before this time, given likewise. Default: up to the end.',

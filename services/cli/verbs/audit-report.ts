@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { AuditReport } from '../../../schemas/audit-report.ts';
-import { parseDurationMs } from '../../../schemas/quantity.ts';
 import type { TimeRange } from '../../audit/read-log.ts';
 import { makeReport } from '../../audit/report/make-report.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -8,6 +7,7 @@ import { withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
 import { keptText } from '../audit/kept-text.ts';
+import { DAY_MS, LongDuration } from '../audit/long-duration.ts';
 import { type Asking, type PointInTime, rangeOptionsWith, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
@@ -15,23 +15,12 @@ import { reportMarkdown } from '../audit/report-markdown.ts';
 import { reportNdjson } from '../audit/report-ndjson.ts';
 import { about } from '../verb-list.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const WEEK_MS = 7 * DAY_MS;
-
-const DAYS = /^[1-9][0-9]{0,3}d$/;
-
-/** Go's durations, and days: nobody counts a month in hours. */
-const Period = z.string().transform((text, context): number => {
-  const ms = DAYS.test(text) ? Number(text.slice(0, -1)) * DAY_MS : parseDurationMs(text);
-  if (ms !== undefined && ms > 0) return ms;
-  context.addIssue({ code: 'custom', message: 'must be a length of time such as 7d, 24h or 90m' });
-  return z.NEVER;
-});
 
 export const auditReport = defineVerb({
   ...about('audit report'),
   options: z.object({
-    period: withMeta(Period.optional(), {
+    period: withMeta(LongDuration.optional(), {
       commandLineOnly: true,
       placeholder: 'DURATION',
       description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { AuditSimulation } from '../../../schemas/audit-simulation.ts';
 import { nodeKey } from '../../../schemas/identity.ts';
 import type { PolicySet } from '../../../schemas/policy.ts';
-import { DurationMs } from '../../../schemas/quantity.ts';
 import { newestDeciders } from '../../audit/simulate/newest-deciders.ts';
 import { simulate } from '../../audit/simulate/simulate.ts';
 import { toPolicyRecord } from '../../policy/policy-changes.ts';
@@ -13,6 +12,7 @@ import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { auditLogOptions, openAuditLog } from '../audit/audit-log.ts';
+import { LongDuration } from '../audit/long-duration.ts';
 import { rangeOptions, timeRange } from '../audit/point-in-time.ts';
 import { readingProgress } from '../audit/reading-progress.ts';
 import { simulationLines, simulationNdjson } from '../audit/simulation-lines.ts';
@@ -39,7 +39,7 @@ export const auditSimulate = defineVerb({
       placeholder: '[CLUSTER/]NODE,…',
       description: 'Only these nodes; may be repeated.',
     }),
-    regretWindow: withMeta(DurationMs.prefault('24h'), {
+    regretWindow: withMeta(LongDuration.prefault('24h'), {
       commandLineOnly: true,
       placeholder: 'DURATION',
       description: 'An image that is needed again within this time after it went is regretted.',

@@ -25,18 +25,27 @@ test.each([
   { given: '0', is: NOW + 24 * HOUR },
   { given: '90m', is: NOW + 22.5 * HOUR },
   { given: '1h30m', is: NOW + 22.5 * HOUR },
+  { given: '1d', is: NOW },
   { given: '999999h', is: 0 },
 ])('$given is a time, a day after', async ({ given, is }) => {
   const point = read(given);
   expect(point && (await pointMs(point, asking(NOW + 24 * HOUR)))).toBe(is);
 });
 
-test.each(['-1h', '2026-13-01', '2026-02-30', '2026-01-01T00:01:00', '1.1.2026', '2026', 'yesterday', ''])(
-  '%s is none',
-  (given) => {
-    expect(read(given)).toBeUndefined();
-  },
-);
+test.each([
+  '-1h',
+  '0d',
+  '1w',
+  '2026-13-01',
+  '2026-02-30',
+  '2026-01-01T00:01:00',
+  '1.1.2026',
+  '2026',
+  'yesterday',
+  '',
+])('%s is none', (given) => {
+  expect(read(given)).toBeUndefined();
+});
 
 test('without limits all is read, and a range that ends before it begins is an error', async () => {
   const range = (given: Parameters<typeof timeRange>[0]) => timeRange(given, asking(NOW));
