@@ -65,7 +65,9 @@ test('markdown says what people ask, and what looks like markup stays text', asy
   expect(stdout).toContain('3 objects removed, 2.0 MB freed as the nodes measured it.');
   expect(stdout).toContain('| image | unused, and least recently used | D11 | 1 | 1.5 MB |');
   expect(stdout).toContain('| image | rule \\<b\\>\\|\\*x\\* | \\<b\\>\\|\\*x\\* | 1 | 0 B |');
-  expect(stdout).toContain(`| \`prod/web-1\` | 1 | ${timeText(T + 1_000)} | imageGC | in-use 700 B (2) |`);
+  expect(stdout).toContain(
+    `| \`prod/web-1\` | 1 | ${timeText(T + 1_000)} | imageGC | 2 images in use 700 B |`,
+  );
   expect(stdout).toContain(
     `| \`evil\\|'\\u{1b}[2J<script>\` | \`prod/web-1\` | 2.0 MB | unused, and least recently used | ${timeText(T + 1_000)} | 1m |`,
   );

@@ -1,5 +1,6 @@
 import type { DecisionOutcome } from '../../../schemas/decision.ts';
 import type { EntryOf } from '../../../schemas/timeline.ts';
+import { holdersText } from '../telling/holder-text.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
 import type { EntryText } from './outcome-text.ts';
 import { reasonText } from './reason-text.ts';
@@ -59,6 +60,4 @@ export function notSeenText({ status, problems }: EntryOf<'not-seen'>): string {
 }
 
 export const unrelievedText = ({ holders }: EntryOf<'unrelieved'>): string =>
-  `the target was not reached; space is held by ${holders
-    .map(({ reason, bytes }) => `${reason} ${sizeText(BigInt(bytes))}`)
-    .join(', ')}`;
+  `the target was not reached; space is held by ${holdersText(holders)}`;

@@ -3,6 +3,7 @@ import { durationText } from '../../policy/value-text.ts';
 import { removedBecause } from '../../shared/decision/rule-text.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { counted } from '../telling/counted.ts';
+import { holdersText } from '../telling/holder-text.ts';
 import { signedSizeText, sizeText } from '../telling/size-text.ts';
 import { keptText } from './kept-text.ts';
 import { type ReportPart, table } from './report-part.ts';
@@ -119,10 +120,7 @@ const unrelievedPart = ({ unrelieved }: AuditReport): ReportPart => ({
       String(reclaims),
       timeText(lastAtMs),
       signal,
-      holders
-        .toSorted((a, b) => b.bytes - a.bytes)
-        .map(({ reason, bytes, objects }) => `${reason} ${sizeText(BigInt(bytes))} (${objects})`)
-        .join(', '),
+      holdersText(holders),
     ]),
   ),
   bars: [],

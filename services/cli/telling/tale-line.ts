@@ -1,3 +1,4 @@
+import { holdersText } from './holder-text.ts';
 import type { Tale } from './narrator.ts';
 import { sizeText } from './size-text.ts';
 
@@ -14,7 +15,7 @@ export function taleLine(tale: Tale): string | null {
     case 'stayed':
       return `= ${tale.object} ${tale.name} stays: ${tale.why}`;
     case 'unrelieved':
-      return `no more can go: ${tale.holders.map(({ reason, bytes }) => `${reason} ${sizeText(BigInt(bytes))}`).join(', ')}`;
+      return `no more can go: ${holdersText(tale.holders)}`;
   }
 }
 

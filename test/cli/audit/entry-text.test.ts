@@ -165,7 +165,7 @@ test.each<{ is: string; entry: TimelineEntry }>([
     },
   },
   {
-    is: 'short: the target was not reached; space is held by in-use 7 B',
+    is: 'short: the target was not reached; space is held by 1 image in use 7 B',
     entry: {
       what: 'unrelieved',
       ...base,
