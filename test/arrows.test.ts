@@ -13,6 +13,7 @@ const PURE = [
   'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
   'services/{image-gc,container-gc,pressure}/rules/**/*.ts',
   'services/shared/decision/**/*.ts',
+  'services/plan/{plan,pass,ordered,objects,after-containers}.ts',
 ];
 /** A program, which writes the JSON Schemas into the repository. */
 const PROGRAMS = ['schemas/generate.ts'];
@@ -53,6 +54,10 @@ describe('a decision reads no clock, no chance and no machine', () => {
   test.each(filesOf(PURE))('%s', (file) => {
     expect(impureIn(readFileSync(join(CHECKOUT, file), 'utf8'))).toEqual([]);
   });
+});
+
+test.each(PURE)('%s names files that are there', (pattern) => {
+  expect(filesOf([pattern])).not.toEqual([]);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
-import { mapBounded } from '../shared/cri/bounded.ts';
+import { mapBounded } from '../shared/bounded.ts';
 import type { EventLog, ReadFrom } from '../shared/event-log/port.ts';
 import { firstRecord } from './verify/inputs.ts';
 

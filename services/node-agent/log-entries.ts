@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import type { Backoff, InventoryLogSymlink, InventoryPodLogDirectory } from '../../schemas/inventory.ts';
 import { containerIdOfSymlink, containersOfSymlink, podUidOfLogDirectory } from '../../schemas/log-names.ts';
-import { mapBounded } from '../shared/cri/bounded.ts';
+import { mapBounded } from '../shared/bounded.ts';
 import type { ListedContainer } from '../shared/cri/listing-types.ts';
 import type { LogDirectories } from '../shared/log-directories.ts';
 

@@ -1,5 +1,5 @@
 import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
-import { mapBounded } from '../../shared/cri/bounded.ts';
+import { mapBounded } from '../../shared/bounded.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import { topicSpec } from '../../shared/event-log/partition.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../../shared/event-log/port.ts';

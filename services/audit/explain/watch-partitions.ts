@@ -1,4 +1,4 @@
-import { mapBounded } from '../../shared/cri/bounded.ts';
+import { mapBounded } from '../../shared/bounded.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { readPartition, type TimeRange } from '../read-log.ts';
 import type { AskedName } from './asked-name.ts';

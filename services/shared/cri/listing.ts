@@ -1,5 +1,5 @@
+import { mapBounded } from '../bounded.ts';
 import { FleetGcError } from '../errors.ts';
-import { mapBounded } from './bounded.ts';
 import { unbelievable } from './listing-problems.ts';
 import type {
   ListedContainer,

@@ -1,6 +1,6 @@
 import type { InventoryLayer } from '../../../../schemas/inventory.ts';
+import { mapBounded } from '../../bounded.ts';
 import { FleetGcError } from '../../errors.ts';
-import { mapBounded } from '../bounded.ts';
 import { type HeldLayer, layersHeld } from './held-layers.ts';
 import type { ListedNames } from './image-targets.ts';
 import { type ContainerdSource, type ImageContent, readLayerStore } from './layer-store.ts';
