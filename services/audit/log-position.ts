@@ -3,8 +3,8 @@ import { FleetGcError } from '../shared/errors.ts';
 import { topicSpec } from '../shared/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
 import { timeText } from '../shared/time-text.ts';
+import { firstRecord } from './read-log.ts';
 import { placeOf, placeText } from './verify/findings.ts';
-import { firstRecord } from './verify/inputs.ts';
 
 /** Where a record lies. */
 export interface LogPosition {

@@ -112,3 +112,14 @@ async function* readTopic(
     yield { topicId, record: event.record };
   }
 }
+
+/** The first record of a reading, `null` when there is none. */
+export async function firstRecord(
+  log: Pick<EventLog, 'read'>,
+  request: Omit<Parameters<EventLog['read']>[0], 'to'>,
+  signal: AbortSignal,
+): Promise<LogRecord | null> {
+  for await (const event of log.read({ ...request, to: 'end' }, signal))
+    if (event.kind === 'record') return event.record;
+  return null;
+}

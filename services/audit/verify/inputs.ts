@@ -3,6 +3,7 @@ import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port
 import { sha256Hex } from '../../shared/ids.ts';
 import { type ParsedRecord, parseJson } from '../../shared/parse-record.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
+import { firstRecord } from '../read-log.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {
@@ -229,16 +230,5 @@ async function readOn(
     onPassed(value.record);
     if (value.record.offset === offset) return value.record;
   }
-  return null;
-}
-
-/** The first record of a reading, `null` when there is none. */
-export async function firstRecord(
-  log: Pick<EventLog, 'read'>,
-  request: Omit<Parameters<EventLog['read']>[0], 'to'>,
-  signal: AbortSignal,
-): Promise<LogRecord | null> {
-  for await (const event of log.read({ ...request, to: 'end' }, signal))
-    if (event.kind === 'record') return event.record;
   return null;
 }

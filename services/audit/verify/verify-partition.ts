@@ -4,6 +4,7 @@ import { createBreath } from '../../shared/turns.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import {
+  firstRecord,
   NODE_TOPICS,
   type PartitionReading,
   type RecordedEvent,
@@ -13,7 +14,7 @@ import {
 import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
 import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';
-import { createInputs, firstRecord } from './inputs.ts';
+import { createInputs } from './inputs.ts';
 import type { PoliciesInForce } from './policies-in-force.ts';
 
 /** How much of a partition was read. */
