@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
+import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
@@ -147,6 +148,29 @@ describe('an executor that was killed between removal and result', () => {
       [b]: { outcome: 'removed' },
     });
     expect(node.result()).toMatchObject({ removed: 2, measured: { beforeBytes: '980', afterBytes: '1000' } });
+  });
+
+  test('[K8] says nothing of a removal while the runtime is away: what it cannot list may be there', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const first = node.start();
+    node.runtime.before = (call) => {
+      if (call !== `removeImage ${a}`) return undefined;
+      first.kill();
+      return new Promise(() => undefined);
+    };
+    await first.receive(imageRemoval([a]));
+    await until('the removal in hand', () => node.runtime.calls[0]);
+    node.runtime.before = (call) => {
+      if (call.startsWith('list')) throw new FleetGcError('RUNTIME_MISSING', 'the runtime is away');
+      return undefined;
+    };
+    const second = node.start();
+    await until('the result', () => node.result());
+    await second.stop();
+    expect(node.runtime.images.has(a)).toBe(true);
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason: 'runtime-unavailable' });
+    expect(node.result()).toMatchObject({ removed: 0 });
   });
 
   test('does not go on when the command is over by then', async () => {

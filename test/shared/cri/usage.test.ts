@@ -88,6 +88,18 @@ describe('a container uses its image', () => {
     expect(used(usageOf({ images: [APP, older], containers: [container] }))).toEqual([APP.id]);
   });
 
+  test('in any version, when its tag is now the name of another image and nothing else tells which it runs', () => {
+    const older = runtimeImage('older', {
+      repoTags: [],
+      repoDigests: [`registry.example/team/app@${digestOf('old')}`],
+    });
+    const container = listedContainer('c', { image: imageSpec({ image: FULL_NAME }) });
+    expect(used(usageOf({ images: [APP, older, OTHER], containers: [container] }))).toEqual([
+      APP.id,
+      older.id,
+    ]);
+  });
+
   test('whichever of several references leads to which image', () => {
     const container = listedContainer('c', { imageId: APP.id, imageRef: OTHER.id });
     expect(used(usageOf({ containers: [container] }))).toEqual([APP.id, OTHER.id]);

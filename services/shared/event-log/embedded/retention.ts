@@ -47,10 +47,10 @@ const shrinkStep =
     return surplusBytes > 0 ? tx.removeOldest(FOREVER, surplusBytes) : 0;
   };
 
-async function repeatUntilNothing(core: EmbeddedCore, step: Step): Promise<number> {
+async function repeatUntilNothing({ database }: Pick<EmbeddedCore, 'database'>, step: Step): Promise<number> {
   let removed = 0;
   for (;;) {
-    const count = await core.database.write(step);
+    const count = await database.write(step);
     removed += count;
     if (count === 0) return removed;
     await breathe();
@@ -58,7 +58,10 @@ async function repeatUntilNothing(core: EmbeddedCore, step: Step): Promise<numbe
 }
 
 /** One pass: what is too old goes, compacted topics keep the latest of each key, and the oldest goes for space. */
-export async function cleanOnce(core: EmbeddedCore, maxBytes: number): Promise<void> {
+export async function cleanOnce(
+  core: Pick<EmbeddedCore, 'database' | 'context'>,
+  maxBytes: number,
+): Promise<void> {
   const nowMs = core.context.now();
   const steps = await core.database.read((statements) => [
     ...expireSteps(statements, nowMs),
