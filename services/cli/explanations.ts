@@ -204,7 +204,7 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'dead-letters redrive': {
-    text: 'The message goes back as it was: same content, key and headers. A note beside the dead letter keeps it from going back a second time by mistake. Stale orders are refused by the nodes, so a message that is put back late does no harm.',
+    text: 'The message goes back as it was: it is read again where it lies, and must be what the dead letter holds, byte for byte. Only facts about nodes go back, never orders or policies. A note beside the dead letter keeps it from going back a second time by mistake. Ends with exit code 1 where anything is refused.',
     examples: [
       'fleetgc dead-letters redrive dead-letter-3f2a',
       'fleetgc dead-letters redrive --all --topic gc.node.inventory --since 2h --dry-run',

@@ -3,7 +3,7 @@ import { type Publication, toRecord } from '../shared/envelope.ts';
 import type { EventLog, OutgoingRecord } from '../shared/event-log/port.ts';
 import { deriveId } from '../shared/ids.ts';
 import { keyOf } from '../shared/record-key.ts';
-import { originalRecord } from './original.ts';
+import { originalRecord, type Position } from './original.ts';
 import type { StoredLetter } from './stored-letters.ts';
 
 /** How many messages go back between two marks; a crash repeats at most these, which is harmless. */
@@ -11,6 +11,7 @@ const BATCH_SIZE = 100;
 
 /** A message to put back, and the dead letters that hold it: each group that gave it up wrote one. */
 export interface Redrive {
+  readonly at: Position;
   readonly record: OutgoingRecord;
   readonly letters: readonly DeadLetter[];
 }
@@ -20,7 +21,12 @@ export interface RedrivePlan {
   readonly redrives: readonly Redrive[];
   /** Their messages were put back before. */
   readonly done: readonly DeadLetter[];
-  readonly refused: readonly { readonly letter: DeadLetter; readonly reason: string }[];
+  readonly refused: readonly RefusedLetter[];
+}
+
+export interface RefusedLetter {
+  readonly letter: DeadLetter;
+  readonly reason: string;
 }
 
 /** `again` also puts back what was put back before. */
@@ -32,7 +38,7 @@ export function planRedrive(chosen: readonly StoredLetter[], again: boolean): Re
   const redrivable = originals.flatMap(({ letter, original }) =>
     original.ok ? [{ letter, record: original.record }] : [],
   );
-  const byMessage = Map.groupBy(redrivable, ({ letter }) => positionText(letter));
+  const byMessage = Map.groupBy(redrivable, contentText);
   return {
     redrives: [...byMessage.values()].flatMap(toRedrive).toSorted(byPosition),
     done: chosen.filter(isDone).map(({ letter }) => letter),
@@ -42,20 +48,27 @@ export function planRedrive(chosen: readonly StoredLetter[], again: boolean): Re
   };
 }
 
-const positionText = ({ topic, partition, offset }: DeadLetter): string => `${topic}/${partition}/${offset}`;
+interface Redrivable {
+  readonly letter: DeadLetter;
+  readonly record: OutgoingRecord;
+}
 
-function toRedrive(
-  group: readonly { readonly letter: DeadLetter; readonly record: OutgoingRecord }[],
-): readonly Redrive[] {
+/** Also by what they hold: a letter that somebody made up must not stand for a true one of the same position. */
+const contentText = ({ letter: { topic, partition, offset, key, value, headers } }: Redrivable): string =>
+  JSON.stringify([topic, partition, offset, key, value, Object.entries(headers).toSorted()]);
+
+function toRedrive(group: readonly Redrivable[]): readonly Redrive[] {
   const [first] = group;
-  return first ? [{ record: first.record, letters: group.map(({ letter }) => letter) }] : [];
+  if (first === undefined) return [];
+  const { record, letter } = first;
+  const at = { topic: record.topic, partition: letter.partition, offset: BigInt(letter.offset) };
+  return [{ at, record, letters: group.map((each) => each.letter) }];
 }
 
 /** In the order in which they were on the log, so that messages of one node keep theirs. */
-function byPosition({ letters: [a] }: Redrive, { letters: [b] }: Redrive): number {
-  if (!a || !b) return 0;
+function byPosition({ at: a }: Redrive, { at: b }: Redrive): number {
   if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1;
-  return a.partition - b.partition || Number(BigInt(a.offset) - BigInt(b.offset));
+  return a.partition - b.partition || Number(a.offset - b.offset);
 }
 
 export interface RedriveNeeds {

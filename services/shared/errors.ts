@@ -9,6 +9,7 @@ const CODES = {
   AMBIGUOUS: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },
   NOT_PLANNED: { retry: false, exitCode: 1 },
+  REDRIVE_REFUSED: { retry: false, exitCode: 1 },
   EVENT_REJECTED: { retry: false, exitCode: 1 },
   LOG_UNREACHABLE: { retry: true, exitCode: 1 },
   LOG_UNAUTHORIZED: { retry: false, exitCode: 1 },

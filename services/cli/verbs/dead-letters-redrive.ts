@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { filterLetters, findLetter } from '../../dead-letters/choose-letters.ts';
+import { compareOriginals } from '../../dead-letters/compare-originals.ts';
 import { planRedrive, type RedrivePlan, redrive } from '../../dead-letters/redrive.ts';
 import { readStoredLetters } from '../../dead-letters/stored-letters.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -49,22 +50,25 @@ export const deadLettersRedrive = defineVerb({
       ? filterLetters(letters, toLetterFilter(filter, again))
       : ids.map((id) => findLetter(letters, id));
     const plan = planRedrive([...new Set(chosen)], again);
-    tellAside(plan, logger);
-    if (dryRun) {
-      print(`${messages(plan.redrives.length)} would be put back`);
-      return;
+    const compared = await compareOriginals(plan.redrives, log, signal);
+    const refused = [...plan.refused, ...compared.refused];
+    tellAside(plan.done, refused, logger);
+    const total = compared.confirmed.length;
+    if (dryRun) print(`${messages(total)} would be put back`);
+    else {
+      const onProgress = (count: number): void => logger.info(`${count} of ${messages(total)} put back`);
+      const needs = { log, publication: operatorPublication(), signal, onProgress };
+      print(`${messages(await redrive(compared.confirmed, needs))} put back`);
     }
-    const onProgress = (count: number): void =>
-      logger.info(`${count} of ${messages(plan.redrives.length)} put back`);
-    const count = await redrive(plan.redrives, {
-      log,
-      publication: operatorPublication(),
-      signal,
-      onProgress,
-    });
-    print(`${messages(count)} put back`);
+    if (refused.length > 0) throw refusal(refused.length);
   },
 });
+
+const refusal = (count: number): FleetGcError =>
+  new FleetGcError(
+    'REDRIVE_REFUSED',
+    `${count === 1 ? '1 dead letter is' : `${count} dead letters are`} not put back, for the reasons above`,
+  );
 
 function requireChoice(ids: readonly string[], all: boolean, conditions: boolean): void {
   if (ids.length === 0 && !all)
@@ -76,7 +80,7 @@ function requireChoice(ids: readonly string[], all: boolean, conditions: boolean
     throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
 }
 
-function tellAside({ done, refused }: RedrivePlan, logger: Logger): void {
+function tellAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
   if (done.length > 0)
     logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
   for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);
