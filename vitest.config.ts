@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { patiently } from './test/support/patience.ts';
 import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.ts';
 
 /**
@@ -16,6 +17,8 @@ const WITHOUT_CONTAINERS = {
   isolate: false,
   pool: 'threads',
   setupFiles: ['test/support/shorten-properties.ts'],
+  testTimeout: patiently(90_000),
+  hookTimeout: patiently(90_000),
 } as const;
 
 /** Each file has containers of its own; two at a time is what a machine with two cores bears. */
@@ -24,6 +27,8 @@ const IN_CONTAINERS = {
   env: TESTCONTAINERS_SETTINGS,
   maxWorkers: 2,
   sequence: { groupOrder: 2 },
+  testTimeout: patiently(240_000),
+  hookTimeout: patiently(300_000),
 };
 
 /**
@@ -51,7 +56,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...WAITING_TESTS, ...CONTAINER_TESTS],
-          testTimeout: 15_000,
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
         },
@@ -61,7 +65,6 @@ export default defineConfig({
           ...WITHOUT_CONTAINERS,
           name: 'waiting',
           include: WAITING_TESTS,
-          testTimeout: 15_000,
           maxWorkers: Math.max(4, availableParallelism()),
           sequence: { groupOrder: 1 },
         },
@@ -71,8 +74,6 @@ export default defineConfig({
           ...IN_CONTAINERS,
           name: 'container',
           include: ['test/**/*.container.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
         },
       },
       {
@@ -80,8 +81,6 @@ export default defineConfig({
           ...IN_CONTAINERS,
           name: 'e2e',
           include: ['test/e2e/**/*.e2e.test.ts'],
-          testTimeout: 240_000,
-          hookTimeout: 300_000,
         },
       },
     ],

@@ -23,7 +23,7 @@ afterAll(() => Promise.all([broker, secure].map((one) => one?.[Symbol.asyncDispo
 const run = (...args: readonly string[]): Promise<Ended> =>
   fleetgc([...args, '--kafka-brokers', broker.address]);
 
-test('an operator sets a fleet up and steers it', { timeout: 120_000 }, async () => {
+test('an operator sets a fleet up and steers it', async () => {
   const policy = join(temporaryDirectory(), 'policy.yaml');
   writeFileSync(policy, 'name: web\nmode: dry-run\n');
 
@@ -49,7 +49,7 @@ test('an operator sets a fleet up and steers it', { timeout: 120_000 }, async ()
   expect((await run('dead-letters', 'list')).stderr).toBe('There are no such dead letters.\n');
 });
 
-test('an archiver follows the log, and ends in order when told to', { timeout: 120_000 }, async () => {
+test('an archiver follows the log, and ends in order when told to', async () => {
   expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
   const directory = join(temporaryDirectory(), 'archive');
   const archiver = spawnVerb(
@@ -69,7 +69,7 @@ test('an archiver follows the log, and ends in order when told to', { timeout: 1
   expect(found).toMatchObject({ exitCode: 0, stdout: '{"n":"1"}\n' });
 });
 
-test('over TLS and SASL, with the password from a file', { timeout: 120_000 }, async () => {
+test('over TLS and SASL, with the password from a file', async () => {
   const connection = [
     ...['--kafka-brokers', secure.address, '--kafka-tls', '--kafka-ca-file', secure.tls.authority],
     ...['--kafka-sasl-mechanism', 'scram-sha-512', '--kafka-username', secure.users.scram.username],

@@ -14,7 +14,6 @@ import { tableRows } from './markdown.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const REMOVED_MS = 90_000;
-const WHOLE_MS = 180_000;
 const USERS = ['administrator', 'nodes', 'deciders', 'operators'] as const;
 type User = (typeof USERS)[number];
 
@@ -35,9 +34,7 @@ afterAll(async () => {
   await broker[Symbol.asyncDispose]();
 });
 
-test('the access rules of the operations page are enough for a fleet to work', {
-  timeout: WHOLE_MS,
-}, async () => {
+test('the access rules of the operations page are enough for a fleet to work', async () => {
   await grant([...rulesFor('nodes', 0), ...rulesFor('deciders', 1), ...operatorRules()]);
   const operator = environmentOf('operators');
   expect(await fleetgc(['topics', 'create'], { environment: operator })).toMatchObject({ exitCode: 0 });

@@ -31,11 +31,11 @@ export async function composeProject(services: readonly string[]): Promise<Compo
   const compose = (...args: readonly string[]): Promise<CommandResult> =>
     run(program, [...words, '-p', name, '-f', 'docker-compose.yml', '-f', labels, ...args], {
       cwd: REPOSITORY,
-      timeoutMs: COMPOSE_MS,
+      usualMs: COMPOSE_MS,
       env: { FLEETGC_IMAGE: image },
     });
   const dispose = async (): Promise<void> => {
-    await compose('down', '--volumes', '--timeout', '5');
+    await compose('down', '--volumes', '--timeout', '50');
     await succeeds('docker', ['image', 'rm', '--no-prune', image], DOCKER_MS);
     rmSync(folder, { recursive: true, force: true });
   };
@@ -61,7 +61,7 @@ export async function remainsOf({ name }: ComposeProject): Promise<readonly stri
     ['volume', 'ls', '--format', '{{.Name}}'],
   ];
   const found = await Promise.all(
-    lists.map((list) => run('docker', [...list, ...filter], { timeoutMs: DOCKER_MS })),
+    lists.map((list) => run('docker', [...list, ...filter], { usualMs: DOCKER_MS })),
   );
   return found.flatMap(({ stdout }) => stdout.split('\n').filter(Boolean));
 }

@@ -18,7 +18,7 @@ const STOP_MS = 5_000;
 const NO_BROKER = { FLEETGC_KAFKA_BROKERS: '127.0.0.1:9' };
 const DECIDERS = ['decide', 'pressure', 'container-gc', 'image-gc'];
 
-const docker = (...args: readonly string[]) => run('docker', args, { timeoutMs: DOCKER_MS });
+const docker = (...args: readonly string[]) => run('docker', args, { usualMs: DOCKER_MS });
 const inImage = (entryPoint: string, ...args: readonly string[]) =>
   docker('run', '--rm', '--network', 'none', '--entrypoint', entryPoint, SERVICE_IMAGE, ...args);
 

@@ -5,6 +5,7 @@ import { nodeOutput, type Output } from '../../services/shared/handler.ts';
 import { createLogger } from '../../services/shared/logger.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { logLines } from '../support/log-lines.ts';
+import { PATIENT } from '../support/patience.ts';
 
 const outgoing = (id: string, over: Partial<Outgoing> = {}): Outgoing => ({
   output: nodeOutput('diskStats', diskStats({}, { id })),
@@ -69,7 +70,7 @@ test('facts are published in order, each acknowledged to its owner', async () =>
   const stop = running(outbox);
   const acknowledged: string[] = [];
   for (const id of ['a', 'b', 'c']) outbox.put(outgoing(id, { onPublished: () => acknowledged.push(id) }));
-  await vi.waitFor(() => expect(acknowledged).toEqual(['a', 'b', 'c']));
+  await vi.waitFor(() => expect(acknowledged).toEqual(['a', 'b', 'c']), PATIENT);
   expect(published).toEqual(['a', 'b', 'c']);
   await stop();
 });
@@ -79,11 +80,11 @@ test('while the log is away the newest are kept, the oldest dropped and counted'
   fail(AWAY);
   const stop = running(outbox);
   for (const id of ['a', 'b', 'c', 'd', 'e']) outbox.put(outgoing(id));
-  await vi.waitFor(() => expect(outbox.problem()).toBe('no broker answers'));
+  await vi.waitFor(() => expect(outbox.problem()).toBe('no broker answers'), PATIENT);
 
   fail(null);
   retry();
-  await vi.waitFor(() => expect(published).toEqual(['c', 'd', 'e']));
+  await vi.waitFor(() => expect(published).toEqual(['c', 'd', 'e']), PATIENT);
   expect(dropped()).toBe(2);
   expect(outbox.problem()).toBeNull();
   expect(log.lines.filter((line) => line.includes('cannot be published'))).toHaveLength(1);
@@ -96,12 +97,12 @@ test('with room for one a newer inventory replaces the one that waits, also the 
   fail(AWAY);
   const stop = running(outbox);
   outbox.put(outgoing('old'));
-  await vi.waitFor(() => expect(outbox.problem()).not.toBeNull());
+  await vi.waitFor(() => expect(outbox.problem()).not.toBeNull(), PATIENT);
   outbox.put(outgoing('new'));
 
   fail(null);
   retry();
-  await vi.waitFor(() => expect(published).toEqual(['new']));
+  await vi.waitFor(() => expect(published).toEqual(['new']), PATIENT);
   expect(dropped()).toBe(1);
   await stop();
 });
@@ -112,7 +113,7 @@ test('retries come after one second, doubling to thirty, half of it by chance', 
   const stop = running(outbox);
   outbox.put(outgoing('a'));
   for (const attempt of [1, 2, 3, 4, 5, 6, 7, 8]) {
-    await vi.waitFor(() => expect(pauses.filter((ms) => ms < 600_000)).toHaveLength(attempt));
+    await vi.waitFor(() => expect(pauses.filter((ms) => ms < 600_000)).toHaveLength(attempt), PATIENT);
     retry();
   }
   expect(pauses.filter((ms) => ms < 600_000).slice(0, 8)).toEqual([
@@ -126,11 +127,11 @@ test('what the log will never take is given up, counted and logged', async () =>
   fail(new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large'));
   const stop = running(outbox);
   outbox.put(outgoing('huge'));
-  await vi.waitFor(() => expect(dropped()).toBe(1));
+  await vi.waitFor(() => expect(dropped()).toBe(1), PATIENT);
   fail(null);
   outbox.put(outgoing('next'));
   retry();
-  await vi.waitFor(() => expect(published).toEqual(['next']));
+  await vi.waitFor(() => expect(published).toEqual(['next']), PATIENT);
   expect(log.lines.join()).toContain('too large');
   await stop();
 });

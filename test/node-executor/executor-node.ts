@@ -29,11 +29,12 @@ import { instant } from '../fixtures/time.ts';
 import { logLines } from '../support/log-lines.ts';
 import { countedIds, NOW_MS, onLog } from '../support/log-record.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
+import { patiently } from '../support/patience.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
 import { type MemoryState, memoryState } from './memory-state.ts';
 
-const WAIT_MS = 10_000;
+const WAIT_MS = patiently(10_000);
 export const POD_LABELS = {
   'io.kubernetes.pod.uid': 'pod-1',
   'io.kubernetes.pod.name': 'web',

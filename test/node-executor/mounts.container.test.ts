@@ -44,6 +44,6 @@ async function inContainer(volumes: readonly string[], script: string) {
   const mounts = volumes.flatMap((volume) => ['--volume', volume]);
   const node = [NODE_IMAGE, 'node', '--input-type=module', '--eval', script];
   const args = ['run', '--rm', '--network', 'none', ...labels, ...mounts, ...node];
-  const { stdout } = await run('docker', args, { timeoutMs: 60_000 });
+  const { stdout } = await run('docker', args, { usualMs: 60_000 });
   return JSON.parse(stdout);
 }

@@ -29,9 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('one of three brokers is killed in the middle: no inventory is lost, none is answered twice, and the service goes on', {
-  timeout: 120_000,
-}, async () => {
+test('one of three brokers is killed in the middle: no inventory is lost, none is answered twice, and the service goes on', async () => {
   await using stack = new AsyncDisposableStack();
   const open = async (): Promise<EventLog> => stack.use(await openEventLog(options(), silentContext()));
   const nodeLog = await open();

@@ -20,10 +20,10 @@ import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { outgoing } from '../support/log-record.ts';
+import { PATIENT } from '../support/patience.ts';
 import { decide } from './consumer-under-test.ts';
 
 const logger = pino({ level: 'silent' });
-const PATIENCE = { timeout: 10_000, interval: 20 };
 
 async function embeddedLog() {
   const directory = await mkdtemp(join(tmpdir(), 'fleetgc-consume-'));
@@ -73,7 +73,7 @@ const idsOf = async (log: EventLog, topic: TopicId) =>
   (await recordsOf(log, topic)).map(({ headers }) => headers.ce_id);
 
 const reaches = (log: EventLog, topic: TopicId, ids: readonly string[]) =>
-  vi.waitFor(async () => expect(await idsOf(log, topic)).toEqual(ids), PATIENCE);
+  vi.waitFor(async () => expect(await idsOf(log, topic)).toEqual(ids), PATIENT);
 
 const message = (id: string) => outgoing(nodeOutput('diskStats', diskStats({}, { id })));
 
@@ -85,7 +85,7 @@ test('messages become decisions and orders, garbage a dead letter, each once ove
   await reaches(log, 'observe', ['observe-of-a', 'observe-of-b']);
   await vi.waitFor(
     () => expect([...first.state().lag.values()].every((lag) => lag === 0)).toBe(true),
-    PATIENCE,
+    PATIENT,
   );
   await first.stop();
 
@@ -104,7 +104,7 @@ test('no message is lost while what the handler needs is away', async () => {
     if (away) throw new FleetGcError('POLICIES_UNREADABLE', 'the policies are not read yet');
     return decide(input);
   });
-  await vi.waitFor(() => expect(consumer.problem()).toMatch(/the policies are not read yet/), PATIENCE);
+  await vi.waitFor(() => expect(consumer.problem()).toMatch(/the policies are not read yet/), PATIENT);
   expect(await idsOf(log, 'decisions')).toEqual([]);
   away = false;
   await reaches(log, 'observe', ['observe-of-a', 'observe-of-b']);
@@ -145,14 +145,14 @@ test('policies and pauses are followed as they are applied and deleted', async (
     outgoing({ topic: 'policies', key: 'a', event: record }),
     outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }),
   ]);
-  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toEqual(pause), PATIENCE);
+  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toEqual(pause), PATIENT);
   expect(policies.current().policies).toEqual([record]);
 
   await log.publish([{ topic: 'gc.policies', key: pauseKey(pause.selector), value: null, headers: {} }]);
-  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toBeNull(), PATIENCE);
+  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toBeNull(), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: Buffer.from('garbage'), headers: {} }]);
-  await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENCE);
+  await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: null, headers: {} }]);
-  await vi.waitFor(() => expect(policies.problem()).toBeNull(), PATIENCE);
+  await vi.waitFor(() => expect(policies.problem()).toBeNull(), PATIENT);
   expect(policies.current().policies).toEqual([record]);
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { RuntimeImageFilesystems } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { createStatfsReader, readingOf } from '../../services/shared/filesystem-statfs.ts';
+import { PATIENT } from '../support/patience.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const filesystem = (mountpoint: string) => ({ mountpoint, usedBytes: null, inodesUsed: null });
@@ -71,7 +72,7 @@ test('what the runtime said holds while it does not answer, and is asked again a
 
   answer = says(['/dev/shm']);
   await read();
-  await expect.poll(async () => (await read()).imagefs?.mountpoint).toBe('/dev/shm');
+  await expect.poll(async () => (await read()).imagefs?.mountpoint, PATIENT).toBe('/dev/shm');
 });
 
 const stats = (over = {}) => ({

@@ -8,6 +8,7 @@ import { serveHttp } from '../../services/shared/http.ts';
 import { createMetrics } from '../../services/shared/metrics.ts';
 import { openServiceProcess, type ServiceProcess } from '../../services/shared/service-process.ts';
 import { systemSources } from '../../services/shared/system-sources.ts';
+import { PATIENT } from '../support/patience.ts';
 
 async function logFile(): Promise<EventLogOptions> {
   const directory = await mkdtemp(join(tmpdir(), 'fleetgc-process-'));
@@ -53,7 +54,7 @@ test('is alive and says what it waits for while topics are missing', async () =>
   opened.followPolicies(null);
   await vi.waitFor(async () => {
     expect((await ask(opened, '/readyz?verbose')).text).toMatch(/\[-\] policies: .*missing/);
-  });
+  }, PATIENT);
   expect((await ask(opened, '/livez')).status).toBe(200);
 });
 

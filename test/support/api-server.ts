@@ -8,6 +8,7 @@ import { Wait } from 'testcontainers';
 import { z } from 'zod';
 import { controlOf, started, TestContainer } from './container.ts';
 import type { TestNetwork } from './network.ts';
+import { patiently } from './patience.ts';
 import { createTlsFiles } from './tls-files.ts';
 import { ensureToolchain } from './toolchain/toolchain.ts';
 import { API_SERVER_IMAGE } from './toolchain/versions.ts';
@@ -64,7 +65,7 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
         { source: tokens, target: '/etc/kubernetes/tokens.csv', mode: 'ro' },
       ])
       .withWaitStrategy(Wait.forLogMessage(/Serving securely/))
-      .withStartupTimeout(START_MS),
+      .withStartupTimeout(patiently(START_MS)),
   );
   const { remove } = await controlOf(running.getId());
   stack.defer(remove);
@@ -113,7 +114,7 @@ function caller(base: string, ca: Buffer): Call {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
   return async (method, path, body) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const signal = AbortSignal.timeout(REQUEST_MS);
+    const signal = AbortSignal.timeout(patiently(REQUEST_MS));
     request(new URL(path, base), { method, ca, headers, signal }, resolve)
       .on('error', reject)
       .end(body === undefined ? undefined : JSON.stringify(body));

@@ -40,7 +40,7 @@ async function sweepKind(
   const swept: string[] = [];
   const format = `{{.ID}} {{.Label "${OWNER_LABEL}"}} ${list[0] === 'ps' ? 'container of {{.Image}}' : 'network'}`;
   const { stdout } = await run('docker', [...list, '--filter', `label=${TEST_LABEL}`, '--format', format], {
-    timeoutMs: DOCKER_MS,
+    usualMs: DOCKER_MS,
   });
   for (const line of stdout.split('\n').filter(Boolean)) {
     const [id = '', ownedBy = '', ...what] = line.split(' ');

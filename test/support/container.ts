@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers';
 import { testLabels } from './cleanup.ts';
+import { patiently } from './patience.ts';
 
 /** A test's container: labelled for the sweep, its ports published on the loopback address alone. */
 export class TestContainer extends GenericContainer {
@@ -39,9 +40,12 @@ export async function started(container: TestContainer): Promise<StartedTestCont
   }
 }
 
+/** A machine at work lets a process of ours wait for this long before it may end itself. */
+const STOP_SECONDS = patiently(10_000) / 1000;
+
 /** Stops and starts a container that is kept, as the world does to a service. */
 export interface ContainerControl {
-  /** SIGTERM, then SIGKILL after ten seconds; returns when it has ended. */
+  /** SIGTERM, then SIGKILL if it hangs; returns when it has ended. */
   stop(): Promise<void>;
   /** SIGKILL, as a power failure would; returns when it has ended. */
   kill(): Promise<void>;
@@ -59,7 +63,7 @@ export async function controlOf(containerId: string): Promise<ContainerControl> 
   const client = await getContainerRuntimeClient();
   const container = client.container.getById(containerId);
   return {
-    stop: async () => void (await container.stop({ t: 10 })),
+    stop: async () => void (await container.stop({ t: STOP_SECONDS })),
     kill: async () => {
       await container.kill();
       await container.wait({ condition: 'not-running' });

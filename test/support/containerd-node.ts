@@ -133,7 +133,7 @@ function nodeOf(running: StartedTestContainer, control: ContainerControl, names:
 /** Ends containerd with this signal, sees that it is gone, and keeps it from being started again. */
 function holdAnd(signal: 'TERM' | 'KILL'): readonly string[] {
   const script = `touch /run/fleetgc-node/hold; pid=$(cat /run/fleetgc-node/containerd.pid); kill -${signal} "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done`;
-  return ['timeout', '20', 'sh', '-c', script];
+  return ['timeout', '200', 'sh', '-c', script];
 }
 
 async function ready(node: Node): Promise<void> {

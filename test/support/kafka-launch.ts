@@ -5,6 +5,7 @@ import { type ContainerControl, controlOf, started, TestContainer } from './cont
 import { answersAsBroker, type ClientSettings } from './kafka-answer.ts';
 import { DATA_FOLDER } from './kafka-properties.ts';
 import type { TestNetwork } from './network.ts';
+import { patiently } from './patience.ts';
 import { ensureToolchain } from './toolchain/toolchain.ts';
 import { KAFKA_IMAGE } from './toolchain/versions.ts';
 import { waitUntil } from './wait-until.ts';
@@ -84,7 +85,7 @@ function brokerContainer({ port, files, command, network, alias, heapMegabytes }
     // The broker is another user than we are, who are to remove what it wrote.
     .withCommand(['bash', '-c', `umask 000; ${command}`])
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
-    .withStartupTimeout(START_MS);
+    .withStartupTimeout(patiently(START_MS));
   return network ? broker.withNetworkMode(network.name).withNetworkAliases(alias ?? BROKER_ALIAS) : broker;
 }
 

@@ -38,7 +38,7 @@ test('a broker keeps its address and its data when it is stopped, and when it is
   await send(kafka, 'three');
 
   expect(await endOffset(kafka)).toBe('3');
-}, 150_000);
+});
 
 test('a secure broker lets both users in, and nobody with a wrong password or authority', async () => {
   await using broker = await startSecureBroker();

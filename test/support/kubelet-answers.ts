@@ -75,7 +75,7 @@ export interface HealthAnswers extends AsyncDisposable {
 
 const ASK_FOR_HEALTH = `
 while :; do
-  timeout 5 busybox wget -q -O - ${HEALTH_URL} 2>&1 || echo no answer
+  timeout 50 busybox wget -q -O - ${HEALTH_URL} 2>&1 || echo no answer
   echo
   sleep 1
 done`;

@@ -14,7 +14,7 @@ export interface ManualTime extends ManualClock {
 
 const STEP_MS = 1_000;
 /** Looks that work between two steps may take; whoever needs more works on while time passes. */
-const MAX_LOOKS_PER_STEP = 1_000;
+const MAX_LOOKS_PER_STEP = 10_000;
 
 interface Sleeper {
   readonly untilMs: number;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Wait } from 'testcontainers';
 import { TestContainer } from './container.ts';
 import type { TestNetwork } from './network.ts';
+import { patiently } from './patience.ts';
 import { KUBELET_NODE_IMAGE, type NodeRuntime, nodeImage } from './toolchain/versions.ts';
 
 const START_MS = 60_000;
@@ -38,7 +39,7 @@ export function nodeContainer(sockets: string, name: string, options: NodeOption
       { source: CHECKOUT, target: '/opt/fleetgc', mode: 'ro' },
     ])
     .withWaitStrategy(Wait.forLogMessage(/containerd successfully booted/))
-    .withStartupTimeout(START_MS);
+    .withStartupTimeout(patiently(START_MS));
   return network ? node.withNetworkMode(network.name).withNetworkAliases(name) : node;
 }
 

@@ -2,6 +2,7 @@ import { Wait } from 'testcontainers';
 import { controlOf, started, TestContainer } from './container.ts';
 import type { TestNetwork } from './network.ts';
 import { type Blob, createImage, type OciImage } from './oci-image.ts';
+import { patiently } from './patience.ts';
 import { ensureToolchain } from './toolchain/toolchain.ts';
 import { REGISTRY_IMAGE } from './toolchain/versions.ts';
 
@@ -38,7 +39,7 @@ export async function startRegistry(network: TestNetwork): Promise<Registry> {
       .withNetworkMode(network.name)
       .withNetworkAliases(ALIAS)
       .withWaitStrategy(Wait.forHttp('/v2/', PORT))
-      .withStartupTimeout(START_MS),
+      .withStartupTimeout(patiently(START_MS)),
   );
   const control = await controlOf(running.getId());
   const url = `http://127.0.0.1:${running.getMappedPort(PORT)}/v2`;
@@ -75,7 +76,7 @@ async function uploadBlob(repository: string, { digest, bytes }: Blob): Promise<
 }
 
 async function request(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MS) });
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patiently(REQUEST_MS)) });
   if (!response.ok) throw new Error(`${init.method} ${url}: ${response.status} ${await response.text()}`);
   return response;
 }

@@ -1,6 +1,7 @@
 import { Wait } from 'testcontainers';
 import { type ContainerControl, controlOf, freePort, started, TestContainer } from './container.ts';
 import type { TestNetwork } from './network.ts';
+import { patiently } from './patience.ts';
 import { run } from './toolchain/command.ts';
 import { ensureToolchain } from './toolchain/toolchain.ts';
 import { SERVICE_IMAGE } from './toolchain/versions.ts';
@@ -40,7 +41,7 @@ export async function startService({ network, command, environment = {} }: Servi
       .withExposedPorts({ container: HTTP_PORT, host: port })
       .withNetworkMode(network.name)
       .withWaitStrategy(Wait.forHttp('/livez', HTTP_PORT))
-      .withStartupTimeout(START_MS),
+      .withStartupTimeout(patiently(START_MS)),
   );
   const { remove, ...control } = await controlOf(running.getId());
   const httpAddress = `127.0.0.1:${port}`;
@@ -48,7 +49,7 @@ export async function startService({ network, command, environment = {} }: Servi
     ...control,
     containerId: running.getId(),
     httpAddress,
-    output: async () => (await run('docker', ['logs', running.getId()], { timeoutMs: LOGS_MS })).output,
+    output: async () => (await run('docker', ['logs', running.getId()], { usualMs: LOGS_MS })).output,
     ready: async () => {
       const isReady = async (): Promise<boolean> => (await fetch(`http://${httpAddress}/readyz`)).ok;
       await waitUntil(`'${command.join(' ')}' to be ready`, READY_MS, isReady);

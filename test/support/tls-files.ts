@@ -64,5 +64,5 @@ function output(path: string): readonly string[] {
 }
 
 async function openssl(args: readonly string[]): Promise<void> {
-  await run('openssl', args, { timeoutMs: OPENSSL_MS });
+  await run('openssl', args, { usualMs: OPENSSL_MS });
 }

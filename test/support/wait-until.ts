@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patiently } from './patience.ts';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -6,14 +7,15 @@ const LONGEST_PAUSE_MS = 500;
 const PAUSE_PER_PROBE = 3;
 
 /**
- * Resolves with the first value of `probe` that is neither null nor false. An error of the probe counts as "not yet";
- * after `boundMs` it rejects, naming what was waited for and the last error.
+ * Resolves with the first value of `probe` that is neither null nor false, which usually takes `usualMs` at the most. An
+ * error of the probe counts as "not yet"; in the end it rejects, naming what was waited for and the last error.
  */
 export async function waitUntil<T>(
   what: string,
-  boundMs: number,
+  usualMs: number,
   probe: () => Promise<T | null | false> | T | null | false,
 ): Promise<T> {
+  const boundMs = patiently(usualMs);
   const deadline = performance.now() + boundMs;
   for (;;) {
     const askedAt = performance.now();

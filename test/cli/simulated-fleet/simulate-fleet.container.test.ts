@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { FleetAccount } from '../../../services/cli/simulated-fleet/account.ts';
 import { startBroker } from '../../support/kafka.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
@@ -10,8 +10,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { fleetgc } from '../fleetgc.ts';
 
-const BOUND_MS = 400_000;
-vi.setConfig({ testTimeout: BOUND_MS });
+const BOUND_MS = 200_000;
 
 const POLICY = `
 name: default

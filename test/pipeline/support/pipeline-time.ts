@@ -1,8 +1,9 @@
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 import { nextLook } from '../../support/next-look.ts';
+import { patiently } from '../../support/patience.ts';
 
 /** A pipeline that has work in hand for so long, without anybody waiting for time to pass, hangs. */
-const SETTLE_BOUND_MS = 30_000;
+const SETTLE_BOUND_MS = patiently(30_000);
 /** Where nobody sleeps, nobody needs to be woken exactly. */
 const LONGEST_STEP_MS = 1_000;
 /** A look without a sign of work may lie between two of its steps. */

@@ -17,6 +17,7 @@ import { pauseRecord } from '../../fixtures/policy.ts';
 import { memoryState } from '../../node-executor/memory-state.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { countedIds, outgoing } from '../../support/log-record.ts';
+import { patiently } from '../../support/patience.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { type DeciderRun, startDeciders } from './deciders.ts';
 import { type NodeRun, startNode } from './node-run.ts';
@@ -36,7 +37,7 @@ export interface PipelineOptions {
 
 const BOUND_MS = 10_000;
 /** For what hangs. A test of the whole pipeline takes a second of a processor, which a busy machine may not have. */
-export const TEST_BOUND_MS = 90_000;
+export const TEST_BOUND_MS = patiently(90_000);
 const LOG_BYTES = 64 * 1024 * 1024;
 /** The disk of a node, when a test says nothing else. */
 const CAPACITY_BYTES = 10_000_000_000n;

@@ -9,11 +9,9 @@ import type { LogUnderTest, TriedLog } from './contract/subject.ts';
 import { grownTopicContract, missingTopicsContract, recreatedTopicContract } from './contract/topics.ts';
 import { outgoing, silentContext } from './probe.ts';
 
-const SLOW = { timeout: 60_000 };
-
 /** What every adapter of the event log promises. */
 export function eventLogContract(name: string, start: () => Promise<LogUnderTest>): void {
-  describe(`event log contract: ${name}`, SLOW, () => {
+  describe(`event log contract: ${name}`, () => {
     let log: TriedLog;
     const opened: AsyncDisposable[] = [];
     beforeAll(async () => {

@@ -139,7 +139,7 @@ describe('a rebalance', () => {
 });
 
 /** Each has a broker of its own, since most of it is waiting for sessions to end. */
-describe.concurrent('a broker that goes away and comes back', { timeout: 120_000 }, () => {
+describe.concurrent('a broker that goes away and comes back', () => {
   test('publishing says so and works again, consuming goes on, nothing is lost, and little is logged', async () => {
     const lines: { level: number; msg: string }[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) });

@@ -11,6 +11,7 @@ import type {
   SliceHandler,
   Subscription,
 } from '../../../services/shared/event-log/port.ts';
+import { patiently } from '../../support/patience.ts';
 
 export const silentContext = (over: Partial<EventLogContext> = {}): EventLogContext => ({
   logger: pino({ level: process.env.FLEETGC_TEST_LOG ?? 'silent' }),
@@ -20,12 +21,13 @@ export const silentContext = (over: Partial<EventLogContext> = {}): EventLogCont
   ...over,
 });
 
-/** Waits for a condition; says what was missing when it does not come. */
+/** Waits for a condition that usually comes within `usualMs`; says what was missing when it does not come. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  atMostMs = 10_000,
+  usualMs = 10_000,
 ): Promise<void> {
+  const atMostMs = patiently(usualMs);
   const deadline = performance.now() + atMostMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited ${atMostMs} ms in vain for: ${what}`);
@@ -33,8 +35,9 @@ export async function until(
   }
 }
 
-/** Settles as `work` does, or says what did not happen in time. */
-export async function within<T>(what: string, work: Promise<T>, atMostMs = 10_000): Promise<T> {
+/** Settles as `work` does, which usually takes `usualMs` at the most, or says what did not happen in time. */
+export async function within<T>(what: string, work: Promise<T>, usualMs = 10_000): Promise<T> {
+  const atMostMs = patiently(usualMs);
   const late = new AbortController();
   const alarm = sleep(atMostMs, undefined, { signal: late.signal }).then(() => {
     throw new Error(`waited ${atMostMs} ms in vain for: ${what}`);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { patiently } from '../patience.ts';
 import { type ChildOptions, runChild } from './child.ts';
 import { countTests } from './vitest-counts.ts';
 
@@ -27,9 +28,9 @@ export interface Suite {
  * the program as `npm run build` makes it.
  */
 export const FAST_SUITES: readonly Suite[] = [
-  vitest(['unit'], 3 * MINUTE_MS),
+  vitest(['unit'], patiently(3 * MINUTE_MS)),
   check('build', ['node', 'bin/build.ts']),
-  vitest(['waiting'], 3 * MINUTE_MS),
+  vitest(['waiting'], patiently(3 * MINUTE_MS)),
 ];
 
 /** These need no container; any two may run side by side. */
@@ -41,14 +42,14 @@ export const LIGHT_SUITES: readonly Suite[] = [
 ];
 
 /** Two files at a time, of both projects together: either alone would wait for its last file with one worker idle. */
-export const CONTAINER_SUITE: Suite = vitest(['container', 'e2e'], 25 * MINUTE_MS);
+export const CONTAINER_SUITE: Suite = vitest(['container', 'e2e'], patiently(10 * MINUTE_MS));
 
 /** A program that passes or fails as one. */
 function check(name: string, [program = '', ...args]: readonly string[]): Suite {
   return {
     name,
     run: async (context) => {
-      const { ok, output } = await runChild(program, args, { ...context, boundMs: 3 * MINUTE_MS });
+      const { ok, output } = await runChild(program, args, { ...context, boundMs: patiently(3 * MINUTE_MS) });
       return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, output };
     },
   };

@@ -19,7 +19,7 @@ export async function install(packages: readonly string[]): Promise<void> {
       // A third-party source that does not answer must not stop us: the packages are the distribution's own.
       await succeeds('apt-get', [...APT, 'update'], APT_MS);
       await run('apt-get', [...APT, 'install', '-y', '--no-install-recommends', ...packages], {
-        timeoutMs: APT_MS,
+        usualMs: APT_MS,
         env,
       });
     }),

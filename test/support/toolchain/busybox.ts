@@ -12,14 +12,14 @@ export async function busyboxFile(): Promise<string> {
   const image = nodeImage('containerd-2.4.2');
   const file = join(cacheDirectory('busybox'), (await imageId(image)).replace('sha256:', ''));
   if (existsSync(file)) return file;
-  const { stdout } = await run('docker', ['create', image], { timeoutMs: DOCKER_MS });
+  const { stdout } = await run('docker', ['create', image], { usualMs: DOCKER_MS });
   const container = stdout.trim();
   try {
     const unfinished = `${file}.${process.pid}`;
-    await run('docker', ['cp', `${container}:/bin/busybox`, unfinished], { timeoutMs: DOCKER_MS });
+    await run('docker', ['cp', `${container}:/bin/busybox`, unfinished], { usualMs: DOCKER_MS });
     renameSync(unfinished, file);
   } finally {
-    await run('docker', ['rm', container], { timeoutMs: DOCKER_MS });
+    await run('docker', ['rm', container], { usualMs: DOCKER_MS });
   }
   return file;
 }

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { patiently } from '../patience.ts';
 
 export interface CommandOptions {
-  /** Bound for the whole command; then it gets SIGTERM, and SIGKILL five seconds later. */
-  readonly timeoutMs: number;
+  /** What the whole command usually takes at the most. It gets SIGTERM after ten times that, and SIGKILL some seconds later. */
+  readonly usualMs: number;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -25,7 +26,8 @@ export async function run(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const boundMs = patiently(options.usualMs);
+  const deadline = AbortSignal.timeout(boundMs);
   const signal = options.signal ? AbortSignal.any([deadline, options.signal]) : deadline;
   const env = { ...process.env, ...options.env };
   const child = spawn(program, args, { cwd: options.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -35,7 +37,7 @@ export async function run(
   try {
     const ended = await ending(child, program);
     if (ended === 0) return captured;
-    const how = deadline.aborted ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${ended}`;
+    const how = deadline.aborted ? `took longer than ${boundMs / 1000} s` : `ended with ${ended}`;
     throw new Error(`'${[program, ...args].join(' ').slice(0, 200)}' ${how}\n${lastLines(captured.output)}`);
   } finally {
     signal.removeEventListener('abort', end);
@@ -43,12 +45,8 @@ export async function run(
 }
 
 /** Whether the program ran and ended well; its output does not matter. */
-export async function succeeds(
-  program: string,
-  args: readonly string[],
-  timeoutMs: number,
-): Promise<boolean> {
-  return run(program, args, { timeoutMs }).then(
+export async function succeeds(program: string, args: readonly string[], usualMs: number): Promise<boolean> {
+  return run(program, args, { usualMs }).then(
     () => true,
     () => false,
   );

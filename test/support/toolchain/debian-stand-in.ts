@@ -19,7 +19,7 @@ export async function buildDebianStandIn(): Promise<void> {
   // Programs that bring their own certificates (Node.js) must also believe in those of this machine's network.
   const change = hasOwnCertificates() ? ['--change', `ENV NODE_EXTRA_CA_CERTS=${CERTIFICATE_BUNDLE}`] : [];
   await run('docker', ['import', '--change', 'CMD ["bash"]', ...change, archive, DEBIAN_IMAGE], {
-    timeoutMs: IMPORT_MS,
+    usualMs: IMPORT_MS,
   });
 }
 
@@ -39,7 +39,7 @@ async function bootstrap(archive: string): Promise<void> {
       DEBIAN_RELEASE,
       unfinished,
     ],
-    { timeoutMs: BOOTSTRAP_MS },
+    { usualMs: BOOTSTRAP_MS },
   );
   renameSync(unfinished, archive);
 }

@@ -28,7 +28,7 @@ async function startEngine(): Promise<void> {
   if (await answers()) return;
   const log = join(cacheDirectory('logs'), 'dockerd.log');
   if (existsSync('/run/systemd/system')) {
-    await run('systemctl', ['start', 'docker'], { timeoutMs: START_MS });
+    await run('systemctl', ['start', 'docker'], { usualMs: START_MS });
   } else {
     const out = openSync(log, 'a');
     spawn('dockerd', [], { detached: true, stdio: ['ignore', out, out], cwd: '/' }).unref();
@@ -56,7 +56,7 @@ async function whatToInstall(): Promise<string> {
   if (!(await installed('docker'))) {
     return 'the container suites need a Docker Engine: install one (https://docs.docker.com/engine/install/), or run as root on Debian or Ubuntu, where it is installed for you';
   }
-  const cause = await run('docker', ['version'], { timeoutMs: QUICK_MS }).then(
+  const cause = await run('docker', ['version'], { usualMs: QUICK_MS }).then(
     () => '',
     (error: Error) => error.message,
   );

@@ -21,7 +21,7 @@ export async function buildGoPrograms(
   await requireGo(name);
   const work = mkdtempSync(join(cacheDirectory('build'), `${name}-`));
   const env = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', GOTOOLCHAIN: 'local' };
-  const go: Go = (...args) => run('go', args, { cwd: work, env, timeoutMs: GO_MS });
+  const go: Go = (...args) => run('go', args, { cwd: work, env, usualMs: GO_MS });
   try {
     await go('mod', 'init', `fleetgc.test/${name}`);
     await compile(go);
@@ -33,7 +33,7 @@ export async function buildGoPrograms(
 
 async function requireGo(name: string): Promise<void> {
   const { major, minor } = MINIMUM_GO;
-  const found = await run('go', ['env', 'GOVERSION'], { timeoutMs: 30_000 }).then(
+  const found = await run('go', ['env', 'GOVERSION'], { usualMs: 30_000 }).then(
     ({ stdout }) => stdout.trim(),
     () => 'none',
   );

@@ -28,7 +28,7 @@ export type ImageState = 'missing' | 'pulled-or-foreign' | { readonly recipe: st
 /** What stands behind an image name on this machine. */
 export async function imageState(tag: string): Promise<ImageState> {
   const format = `{{index .Config.Labels "${RECIPE_LABEL}"}}`;
-  return run('docker', ['image', 'inspect', '--format', format, tag], { timeoutMs: INSPECT_MS }).then(
+  return run('docker', ['image', 'inspect', '--format', format, tag], { usualMs: INSPECT_MS }).then(
     ({ stdout }) => toState(stdout.trim()),
     (error: Error) => missingOrThrow(error),
   );
@@ -46,7 +46,7 @@ function missingOrThrow(error: Error): ImageState {
 /** The id of an image that is there. */
 export async function imageId(tag: string): Promise<string> {
   const { stdout } = await run('docker', ['image', 'inspect', '--format', '{{.Id}}', tag], {
-    timeoutMs: INSPECT_MS,
+    usualMs: INSPECT_MS,
   });
   return stdout.trim();
 }
@@ -77,7 +77,7 @@ async function build(recipe: Recipe, hash: string): Promise<void> {
 export async function dockerBuild(tag: string, hash: string, args: readonly string[]): Promise<void> {
   const before = await imageId(tag).catch(() => null);
   await run('docker', ['build', '-t', tag, '--label', `${RECIPE_LABEL}=${hash}`, ...args], {
-    timeoutMs: BUILD_MS,
+    usualMs: BUILD_MS,
   });
   const unchanged = before === (await imageId(tag));
   // Its parents stay: they are the cache of the next build.

@@ -24,7 +24,7 @@ async function pull(image: string): Promise<string | null> {
     if (text.includes('Pulling from')) clearTimeout(timer);
   };
   try {
-    await run('docker', ['pull', image], { timeoutMs: WHOLE_PULL_MS, signal: silence.signal, onOutput });
+    await run('docker', ['pull', image], { usualMs: WHOLE_PULL_MS, signal: silence.signal, onOutput });
     return null;
   } catch (error) {
     if (silence.signal.aborted) return `silent for ${FIRST_ANSWER_MS / 1000} s`;
