@@ -11,9 +11,9 @@ import { ALL, AT_END, at, findings, midway } from './support.ts';
 
 const OTHER_INSTANCE = '00000000-0000-4000-8000-000000000000';
 
-function check() {
+function check(coverages = ALL) {
   const found = findings();
-  return { ...found, commands: createCommands(found.collector, ALL) };
+  return { ...found, commands: createCommands(found.collector, coverages) };
 }
 
 const command = (id: string, over: Partial<ImageRemoval> = {}): ImageRemoval =>
@@ -146,7 +146,7 @@ describe('results of a command', () => {
     { what: 'of another node', answer: resultOf(one, 0, { node: 'other' }), kind: 'result-differs' },
     {
       what: 'of another installation',
-      answer: resultOf(one, 0, { nodeInstance: OTHER_INSTANCE }),
+      answer: { ...resultOf(command('one', { nodeInstance: OTHER_INSTANCE }), 0) },
       kind: 'result-differs',
     },
     { what: 'of another decision', answer: resultOf(one, 0, { decisionId: 'x' }), kind: 'result-differs' },
@@ -173,6 +173,32 @@ describe('results of a command', () => {
     }
   });
 
+  test('a result of the command itself has the id that follows from it', () => {
+    const { commands, deviations } = check();
+    commands.commanded(one, at('commands', 0));
+    commands.answered({ ...refusalOf(one), id: 'x' }, at('results', 0, SECOND));
+    expect(deviations()).toEqual(['result-differs 0,0']);
+  });
+
+  test('are judged when the last of them has settled: brokers’ clocks differ', () => {
+    const { commands, deviations } = check();
+    commands.commanded(one, at('commands', 0));
+    commands.answered(doneOf(one, { removed: 1 }), at('results', 1, HOUR));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    commands.answered(resultOf(one, 0), at('results', 0, HOUR));
+    commands.judge(AT_END, NOW + 2 * HOUR);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('of what is no command, by its id, are neither right nor wrong', () => {
+    const { commands, deviations } = check();
+    commands.unreadable('one');
+    commands.answered(refusalOf(one), at('results', 0, SECOND));
+    commands.judge(AT_END, NOW + 3 * HOUR);
+    commands.late.end();
+    expect(deviations()).toEqual([]);
+  });
+
   test('without any command, nobody commanded them', () => {
     const { commands, deviations } = check();
     commands.answered(resultOf(one, 0), at('results', 0));
@@ -193,6 +219,27 @@ describe('a command without a result of its own', () => {
     commands.answered(resultOf(second, 0), at('results', 1, 3 * SECOND));
     commands.judge(midway(HOUR), NOW + HOUR);
     expect(deviations()).toEqual(['result-missing 0,0']);
+  });
+
+  test('and without any result does not miss one: its node was away', () => {
+    const { commands, deviations } = check();
+    commands.commanded(first, at('commands', 0));
+    commands.commanded(second, at('commands', 1, 2 * SECOND));
+    commands.answered(resultOf(second, 0), at('results', 1, 3 * SECOND));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('does not miss it yet when the later one was carried out just now', () => {
+    const { commands, deviations } = check();
+    commands.commanded(first, at('commands', 0));
+    commands.answered(resultOf(first, 0), at('results', 0, SECOND));
+    commands.commanded(second, at('commands', 1, HOUR));
+    commands.answered(resultOf(second, 0), at('results', 1, HOUR));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    commands.answered(doneOf(first, { removed: 1 }), at('results', 2, HOUR));
+    commands.judge(midway(2 * HOUR), NOW + 2 * HOUR);
+    expect(deviations()).toEqual([]);
   });
 
   test('does not miss it when what was carried out is of another installation', () => {
@@ -239,6 +286,22 @@ describe('a command without a result of its own', () => {
       commands.heard(at('inventory', 0, SECOND + 10 * MINUTE + 1, { key }));
       commands.judge(AT_END, NOW + HOUR);
       expect(gaps()).toEqual(gap);
+    }
+  });
+
+  test('is no gap while one of its results is not ten minutes old', () => {
+    for (const { offsets, heardMs } of [
+      { offsets: [0], heardMs: SECOND + 10 * MINUTE },
+      { offsets: [0, 1], heardMs: HOUR },
+    ]) {
+      const { commands, gaps, collector } = check();
+      commands.commanded(first, at('commands', 0));
+      for (const index of offsets)
+        commands.answered(resultOf(first, index), at('results', index, index === 0 ? SECOND : HOUR));
+      commands.heard(at('inventory', 0, heardMs));
+      commands.judge(AT_END, NOW + HOUR);
+      expect(gaps()).toEqual([]);
+      expect(collector.found().unanswered.total, 'some of its objects have results').toBe(0);
     }
   });
 
@@ -315,6 +378,40 @@ describe('commands from before the range', () => {
     commands.judge(AT_END, NOW + 3 * HOUR);
     expect(deviations()).toEqual([]);
     expect(counts).toMatchObject({ ofEarlier: 1, expired: 0, open: 0 });
+  });
+
+  test('read twice, they keep the results that they have', () => {
+    const { commands, deviations } = check();
+    commands.commandedBefore(earlier, at('commands', 0, -MINUTE));
+    commands.answered(resultOf(earlier, 0), at('results', 1, SECOND));
+    commands.commandedBefore(earlier, at('commands', 1, -SECOND));
+    commands.answered(doneOf(earlier, {}), at('results', 2, SECOND));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['result-missing 2,0']);
+  });
+
+  test('are remembered for a day', () => {
+    const { commands, counts } = check();
+    commands.commandedBefore(earlier, at('commands', 0));
+    commands.judge(midway(24 * HOUR), NOW + 24 * HOUR);
+    commands.answered(resultOf(earlier, 0), at('results', 1, 24 * HOUR));
+    expect(commands.late.areThere()).toBe(false);
+    expect(counts.ofEarlier).toBe(1);
+  });
+
+  test('that may have been deleted excuse a refusal for its age, and no removal', () => {
+    const kept = { ...ALL, kept: () => NOW };
+    for (const { answer, expected } of [
+      { answer: refusalOf(earlier), expected: [] },
+      { answer: resultOf(earlier, 0), expected: ['not-commanded 0'] },
+    ]) {
+      const { commands, deviations, counts } = check(kept);
+      commands.answered(answer, at('results', 0, 3 * 24 * HOUR));
+      commands.judge(AT_END, NOW + 4 * 24 * HOUR);
+      commands.late.end();
+      expect(deviations()).toEqual(expected);
+      expect(counts.outOfRange).toBe(1 - expected.length);
+    }
   });
 
   test('a result that comes a day after such a command was forgotten is compared with it at the end', () => {

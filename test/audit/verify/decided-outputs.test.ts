@@ -64,13 +64,15 @@ describe('a command that was decided', () => {
     expect(deviations()).toEqual([]);
   });
 
-  test('and sent twice, is decided by the one decision', () => {
-    const { outputs, deviations } = check();
+  test('and sent once, is what both of two equal decisions gave', () => {
+    const { outputs, deviations, counts } = check();
     outputs.decided(decided());
     outputs.sent(sent());
     outputs.decided(decided({ decision: placeOf(at('decisions', 6)) }));
+    for (const afterMs of [2 * MINUTE, 4 * MINUTE])
+      outputs.recorded(headOf('image-gc', 7), at('decisions', 7, afterMs));
     outputs.judge(AT_END);
-    expect(deviations()).toEqual([]);
+    expect([...deviations(), counts.open]).toEqual([0]);
   });
 
   test('that is not there may still come, until its decider has gone on for more than a minute', () => {
@@ -92,10 +94,36 @@ describe('a command that was decided', () => {
   test('is not missed because another decider went on', () => {
     const { outputs, deviations } = check();
     outputs.decided(decided());
-    for (const afterMs of [2 * MINUTE, 10 * MINUTE])
-      outputs.recorded(headOf('container-gc', 7), at('decisions', 6, afterMs));
-    outputs.judge(midway(20 * MINUTE));
+    outputs.recorded(headOf('container-gc', 7), at('decisions', 6, 2 * MINUTE));
+    outputs.recorded(headOf('image-gc', 7), at('decisions', 7, 4 * MINUTE));
+    outputs.judge(AT_END);
     expect(deviations()).toEqual([]);
+  });
+
+  test('is waited for anew when its decider came back and decided the same once more', () => {
+    const { outputs, deviations, counts } = check();
+    outputs.decided(decided());
+    outputs.recorded(headOf('image-gc', 7), at('decisions', 6, 2 * MINUTE));
+    outputs.recorded(headOf('image-gc', 4, { outputIds: ['command'] }), at('decisions', 7, 3 * MINUTE));
+    outputs.recorded(headOf('image-gc', 8), at('decisions', 8, 3 * MINUTE + SECOND));
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+    expect(counts.open).toBe(1);
+  });
+
+  test('may have been deleted where its topic is not kept so long', () => {
+    for (const { coveredAfterMs, expected } of [
+      { coveredAfterMs: 0, expected: ['output-missing 5'] },
+      { coveredAfterMs: 1, expected: [] },
+    ]) {
+      const { outputs, deviations, counts } = check(() => NOW + coveredAfterMs);
+      outputs.decided(decided());
+      for (const afterMs of [2 * MINUTE, 4 * MINUTE])
+        outputs.recorded(headOf('image-gc', 7), at('decisions', 6, afterMs));
+      outputs.judge(AT_END);
+      expect(deviations()).toEqual(expected);
+      expect(counts.outOfRange).toBe(1 - expected.length);
+    }
   });
 });
 

@@ -54,6 +54,14 @@ test('a redelivery decides an older message once more: those behind it are not p
   expect(counts.open).toBe(1);
 });
 
+test('a redelivery does not hide a message that was passed over', () => {
+  const { undecided, deviations } = check();
+  for (const offset of [0, 1, 2]) undecided.arrived(at('diskStats', offset));
+  for (const offset of [0, 2, 0]) undecided.decided(headOf('pressure', offset));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 1']);
+});
+
 test('a decision that comes by before its message counts', () => {
   const { undecided, deviations } = check();
   for (const offset of [1, 0]) undecided.decided(headOf('pressure', offset));
