@@ -88,6 +88,6 @@ function pauseRefusal(pause: PauseState): CommandRefused {
 }
 
 function holdRefusal(local: LocalRules): CommandRefused {
-  if (local.kind === 'unreadable') return { reason: 'held', message: local.message };
+  if (local.kind === 'held') return { reason: 'held', message: local.message };
   return local.hold ? { reason: 'held', message: "the node's own file says hold: true" } : undefined;
 }

@@ -90,6 +90,8 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
       void lateRemovals.watch(stop.signal);
       const publishing = publishResults({ journal, publisher, sleep, random, logger }, stop.signal);
       try {
+        // Seen once, it is missed after a restart also where nothing was removed meanwhile.
+        await deps.files.localRules();
         await policiesReadable(node, sleep, signal);
         await runWorker(worker, signal);
         await drained(journal, sleep);

@@ -67,7 +67,7 @@ function keptByPolicy(image: ListedImage, keep: NamedKeep): Refusal | undefined 
 }
 
 function keptByNode(image: ListedImage, local: LocalRules): Refusal | undefined {
-  if (local.kind === 'unreadable') return { reason: 'held', message: local.message };
+  if (local.kind === 'held') return { reason: 'held', message: local.message };
   const entry = keptBy(image, { patterns: local.keepPatterns, digests: [], labels: {} });
   return entry === undefined
     ? undefined

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** A larger file is no list of patterns but a mistake. */
-const MAX_CHARACTERS = 65_536;
+const MAX_BYTES = 65_536;
 
 /** What the node's own operator wrote. Every key only takes away from what an order may remove. */
 const LocalFile = z.strictObject({
@@ -14,37 +14,47 @@ const LocalFile = z.strictObject({
   hold: z.boolean().default(false),
 });
 
+export type WrittenRules = { readonly kind: 'rules' } & Readonly<z.infer<typeof LocalFile>>;
+
 /** The node's last word at this moment. */
 export type LocalRules =
-  | ({ readonly kind: 'rules' } & Readonly<z.infer<typeof LocalFile>>)
-  /** The file is there and says something, but not what: nothing may be removed. */
-  | { readonly kind: 'unreadable'; readonly message: string };
+  | WrittenRules
+  /** What the node's own people want is not certain: nothing may be removed. */
+  | { readonly kind: 'held'; readonly message: string };
 
-export const NO_LOCAL_RULES: Extract<LocalRules, { kind: 'rules' }> = {
+export const NO_LOCAL_RULES: WrittenRules = {
   kind: 'rules',
   keepPatterns: [],
   maxRemovalsPerHour: null,
   hold: false,
 };
 
-/** Read before each removal. A file that is missing restricts nothing; one that cannot be understood holds everything. */
-export async function readLocalRules(path: string): Promise<LocalRules> {
+/** The file as it lies there. */
+export type FileNow =
+  | { readonly kind: 'missing' }
+  /** Whoever writes the file anew changes `writing`, also with the same text. */
+  | { readonly kind: 'text'; readonly text: string; readonly writing: string }
+  | { readonly kind: 'held'; readonly message: string };
+
+export async function readLocalFile(path: string): Promise<FileNow> {
   try {
-    return parseLocalRules(path, await readFile(path, 'utf8'));
+    await using file = await open(path);
+    const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (size > MAX_BYTES) return held(path, `it has more than ${MAX_BYTES} bytes`);
+    return { kind: 'text', text: await file.readFile('utf8'), writing: `${ino} ${mtimeNs} ${ctimeNs}` };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NO_LOCAL_RULES;
-    return unreadable(path, String(error));
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+    return held(path, String(error));
   }
 }
 
 export function parseLocalRules(path: string, text: string): LocalRules {
-  if (text.length > MAX_CHARACTERS) return unreadable(path, `it has more than ${MAX_CHARACTERS} characters`);
   const parsed = parseYaml(text);
-  if (!parsed.ok) return unreadable(path, parsed.problem);
+  if (!parsed.ok) return held(path, parsed.problem);
   // Also what a file looks like that somebody is just writing.
-  if (parsed.value === null) return unreadable(path, 'it is empty; remove it, or write "hold: false"');
+  if (parsed.value === null) return held(path, 'it is empty; write "{}" where nothing is to be restricted');
   const rules = LocalFile.safeParse(parsed.value);
-  return rules.success ? { kind: 'rules', ...rules.data } : unreadable(path, z.prettifyError(rules.error));
+  return rules.success ? { kind: 'rules', ...rules.data } : held(path, z.prettifyError(rules.error));
 }
 
 type Parsed =
@@ -59,7 +69,18 @@ function parseYaml(text: string): Parsed {
   }
 }
 
-const unreadable = (path: string, problem: string): LocalRules => ({
-  kind: 'unreadable',
+const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
+  kind: 'held',
   message: `the node's own file ${path} holds everything because it cannot be understood: ${problem}`,
 });
+
+/** What `after` allows that `before` did not, for people; nothing where it is at least as strict. */
+export const lifted = (before: WrittenRules, after: WrittenRules): readonly string[] => [
+  ...(before.hold && !after.hold ? ['hold'] : []),
+  ...(isRateRaised(before, after) ? ['maxRemovalsPerHour'] : []),
+  ...before.keepPatterns.filter((pattern) => !after.keepPatterns.includes(pattern)),
+];
+
+const isRateRaised = (before: WrittenRules, after: WrittenRules): boolean =>
+  before.maxRemovalsPerHour !== null &&
+  (after.maxRemovalsPerHour === null || after.maxRemovalsPerHour > before.maxRemovalsPerHour);

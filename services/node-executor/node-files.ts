@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { LogDirectories } from '../shared/log-directories.ts';
-import { type LocalRules, readLocalRules } from './local-file.ts';
+import type { LocalRules } from './local-file.ts';
+import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local-rules.ts';
 import { type OpenDirectory, openDirectory } from './open-directory.ts';
 
 /** Where logs lie, and how a directory of them is opened. */
@@ -18,15 +19,18 @@ export interface NodeFiles {
 
 export interface ExecutorOptions extends LogDirectories {
   /** The node's own file, which no order can widen. */
-  readonly localFile: string;
+  readonly localFile: LocalFileOption;
 }
 
 /** Those of a real node. */
-export const filesOnDisk = ({ podLogsDir, containerLogsDir, localFile }: ExecutorOptions): NodeFiles => ({
+export const filesOnDisk = (
+  { podLogsDir, containerLogsDir, localFile }: ExecutorOptions,
+  parts: LocalRulesParts,
+): NodeFiles => ({
   logs: {
     podLogsDir: resolve(podLogsDir),
     containerLogsDir: resolve(containerLogsDir),
     openDirectory,
   },
-  localRules: () => readLocalRules(localFile),
+  localRules: followLocalRules(localFile, parts),
 });

@@ -128,7 +128,7 @@ function triedLately(item: CommandItem, { backoff }: Restrictions, now: Instant)
 }
 
 function rateLimited({ local, removalRate }: Restrictions, now: Instant): Refusal | undefined {
-  if (local.kind === 'unreadable' || local.maxRemovalsPerHour === null) return undefined;
+  if (local.kind === 'held' || local.maxRemovalsPerHour === null) return undefined;
   const removals = removalsInLastHour(removalRate, now);
   if (removals < local.maxRemovalsPerHour) return undefined;
   const message = `${removals} removals in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;

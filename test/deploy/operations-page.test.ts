@@ -1,8 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readLocalRules } from '../../services/node-executor/local-file.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { parseLocalRules } from '../../services/node-executor/local-file.ts';
 import { REPOSITORY, textOf, verbNamed } from './files.ts';
 import { codeBlocks, localLinks, tableRows } from './markdown.ts';
 
@@ -49,8 +48,6 @@ function metricsInCode(): readonly string[] {
   return [...new Set([...literal, ...listed])].map((name) => `fleetgc_${name}`);
 }
 
-test.each(codeBlocks(page, 'yaml'))('the example of a node is understood: %s', async (yaml) => {
-  const path = join(temporaryDirectory(), 'node.yaml');
-  writeFileSync(path, yaml);
-  expect(await readLocalRules(path)).toMatchObject({ kind: 'rules' });
+test.each(codeBlocks(page, 'yaml'))('the example of a node is understood: %s', (yaml) => {
+  expect(parseLocalRules('node.yaml', yaml)).toMatchObject({ kind: 'rules' });
 });

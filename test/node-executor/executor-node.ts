@@ -114,18 +114,22 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
   const stopping = new AbortController();
   const life: Life = { dead: false };
   const runtime = mortal(node.runtime, life);
+  const state = mortalState(node.state, life);
   const executor = createNodeExecutor({
     node: {
       identity: NODE,
       runtime,
       filesystems: runtime,
       clock: node.clock,
-      state: mortalState(node.state, life),
+      state,
       pause: () => node.pause(),
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,
     },
-    files: filesOnDisk(node),
+    files: filesOnDisk(
+      { ...node, localFile: { path: node.localFile, isNamed: false } },
+      { clock: node.clock, state, logger },
+    ),
     publisher: mortal(publisherOf(node), life),
     sleep: async (ms, signal) => {
       if (life.dead) await NEVER;

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { imageRemoval } from '../fixtures/command.ts';
@@ -24,6 +24,28 @@ describe("the node's last word", () => {
     };
     await node.start().carryOut(imageRemoval([a, b]));
     expect(node.outcomes()).toMatchObject({ [a]: { outcome: 'removed' }, [b]: { reason: 'held' } });
+  });
+
+  test('holds while an editor saves it', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    writeFileSync(node.localFile, 'keepPatterns: ["**/kept"]\n');
+    node.runtime.after = (call) => {
+      if (call === `removeImage ${a}`) rmSync(node.localFile);
+    };
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([a, b]));
+    expect(node.outcomes()).toMatchObject({ [a]: { outcome: 'removed' }, [b]: { reason: 'held' } });
+  });
+
+  test('holds after a restart at which its file is missing, though it was never asked for a removal', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    writeFileSync(node.localFile, 'keepPatterns: ["**/kept"]\n');
+    await node.start().stop();
+    rmSync(node.localFile);
+    const result = await node.start().carryOut(imageRemoval([a]));
+    expect(result).toMatchObject({ outcome: 'refused', reason: 'held' });
   });
 
   test('limits removals per hour over all commands and restarts', async () => {

@@ -50,11 +50,14 @@ async function runExecutor() {
         wantedByPods: () => [],
         podsNow: null,
       },
-      files: filesOnDisk({
-        podLogsDir: directory,
-        containerLogsDir: directory,
-        localFile: `${directory}/none`,
-      }),
+      files: filesOnDisk(
+        {
+          podLogsDir: directory,
+          containerLogsDir: directory,
+          localFile: { path: `${directory}/none`, isNamed: false },
+        },
+        { clock, state, logger: deps.logger },
+      ),
       publisher,
       deadLetters,
       sleep,

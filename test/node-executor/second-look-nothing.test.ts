@@ -38,7 +38,7 @@ describe('nothing goes', () => {
     },
     {
       name: "while the node's own file cannot be understood",
-      restrictions: { local: { kind: 'unreadable', message: 'no YAML' } },
+      restrictions: { local: { kind: 'held', message: 'no YAML' } },
       reason: 'held',
     },
     {

@@ -43,6 +43,7 @@ async function managedNode() {
   const published: FleetEvent[] = [];
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
+  const logger = createLogger({ service: 'test', level: 'silent' }, logLines());
   const executor = createNodeExecutor({
     node: {
       identity: NODE,
@@ -54,7 +55,10 @@ async function managedNode() {
       wantedByPods: () => [...node.kubelet.pods.values()],
       podsNow: async () => [...node.kubelet.pods.values()],
     },
-    files: filesOnDisk({ ...node, localFile: `${node.podLogsDir}/no-local-file` }),
+    files: filesOnDisk(
+      { ...node, localFile: { path: `${node.podLogsDir}/no-local-file`, isNamed: false } },
+      { clock, state, logger },
+    ),
     publisher: {
       ids: countedIds(),
       records: (outputs) => {
@@ -69,7 +73,7 @@ async function managedNode() {
       await setImmediate();
     },
     random: () => 0,
-    logger: createLogger({ service: 'test', level: 'silent' }, logLines()),
+    logger,
     metrics: createMetrics(),
   });
   void executor.run(stopping.signal);

@@ -57,7 +57,7 @@ export const agentOptions = {
 export const executorOptions = {
   localFile: withMeta(FilePath.optional(), {
     description:
-      "This node's own rules, which no order can widen (keepPatterns, maxRemovalsPerHour, hold); node.yaml in the state directory when not given.",
+      "This node's own rules, which no order can widen (keepPatterns, maxRemovalsPerHour, hold); node.yaml in the state directory when not given. Named, it has to be there.",
   }),
 };
 
@@ -116,8 +116,12 @@ export const toExecutorOptions = ({
   podLogsDir,
   containerLogsDir,
   stateDirectory,
-  localFile = join(stateDirectory, 'node.yaml'),
-}: z.infer<typeof RemovalOptions>): ExecutorOptions => ({ podLogsDir, containerLogsDir, localFile });
+  localFile: named,
+}: z.infer<typeof RemovalOptions>): ExecutorOptions => ({
+  podLogsDir,
+  containerLogsDir,
+  localFile: { path: named ?? join(stateDirectory, 'node.yaml'), isNamed: named !== undefined },
+});
 
 const KubeletOptions = z.object(kubeletOptions);
 export type KubeletOptions = z.infer<typeof KubeletOptions>;

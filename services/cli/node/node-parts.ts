@@ -91,7 +91,7 @@ export function executorDeps(
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    files: filesOnDisk(options),
+    files: filesOnDisk(options, { clock, state, logger }),
     publisher,
     sleep,
     random: sources.random,

@@ -50,7 +50,8 @@ export async function runSimulatedNode(
   await liveUntilUsed(life, simulated, { percent, maximumSteps: MOST_STEPS_BEFORE });
   const node = managed(simulated, options);
   const { podLogsDir, containerLogsDir } = simulated;
-  const executor = { podLogsDir, containerLogsDir, localFile: join(directory, 'node.yaml') };
+  const localFile = { path: join(directory, 'node.yaml'), isNamed: false };
+  const executor = { podLogsDir, containerLogsDir, localFile };
   await Promise.all([
     live(life, ticks(process, options.stepMs, signal), () => {}),
     runNode({ process, node, signal }, { policies: process.followPolicies(null), options: executor }),

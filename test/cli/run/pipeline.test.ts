@@ -99,7 +99,7 @@ async function start(
       executor: {
         podLogsDir: node.podLogsDir,
         containerLogsDir: node.containerLogsDir,
-        localFile: join(directory, 'node.yaml'),
+        localFile: { path: join(directory, 'node.yaml'), isNamed: false },
       },
       written: files.policies,
       policyFiles: ['policy.yaml'],

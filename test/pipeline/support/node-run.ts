@@ -93,7 +93,10 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    files: filesOnDisk({ ...node, localFile: parts.localFile }),
+    files: filesOnDisk(
+      { ...node, localFile: { path: parts.localFile, isNamed: false } },
+      { clock, state, logger },
+    ),
     publisher,
     sleep: executorSleepers.sleep,
     random,
