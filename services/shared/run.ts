@@ -15,8 +15,8 @@ export interface ProcessControl {
   after(delayMs: number, listener: () => void): () => void;
 }
 
-/** How long an orderly stop may take, unless a service has a reason for more. */
-export const SHUTDOWN_LIMIT_MS = 10_000;
+/** How long an orderly stop may take on a machine at work, unless a service has a reason for more; Kubernetes waits for 30 s. */
+export const SHUTDOWN_LIMIT_MS = 25_000;
 
 export interface RunSettings {
   readonly logger: Logger;

@@ -44,7 +44,7 @@ export interface VerbDefinition<S extends OptionsSchema> {
   /** One line for the list of verbs. */
   readonly summary: string;
   readonly options: S;
-  /** When not given: 10 s. */
+  /** When not given: 25 s. */
   readonly shutdownLimitMs?: number;
   /** Throws `USAGE` for options of the command line that do not go together; what stands elsewhere may be for other verbs. */
   readonly checkFlags?: (options: z.infer<S>, flags: OptionSources['flags']) => void;

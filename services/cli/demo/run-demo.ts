@@ -16,6 +16,8 @@ import { runDeciders } from '../decide.ts';
 import { openProcess } from '../open-process.ts';
 import { runSimulatedNode } from '../simulated/simulated-fleet-node.ts';
 import { operatorPublication } from '../task-log.ts';
+import type { Tale } from '../telling/narrator.ts';
+import { whenAllReported } from './all-reported.ts';
 import { DEMO_POLICY } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
@@ -53,11 +55,21 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
     await apply(process.log, written);
     const ended = new AbortController();
     using ending = new DisposableStack();
-    ending.adopt(
-      setTimeout(() => ended.abort(), durationMs),
-      clearTimeout,
+    // A busy machine takes its time to start the nodes: what there is to see begins when all of them are there.
+    const count = (): void =>
+      void ending.adopt(
+        setTimeout(() => ended.abort(), durationMs),
+        clearTimeout,
+      );
+    const reported = whenAllReported(
+      NODES.map(({ name }) => name),
+      count,
     );
-    await showPipeline({ process, directory, view }, AbortSignal.any([context.signal, ended.signal]));
+    const show = (tale: Tale): void => {
+      view.show(tale);
+      reported(tale);
+    };
+    await showPipeline({ process, directory, view, show }, AbortSignal.any([context.signal, ended.signal]));
   }
   const summary = { tally: view.tally, logPath, questions: questions(logPath) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
@@ -84,7 +96,7 @@ const introduction = (durationMs: number): readonly string[] => [
     .split('\n')
     .map((line) => `    ${line}`),
   '',
-  `Watch for ${Math.round(durationMs / 1000)} s; Ctrl-C ends it earlier.`,
+  `Watch for ${Math.round(durationMs / 1000)} s, counted from when all three have reported; Ctrl-C ends it earlier.`,
   '',
 ];
 
@@ -107,10 +119,11 @@ interface Stage {
   readonly process: ServiceProcess;
   readonly directory: string;
   readonly view: View;
+  readonly show: (tale: Tale) => void;
 }
 
 /** Until the signal aborts; the first part that fails ends the others. */
-async function showPipeline({ process, directory, view }: Stage, signal: AbortSignal): Promise<void> {
+async function showPipeline({ process, directory, view, show }: Stage, signal: AbortSignal): Promise<void> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const drawing = setInterval(() => view.refresh(), REFRESH_MS);
@@ -123,7 +136,7 @@ async function showPipeline({ process, directory, view }: Stage, signal: AbortSi
   const policies = process.followPolicies(null);
   const parts = [
     runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
-    watchLog(process.log, view.show, stop),
+    watchLog(process.log, show, stop),
     ...nodes.map((node) => runSimulatedNode(process, node, stop)),
   ];
   try {
