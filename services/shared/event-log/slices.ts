@@ -1,4 +1,5 @@
 import { toFleetGcError } from '../errors.ts';
+import { type LastingTrouble, lastingTrouble } from '../lasting-trouble.ts';
 import { backOffMs, pause } from './back-off.ts';
 import type { EventLogContext } from './context.ts';
 import type { LogRecord, SliceHandler } from './port.ts';
@@ -48,10 +49,15 @@ async function serveSlice(source: SliceSource, { handle, over, isFinal }: Servin
 }
 
 /** Whatever a handler throws, a TypeError too, is a slice that comes again. */
-async function backOff(source: SliceSource, serving: Serving, error: unknown, failures: number) {
+async function backOff(
+  source: SliceSource,
+  serving: Serving,
+  { error, failures, trouble }: { error: unknown; failures: number; trouble: LastingTrouble },
+) {
   const { context, problems, ending } = serving;
-  const problem = `${source.name} stands still, try ${failures}: ${toFleetGcError(error).message}`;
-  context.logger.warn({ err: error, failures }, problem);
+  const { code, message } = toFleetGcError(error);
+  const problem = `${source.name} stands still, try ${failures}: ${message}`;
+  trouble.met(code, { err: error, failures }, problem);
   problems.set(source.name, problem);
   await pause(backOffMs(BACK_OFF, failures - 1, context.random), ending);
 }
@@ -61,16 +67,18 @@ async function backOff(source: SliceSource, serving: Serving, error: unknown, fa
  * partition only. Rejects with a final failure.
  */
 export async function serveSlices(source: SliceSource, serving: Serving): Promise<void> {
+  const trouble = lastingTrouble(serving.context);
   let failures = 0;
   while (!serving.ending.aborted) {
     const outcome = await serveSlice(source, serving);
     if (outcome === 'empty' || outcome === 'over') return;
     if (outcome === 'done') {
       if (failures > 0) serving.problems.set(source.name, null);
+      trouble.well();
       failures = 0;
       continue;
     }
     failures += 1;
-    await backOff(source, serving, outcome.failed, failures);
+    await backOff(source, serving, { error: outcome.failed, failures, trouble });
   }
 }

@@ -1,4 +1,5 @@
 import { type FleetGcError, toFleetGcError } from '../errors.ts';
+import { type LastingTrouble, lastingTrouble } from '../lasting-trouble.ts';
 import { backOffMs, pause } from './back-off.ts';
 import type { EventLogContext } from './context.ts';
 import type { ActiveSubscription } from './port.ts';
@@ -29,13 +30,12 @@ export interface Supervised {
 
 const MEMBER = 'member';
 
-/** Notes a failure, and says it once however often it repeats; throws it when no retry mends it. */
-function endure(context: EventLogContext, group: string, standing: Standing, failure: FleetGcError): void {
+/** Notes a failure, and says it however often it repeats as a trouble that lasts; throws it when no retry mends it. */
+function endure(trouble: LastingTrouble, group: string, standing: Standing, failure: FleetGcError): void {
   if (!failure.retry) throw failure;
-  const level = standing.problems.latest() === failure.message ? 'debug' : 'warn';
   standing.joined = false;
   standing.problems.set(MEMBER, failure.message);
-  context.logger[level]({ group, code: failure.code }, failure.message);
+  trouble.met(failure.code, { group, code: failure.code }, failure.message);
 }
 
 async function live(
@@ -44,12 +44,15 @@ async function live(
   standing: Standing,
   stopping: AbortSignal,
 ): Promise<void> {
+  const trouble = lastingTrouble(context);
   for (let failures = 0; !stopping.aborted; ) {
+    const begunAtMs = context.now();
     try {
       await supervised.serve(standing, stopping);
       failures = 0;
     } catch (error) {
-      endure(context, supervised.group, standing, toFleetGcError(error));
+      if (standing.joined) trouble.well(begunAtMs);
+      endure(trouble, supervised.group, standing, toFleetGcError(error));
       await pause(backOffMs(BACK_OFF, failures, context.random), stopping);
       failures += 1;
     } finally {

@@ -1,4 +1,5 @@
 import type { FleetGcError } from '../../errors.ts';
+import { lastingTrouble } from '../../lasting-trouble.ts';
 import type { EventLogContext } from '../context.ts';
 import type { LogHealth } from '../port.ts';
 import { toLogError } from './errors.ts';
@@ -15,10 +16,10 @@ export interface KafkaCore {
   readonly health: () => LogHealth;
 }
 
-/** An outage is logged once when it begins and once when it ends, however often it is met. */
+/** An outage is logged when it begins, when it ends, and at growing intervals while it lasts, however often it is met. */
 export function createCore(options: KafkaOptions, context: EventLogContext): KafkaCore {
   let health: LogHealth = { connected: false, problem: 'Kafka was not reached yet.' };
-  let told = false;
+  const outage = lastingTrouble(context);
 
   return {
     options,
@@ -26,14 +27,12 @@ export function createCore(options: KafkaOptions, context: EventLogContext): Kaf
     explain: (error) => {
       const failure = toLogError(options.brokers, error);
       if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
-      if (!told) context.logger.warn({ code: failure.code }, failure.message);
-      told = true;
+      outage.met(failure.code, { code: failure.code }, failure.message);
       health = { connected: false, problem: failure.message };
       return failure;
     },
     reached: () => {
-      if (told) context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
-      told = false;
+      if (outage.well()) context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
       health = { connected: true, problem: null };
     },
     health: () => health,
