@@ -10,8 +10,18 @@ const EpochMs = z.int().nonnegative();
 const Node = { cluster: ClusterName, node: NodeName };
 const ObjectKind = z.enum(OBJECT_KINDS);
 
-/** Bytes as decimal digits: sums of a fleet pass 2^53. Below zero where something else wrote more meanwhile than went. */
-const MeasuredBytes = z.string().regex(/^-?(0|[1-9][0-9]*)$/);
+/** Bytes as decimal digits: sums of a fleet pass 2^53. */
+const Bytes = z.string().regex(/^(0|[1-9][0-9]*)$/);
+
+/** What removals freed. */
+const Freed = {
+  /** As measured: what the disks gained. */
+  freedBytes: Bytes,
+  /** Of the objects those whose effect nobody could measure: no reading, or something else filled the disk meanwhile. */
+  unmeasured: Count,
+  /** What the plan counted those with. It is not in `freedBytes`. */
+  estimatedBytes: Bytes,
+};
 
 /** Objects that went by one rule. */
 export const RemovedByRule = z.object({
@@ -19,7 +29,7 @@ export const RemovedByRule = z.object({
   /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D11`. */
   rule: z.string(),
   objects: Count,
-  freedBytes: MeasuredBytes,
+  ...Freed,
 });
 export type RemovedByRule = z.infer<typeof RemovedByRule>;
 
@@ -104,14 +114,12 @@ export const AuditReport = z.object({
   decisions: z.array(z.object({ decider: z.string(), outcome: DecisionOutcome, decisions: Count })),
   removed: z.object({
     objects: Count,
-    freedBytes: MeasuredBytes,
-    /** Of the objects those whose effect nobody could measure. */
-    unmeasured: Count,
+    ...Freed,
     byRule: z.array(RemovedByRule),
     /** Equal spans in which something went; the others are left out. */
     bySpan: z.object({
       spanMs: z.int().positive(),
-      spans: z.array(z.object({ startMs: EpochMs, objects: Count, freedBytes: MeasuredBytes })),
+      spans: z.array(z.object({ startMs: EpochMs, objects: Count, ...Freed })),
     }),
   }),
   refused: z.array(z.object({ kind: ObjectKind, reason: ObjectRefusal, objects: Count })),

@@ -14,10 +14,10 @@ export type RemovedCounts = z.infer<typeof RemovedCounts>;
 export const SimulatedSums = z.object({
   removed: RemovedCounts,
   /**
-   * As measured where it happened. Where it is simulated, as the plan estimates it of images, and of the rest as it was
+   * As measured where it happened, or as the plan estimated it where that was not measurable. Where it is simulated, as the plan estimates it of images, and of the rest as it was
    * measured where it happened too.
    */
-  freedBytes: z.string().regex(/^-?(0|[1-9][0-9]*)$/),
+  freedBytes: z.string().regex(/^(0|[1-9][0-9]*)$/),
   /** Of the removed those of which nobody knows what they free: they count as nothing. */
   unmeasured: Count,
   /** Of the removed those images that make room for inodes: a guess tells how many are enough. */

@@ -56,7 +56,7 @@ export const RemovalFailure = z.enum([
 ]);
 export type RemovalFailure = z.infer<typeof RemovalFailure>;
 
-/** Available space before and after, as statfs gave it. */
+/** Available space before and after, as statfs gave it. What others wrote in between is in it too. */
 export const Measured = z.object({ filesystem: FilesystemName, beforeBytes: Uint64, afterBytes: Uint64 });
 export type Measured = z.infer<typeof Measured>;
 
@@ -84,6 +84,8 @@ export const ObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('removed'),
     measured: Measured.nullable(),
+    /** What the plan counted the removal with; `null` where nobody counted (M7). */
+    estimatedBytes: z.int().nonnegative().nullable().default(null),
     durationMs: z.int().nonnegative(),
   }),
   z.object({ outcome: z.literal('not-found'), alreadyDone }),
@@ -99,6 +101,7 @@ export const ObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('not-done'), message: z.string() }),
 ]);
 export type ObjectOutcome = z.infer<typeof ObjectOutcome>;
+export type Removed = Extract<ObjectOutcome, { readonly outcome: 'removed' }>;
 
 /** Fact: what became of one object of a command. */
 export const ObjectResult = z.object({

@@ -52,6 +52,7 @@ function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }
   const outcome: ObjectOutcome = {
     outcome: 'removed',
     measured: null,
+    estimatedBytes: estimateOf(work.item),
     durationMs: durationMs(since, actedAt),
   };
   recordItem(recorder, work.entry, { ...work, outcome, actedAt });
@@ -120,7 +121,7 @@ function measureAfter(
     filesystem: measuredFilesystem(entry.command),
     target: entry.command.reclaim?.target ?? null,
     before,
-    estimatedBytes: item.kind === 'image' ? BigInt(item.estimatedBytes) : 0n,
+    estimatedBytes: BigInt(estimateOf(item) ?? 0),
     waitMs: item.kind === 'image' && attempt?.outcome !== 'failed' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
@@ -161,11 +162,15 @@ function outcomeOf(
       return {
         outcome: 'removed',
         measured: measuredBetween(entry.command, before, after),
+        estimatedBytes: estimateOf(item),
         durationMs: tookMs,
       };
     }
   }
 }
+
+/** Sizes of anything but images are not known before. */
+const estimateOf = (item: CommandItem): number | null => (item.kind === 'image' ? item.estimatedBytes : null);
 
 /** `null` unless both readings could be had. */
 export function measuredBetween(

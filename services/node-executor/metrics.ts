@@ -12,6 +12,8 @@ export interface ExecutorMetrics {
   readonly removalSeconds: Distribution<{ kind: typeof OBJECT_KINDS }>;
   /** Grown space as measured, by the kind of object whose removal it followed. */
   readonly freedBytes: Count<{ kind: typeof OBJECT_KINDS }>;
+  /** Removals of which nobody knows what they freed. */
+  readonly unmeasured: Count<{ kind: typeof OBJECT_KINDS }>;
 }
 
 export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
@@ -28,6 +30,11 @@ export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
   freedBytes: metrics.count('executor_freed_bytes_total', 'Space that became available, as measured.', {
     kind: OBJECT_KINDS,
   }),
+  unmeasured: metrics.count(
+    'executor_unmeasured_removals_total',
+    'Removals whose effect could not be measured: no reading of the disk, or something else filled it meanwhile.',
+    { kind: OBJECT_KINDS },
+  ),
 });
 
 export function addJournalMetrics(metrics: Metrics, journal: Journal): void {

@@ -4,6 +4,7 @@ import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { NodeClock } from '../shared/clock.ts';
+import { type FreedSpace, freedSpace } from '../shared/freed-space.ts';
 import type { BackoffTable } from './backoff.ts';
 import type { Journal } from './journal.ts';
 import {
@@ -75,7 +76,8 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
     ),
   );
   recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
-  recorder.metrics.freedBytes.add({ kind: item.kind }, freedBytes(outcome));
+  if (outcome.outcome === 'removed')
+    countFreed(recorder.metrics, item.kind, freedSpace(outcome.measured, outcome.estimatedBytes));
   recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
 }
 
@@ -98,10 +100,9 @@ const actionOf = ({ id, reclaim }: Command, at: Instant): LastAction => ({
   ...(reclaim && { reclaimId: reclaim.id }),
 });
 
-/** What others wrote meanwhile can outweigh it. */
-function freedBytes(outcome: ObjectOutcome): number {
-  const measured = outcome.outcome === 'removed' ? outcome.measured : null;
-  return measured ? Math.max(0, Number(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))) : 0;
+function countFreed(metrics: ExecutorMetrics, kind: CommandItem['kind'], freed: FreedSpace): void {
+  if (freed.how === 'measured') metrics.freedBytes.add({ kind }, Number(freed.bytes));
+  else metrics.unmeasured.add({ kind });
 }
 
 function withAction(state: JournalState, kind: CommandItem['kind'], action: LastAction | null): JournalState {

@@ -11,6 +11,7 @@ import type {
   PassProblem,
 } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
+import { freedSpace } from '../shared/freed-space.ts';
 import { commandResultId, objectResultId, passFailedId } from '../shared/result-ids.ts';
 import type { ItemProgress, JournalEntry } from './journal-state.ts';
 
@@ -113,14 +114,21 @@ export const passFailed = (
     failed,
     measured,
     target,
-    message: `${removed} of ${items.length} removed, ${failed} failed${freedText(measured)}${targetText(target)}`,
+    message: `${removed} of ${items.length} removed, ${failed} failed${freedText(measured, estimateOf(command, items))}${targetText(target)}`,
   };
 };
 
-const freedText = (measured: Measured | null): string =>
-  measured === null
-    ? ''
-    : `; ${BigInt(measured.afterBytes) - BigInt(measured.beforeBytes)} bytes freed on ${measured.filesystem}, ${measured.afterBytes} available`;
+function freedText(measured: Measured | null, estimatedBytes: number | null): string {
+  if (measured === null) return '';
+  const { filesystem, afterBytes } = measured;
+  const freed = freedSpace(measured, estimatedBytes);
+  const estimate = estimatedBytes === null ? '' : `, ${estimatedBytes} bytes by estimate`;
+  const what =
+    freed.how === 'measured'
+      ? `${freed.bytes} bytes freed on ${filesystem}`
+      : `what was freed on ${filesystem} is not measurable, since something else filled it meanwhile${estimate}`;
+  return `; ${what}, ${afterBytes} available`;
+}
 
 const targetText = (target: PassFailed['target']): string =>
   target === null ? '' : `; wanted: ${target.resource} of ${target.filesystem} at least ${target.atLeast}`;

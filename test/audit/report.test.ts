@@ -41,27 +41,29 @@ test('what went is summed up by rule and by span, as measured, and once for a me
       rule: 'G7',
       result: removed(-5),
     }),
+    result({ id: 'r5', object: { kind: 'image', id: 'e' }, rule: 'E3', result: removed(-7, 200) }),
     result({ id: 'r4', object: { kind: 'image', id: 'd' }, rule: 'E3', result: removed(null) }),
   );
 
   const report = await reportOf(log);
 
   expect(AuditReport.parse(report)).toEqual(report);
-  expect(report.read).toEqual({ nodes: 2, records: 5, unreadable: 0, firstMs: T, lastMs: T + MINUTE });
+  expect(report.read).toEqual({ nodes: 2, records: 6, unreadable: 0, firstMs: T, lastMs: T + MINUTE });
   expect(report.removed).toEqual({
-    objects: 4,
-    freedBytes: '395',
-    unmeasured: 1,
+    objects: 5,
+    freedBytes: '400',
+    unmeasured: 3,
+    estimatedBytes: '200',
     byRule: [
-      { kind: 'image', rule: 'D11', objects: 2, freedBytes: '400' },
-      { kind: 'image', rule: 'E3', objects: 1, freedBytes: '0' },
-      { kind: 'container', rule: 'G7', objects: 1, freedBytes: '-5' },
+      { kind: 'image', rule: 'D11', objects: 2, freedBytes: '400', unmeasured: 0, estimatedBytes: '0' },
+      { kind: 'image', rule: 'E3', objects: 2, freedBytes: '0', unmeasured: 2, estimatedBytes: '200' },
+      { kind: 'container', rule: 'G7', objects: 1, freedBytes: '0', unmeasured: 1, estimatedBytes: '0' },
     ],
     bySpan: {
       spanMs: MINUTE,
       spans: [
-        { startMs: T, objects: 2, freedBytes: '400' },
-        { startMs: T + MINUTE, objects: 2, freedBytes: '-5' },
+        { startMs: T, objects: 2, freedBytes: '400', unmeasured: 0, estimatedBytes: '0' },
+        { startMs: T + MINUTE, objects: 3, freedBytes: '0', unmeasured: 3, estimatedBytes: '200' },
       ],
     },
   });

@@ -277,6 +277,7 @@ test('a real removal of containers on the disk of the images ends the time above
     result: {
       outcome: 'removed',
       measured: { filesystem: 'containerfs', beforeBytes: '250', afterBytes: '350' },
+      estimatedBytes: null,
       durationMs: 5,
     },
   });

@@ -41,6 +41,25 @@ describe('images of a command', () => {
     });
   });
 
+  test('[M7] something else that fills the disk meanwhile makes what was freed not measurable, and never negative', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a'], 10n);
+    node.runtime.after = (call) => {
+      if (call.startsWith('removeImage')) node.runtime.otherBytes = 500n;
+    };
+    const executor = node.start();
+    const counted = imageRemoval([a]).items.map((item) => ({ ...item, estimatedBytes: 9 }));
+    await executor.carryOut(imageRemoval([], { items: counted }));
+    expect(node.outcomes()[a]).toMatchObject({
+      outcome: 'removed',
+      measured: { beforeBytes: '990', afterBytes: '500' },
+      estimatedBytes: 9,
+    });
+    const metrics = await executor.metrics.text();
+    expect(metrics).toContain('fleetgc_executor_freed_bytes_total{kind="image"} 0\n');
+    expect(metrics).toContain('fleetgc_executor_unmeasured_removals_total{kind="image"} 1\n');
+  });
+
   test('[M31] that are gone already are a success and cost no attempt', async () => {
     const node = executorNode();
     const result = await node.start().carryOut(imageRemoval(ids('gone')));

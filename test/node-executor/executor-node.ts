@@ -71,6 +71,7 @@ export interface ExecutorNode {
 
 export interface RunningExecutor {
   readonly executor: NodeExecutor;
+  readonly metrics: Metrics;
   receive(command: Command): Promise<void>;
   /** Receives the command and waits for its end. */
   carryOut(command: Command): Promise<CommandResult['result']>;
@@ -115,6 +116,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
   const life: Life = { dead: false };
   const runtime = mortal(node.runtime, life);
   const state = mortalState(node.state, life);
+  const metrics = createMetrics();
   const executor = createNodeExecutor({
     node: {
       identity: NODE,
@@ -141,7 +143,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
     },
     random: () => 0,
     logger,
-    metrics: createMetrics(),
+    metrics,
   });
   const running = executor.run(stopping.signal);
   const stop = async (): Promise<void> => {
@@ -154,6 +156,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
   };
   return {
     executor,
+    metrics,
     receive,
     stop,
     kill: () => {

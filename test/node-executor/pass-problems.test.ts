@@ -109,6 +109,23 @@ describe('[D17] a reclaim that', () => {
     expect(problems(node)).toEqual(['free-disk-space-failed']);
   });
 
+  test('[D18] says so where something else filled the disk meanwhile', async () => {
+    const node = executorNode();
+    node.runtime.after = (call) => {
+      if (call.startsWith('removeImage')) node.runtime.otherBytes = 500n;
+    };
+    const executor = node.start();
+    const ids = addImages(node, ['a', 'b']);
+    failing(node, ids[0] ?? '');
+    await executor.carryOut(imageRemoval(ids, wants('1000')));
+    await executor.stop();
+    const [told] = node.published.filter(({ type }) => type === 'fleetgc.node.pass-failed');
+    expect(told).toMatchObject({
+      message:
+        '1 of 2 removed, 1 failed; what was freed on imagefs is not measurable, since something else filled it meanwhile, 10 bytes by estimate, 490 available; wanted: availableBytes of imagefs at least 1000',
+    });
+  });
+
   test('reaches its target is not told', async () => {
     expect(problems(await ended('890'))).toEqual([]);
   });

@@ -1,60 +1,62 @@
 import type { AuditReport } from '../../../schemas/audit-report.ts';
 import type { ObjectKind } from '../../../schemas/command.ts';
-import type { ObjectResult } from '../../../schemas/result.ts';
+import type { ObjectResult, Removed } from '../../../schemas/result.ts';
+import { addFreed, type FreedSums, freedSpace, NOTHING_FREED, withFreed } from '../../shared/freed-space.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './spans.ts';
 
 interface Sum {
-  objects: number;
-  freedBytes: bigint;
+  readonly objects: number;
+  readonly freed: FreedSums;
 }
 
-type Removed = Extract<ObjectResult['result'], { readonly outcome: 'removed' }>;
+const NOTHING: Sum = { objects: 0, freed: NOTHING_FREED };
+
+const add = (a: Sum, b: Sum): Sum => ({
+  objects: a.objects + b.objects,
+  freed: addFreed(a.freed, b.freed),
+});
+
+interface RuleSum {
+  readonly kind: ObjectKind;
+  readonly rule: string;
+  readonly sum: Sum;
+}
 
 /** Sums what went, by rule and by minute. */
 export function createRemovals() {
-  const all: Sum = { objects: 0, freedBytes: 0n };
-  const byRule = new Map<string, Sum & { readonly kind: ObjectKind; readonly rule: string }>();
+  const byRule = new Map<string, RuleSum>();
   const byMinute = new Map<number, Sum>();
-  let unmeasured = 0;
-
-  const ofRule = ({ object: { kind }, rule }: ObjectResult) => {
-    const key = `${kind} ${rule}`;
-    const known = byRule.get(key) ?? { kind, rule, objects: 0, freedBytes: 0n };
-    byRule.set(key, known);
-    return known;
-  };
-  const ofMinute = (atMs: number): Sum => {
-    const minute = Math.floor(atMs / MINUTE_MS);
-    const known = byMinute.get(minute) ?? { objects: 0, freedBytes: 0n };
-    byMinute.set(minute, known);
-    return known;
-  };
 
   return {
-    removed: (event: ObjectResult, { measured }: Removed, atMs: number): void => {
-      if (measured === null) unmeasured++;
-      const freed = measured === null ? 0n : BigInt(measured.afterBytes) - BigInt(measured.beforeBytes);
-      for (const sum of [all, ofRule(event), ofMinute(atMs)]) {
-        sum.objects++;
-        sum.freedBytes += freed;
-      }
+    removed: (event: ObjectResult, { measured, estimatedBytes }: Removed, atMs: number): void => {
+      const { object, rule } = event;
+      const freed = withFreed(NOTHING_FREED, freedSpace(measured, estimatedBytes));
+      const one = { objects: 1, freed };
+      const key = `${object.kind} ${rule}`;
+      byRule.set(key, { kind: object.kind, rule, sum: add(byRule.get(key)?.sum ?? NOTHING, one) });
+      const minute = Math.floor(atMs / MINUTE_MS);
+      byMinute.set(minute, add(byMinute.get(minute) ?? NOTHING, one));
     },
     total: (): AuditReport['removed'] => ({
-      objects: all.objects,
-      freedBytes: String(all.freedBytes),
-      unmeasured,
-      byRule: [...byRule.values()].toSorted(mostBytesFirst).map(asText),
+      ...asText([...byMinute.values()].reduce(add, NOTHING)),
+      byRule: [...byRule.values()]
+        .toSorted(mostBytesFirst)
+        .map(({ kind, rule, sum }) => ({ kind, rule, ...asText(sum) })),
       bySpan: spansOf(byMinute),
     }),
   };
 }
 
-const mostBytesFirst = (a: Sum, b: Sum): number =>
-  Number(b.freedBytes > a.freedBytes) - Number(b.freedBytes < a.freedBytes) || b.objects - a.objects;
+function mostBytesFirst({ sum: a }: RuleSum, { sum: b }: RuleSum): number {
+  const [first, second] = [a.freed.freedBytes, b.freed.freedBytes];
+  return Number(second > first) - Number(second < first) || b.objects - a.objects;
+}
 
-const asText = <Given extends Sum>({ freedBytes, ...rest }: Given) => ({
-  ...rest,
+const asText = ({ objects, freed: { freedBytes, unmeasured, estimatedBytes } }: Sum) => ({
+  objects,
   freedBytes: String(freedBytes),
+  unmeasured,
+  estimatedBytes: String(estimatedBytes),
 });
 
 /** So many bars are easy to take in. */
@@ -69,8 +71,7 @@ function spansOf(byMinute: ReadonlyMap<number, Sum>): AuditReport['removed']['by
   const groups = Map.groupBy(byMinute, ([minute]) => Math.floor((minute * MINUTE_MS) / spanMs) * spanMs);
   const spans = [...groups].map(([startMs, group]) => ({
     startMs,
-    objects: group.reduce((sum, [, { objects }]) => sum + objects, 0),
-    freedBytes: String(group.reduce((sum, [, { freedBytes }]) => sum + freedBytes, 0n)),
+    ...asText(group.map(([, sum]) => sum).reduce(add, NOTHING)),
   }));
   return { spanMs, spans: spans.toSorted((a, b) => a.startMs - b.startMs) };
 }

@@ -40,9 +40,9 @@ export function createRecordedSide(regretWindowMs: number): Side {
       shortages.look(inventory.filesystems);
     },
     diskStats: () => undefined,
-    wentAway: (result, measured, atMs) => {
-      if (measured !== null) measuredNow(measured, atMs);
-      removals.add(result.object.kind, measured && freedBytes(measured));
+    wentAway: (result, removed, atMs) => {
+      if (removed.measured !== null) measuredNow(removed.measured, atMs);
+      removals.add(result.object.kind, freedBytes(removed));
       if (result.object.kind === 'image') pulledAgain.removed(result, atMs);
     },
     unrelieved: ({ reclaim }) => shortages.unrelieved(reclaim.target),

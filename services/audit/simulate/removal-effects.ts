@@ -1,11 +1,16 @@
 import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
-import type { Measured } from '../../../schemas/result.ts';
+import type { Measured, Removed } from '../../../schemas/result.ts';
+import { freedSpace, knownBytes } from '../../shared/freed-space.ts';
 import { type Effect, guessedInodes } from './effect.ts';
 import type { ListedObject } from './listed-object.ts';
 
-/** Below zero where something else wrote more meanwhile. */
-export const freedBytes = ({ beforeBytes, afterBytes }: Measured): bigint =>
-  BigInt(afterBytes) - BigInt(beforeBytes);
+/** `null`: nobody could measure it. */
+export const measuredBytes = (measured: Measured | null): bigint | null =>
+  knownBytes(freedSpace(measured, null));
+
+/** As measured, else as the plan that removed it estimated it. */
+export const freedBytes = ({ measured, estimatedBytes }: Removed): bigint | null =>
+  knownBytes(freedSpace(measured, estimatedBytes));
 
 export const imageEffect = (bytes: bigint, { imagefs }: FilesystemReadings): Effect => ({
   filesystem: 'imagefs',
@@ -13,19 +18,19 @@ export const imageEffect = (bytes: bigint, { imagefs }: FilesystemReadings): Eff
   inodes: guessedInodes(bytes, imagefs),
 });
 
-/** Of what is no image: as it was measured; `null` where nobody did. */
-export const measuredEffect = (measured: Measured | null): Effect | null =>
-  measured && { filesystem: measured.filesystem, bytes: atLeastNothing(freedBytes(measured)), inodes: 0n };
+/** Of what is no image: as it was measured; `null` where nobody could. */
+export function measuredEffect(measured: Measured | null): Effect | null {
+  const bytes = measuredBytes(measured);
+  return measured === null || bytes === null ? null : { filesystem: measured.filesystem, bytes, inodes: 0n };
+}
 
 /** What an object that really went would still take up. */
 export function keptEffect(
   object: ListedObject,
-  measured: Measured | null,
+  removed: Removed,
   filesystems: FilesystemReadings,
 ): Effect | null {
-  if (object.kind !== 'image') return measuredEffect(measured);
-  const freed = measured && freedBytes(measured);
-  return imageEffect(freed !== null && freed > 0n ? freed : BigInt(object.entry.sizeBytes), filesystems);
+  if (object.kind !== 'image') return measuredEffect(removed.measured);
+  const freed = freedBytes(removed) ?? 0n;
+  return imageEffect(freed > 0n ? freed : BigInt(object.entry.sizeBytes), filesystems);
 }
-
-const atLeastNothing = (bytes: bigint): bigint => (bytes < 0n ? 0n : bytes);

@@ -2,7 +2,7 @@ import type { Regret } from '../../../schemas/audit-simulation.ts';
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import type { Measured, ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
+import type { ObjectResult, PressureUnrelieved, Removed } from '../../../schemas/result.ts';
 import type { RemovalSums } from './removal-sums.ts';
 
 /** An image that went and was needed again within the window. */
@@ -14,7 +14,7 @@ export interface Side {
   look(inventory: CompleteInventory, atMs: number, policy: Policy | null): void;
   diskStats(stats: DiskStats, atMs: number): void;
   /** An object that really went. */
-  wentAway(result: ObjectResult, measured: Measured | null, atMs: number): void;
+  wentAway(result: ObjectResult, removed: Removed, atMs: number): void;
   /** A reclaim that really ended above its target. */
   unrelieved(event: PressureUnrelieved): void;
   sums(): SideSums;

@@ -58,7 +58,7 @@ export function createSimulatedNode(comparison: Comparison, measuredOf: Measured
     result: (event: EventOf<'results'>, atMs: number): void => {
       if (event.type === 'fleetgc.node.pressure-unrelieved') for (const side of both) side.unrelieved(event);
       if (event.type !== 'fleetgc.node.object-result' || event.result.outcome !== 'removed') return;
-      for (const side of both) side.wentAway(event, event.result.measured, atMs);
+      for (const side of both) side.wentAway(event, event.result, atMs);
     },
     /** `null` where no complete inventory came. */
     compared: (): ComparedNode | null => {

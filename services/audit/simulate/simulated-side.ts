@@ -5,7 +5,7 @@ import { missed } from '../../shared/decision/reclaim-target.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
 import { shiftedReadings } from './effect.ts';
 import type { MeasuredOf } from './measured-effects.ts';
-import { freedBytes, imageEffect, keptEffect, measuredEffect } from './removal-effects.ts';
+import { imageEffect, keptEffect, measuredBytes, measuredEffect } from './removal-effects.ts';
 import { createRemovalSums } from './removal-sums.ts';
 import { createShortages } from './shortages.ts';
 import type { Side } from './side.ts';
@@ -46,8 +46,7 @@ export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: Si
     const object = objects.find(item);
     if (object === undefined) return { removed: 0, unmeasured: 0 };
     const measured = measuredOf(item);
-    const bytes =
-      item.estimatedBytes === undefined ? measured && freedBytes(measured) : BigInt(item.estimatedBytes);
+    const bytes = item.estimatedBytes === undefined ? measuredBytes(measured) : BigInt(item.estimatedBytes);
     const effect =
       item.estimatedBytes === undefined
         ? measuredEffect(measured)
@@ -100,10 +99,10 @@ export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: Si
       pressure.differsBy(shiftBy(objects.alteration(), recorded), recorded.takenAt);
     },
     diskStats: pressure.diskStats,
-    wentAway: (result, measured, atMs) => {
+    wentAway: (result, removed, atMs) => {
       const object = objects.find(result.object);
       if (object === undefined || last === null) return;
-      objects.wentAway(result, keptEffect(object, measured, last.filesystems), atMs);
+      objects.wentAway(result, keptEffect(object, removed, last.filesystems), atMs);
     },
     unrelieved: () => undefined,
     sums: () => ({

@@ -1,7 +1,9 @@
 import type { DecisionOutcome } from '../../../schemas/decision.ts';
 import type { EntryOf } from '../../../schemas/timeline.ts';
+import { freedSpace } from '../../shared/freed-space.ts';
+import { freedText } from '../telling/freed-text.ts';
 import { holdersText } from '../telling/holder-text.ts';
-import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 import type { EntryText } from './outcome-text.ts';
 import { reasonText } from './reason-text.ts';
 
@@ -35,14 +37,9 @@ function removalsText({ removals, estimatedBytes }: EntryOf<'decision'>): string
 export function commandResultText({ result }: EntryOf<'command-result'>): EntryText {
   if (result.outcome === 'refused') return { word: 'refused', text: `the whole command: ${result.message}` };
   const counts = COUNTS.flatMap(([name, words]) => (result[name] === 0 ? [] : [`${result[name]} ${words}`]));
-  const { measured } = result;
-  const freed =
-    measured === null
-      ? ''
-      : `, ${signedSizeText(BigInt(measured.afterBytes) - BigInt(measured.beforeBytes))} freed on ${measured.filesystem} as measured`;
-  const expected =
-    result.estimatedBytes === null ? '' : `, ${sizeText(BigInt(result.estimatedBytes))} expected`;
-  return { word: 'done', text: `${counts.join(', ')}${freed}${expected}` };
+  const { measured, estimatedBytes, removed } = result;
+  const freed = removed === 0 ? '' : `; ${freedText(freedSpace(measured, estimatedBytes), estimatedBytes)}`;
+  return { word: 'done', text: `${counts.join(', ')}${freed}` };
 }
 
 const COUNTS = [

@@ -1,6 +1,8 @@
 import type { EntryOf } from '../../../schemas/timeline.ts';
+import { freedSpace } from '../../shared/freed-space.ts';
 import { timeText } from '../../shared/time-text.ts';
-import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { freedText } from '../telling/freed-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 import { factsText } from './facts-text.ts';
 
 /** A word that can be looked for, and a sentence. */
@@ -49,18 +51,14 @@ const WORDS: Readonly<Record<EntryOf<'result'>['outcome'], string>> = {
 export function resultText(entry: EntryOf<'result'>): EntryText {
   const { outcome, wholeCommand, message } = entry;
   const word = WORDS[outcome];
-  if (outcome === 'removed') return { word, text: freedText(entry) };
+  if (outcome === 'removed') return { word, text: resultFreedText(entry) };
   if (outcome === 'not-found') return { word, text: 'it was gone already when the node came to it' };
   return { word, text: `${wholeCommand ? 'the whole command: ' : ''}${message ?? outcome}` };
 }
 
 /** What the disk says, beside what was reckoned with. */
-export function freedText({ measured, expectedBytes }: EntryOf<'result'>): string {
-  const expected = expectedBytes === null ? '' : `, ${sizeText(BigInt(expectedBytes))} expected`;
-  if (measured === null) return `nobody could measure what it freed${expected}`;
-  const freed = BigInt(measured.afterBytes) - BigInt(measured.beforeBytes);
-  return `${signedSizeText(freed)} freed on ${measured.filesystem} as measured${expected}`;
-}
+export const resultFreedText = ({ measured, expectedBytes }: EntryOf<'result'>): string =>
+  freedText(freedSpace(measured, expectedBytes), expectedBytes);
 
 export function goneText({ object, commandOpen, otherInstance }: EntryOf<'gone'>): string {
   if (object.kind === 'pod') return 'nothing of it is listed any more';

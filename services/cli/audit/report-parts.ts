@@ -3,8 +3,9 @@ import { durationText } from '../../policy/value-text.ts';
 import { removedBecause } from '../../shared/decision/rule-text.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { counted } from '../telling/counted.ts';
+import { freedSumText } from '../telling/freed-text.ts';
 import { holdersText } from '../telling/holder-text.ts';
-import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 import { keptText } from './kept-text.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
@@ -46,10 +47,8 @@ function freedPart({ removed, pulledAgain, decisions }: AuditReport): ReportPart
   return {
     heading: 'Freed',
     text: [
-      `${counted(removed.objects, 'object')} removed, ${freedText(removed.freedBytes)} freed as the nodes measured it.`,
-      ...(removed.unmeasured > 0
-        ? [`Of ${removed.unmeasured} of them nobody could measure the effect.`]
-        : []),
+      `${counted(removed.objects, 'object')} removed, ${sizeText(BigInt(removed.freedBytes))} freed as the nodes measured it.`,
+      ...unmeasuredText(removed),
       ...(pulledAgain.length > 0
         ? [`${counted(pulledAgain.length, 'image')} came back later, see "Removed and pulled again".`]
         : []),
@@ -59,37 +58,41 @@ function freedPart({ removed, pulledAgain, decisions }: AuditReport): ReportPart
     ],
     table: table(
       [`${durationText(spanMs)} from`, 'Objects', 'Freed'],
-      spans.map(({ startMs, objects, freedBytes }) => [
-        timeText(startMs),
-        String(objects),
-        freedText(freedBytes),
-      ]),
+      spans.map((span) => [timeText(span.startMs), String(span.objects), freedCell(span)]),
     ),
-    bars: spans.map(({ startMs, freedBytes }) => ({
-      label: timeText(startMs),
-      value: Number(freedBytes),
-      text: freedText(freedBytes),
+    bars: spans.map((span) => ({
+      label: timeText(span.startMs),
+      value: Number(span.freedBytes),
+      text: freedCell(span),
     })),
   };
 }
+
+type FreedTexts = Pick<AuditReport['removed'], 'freedBytes' | 'unmeasured' | 'estimatedBytes'>;
+
+function unmeasuredText({ unmeasured, estimatedBytes }: FreedTexts): readonly string[] {
+  if (unmeasured === 0) return [];
+  const estimate =
+    estimatedBytes === '0' ? '' : `, which plans had counted with ${sizeText(BigInt(estimatedBytes))}`;
+  return [
+    `Of ${unmeasured} of them nobody could measure the effect (no reading, or something else filled the disk meanwhile)${estimate}; that is not in the sum.`,
+  ];
+}
+
+const freedCell = ({ freedBytes, unmeasured, estimatedBytes }: FreedTexts): string =>
+  freedSumText({ freedBytes: BigInt(freedBytes), unmeasured, estimatedBytes: BigInt(estimatedBytes) });
 
 const removedPart = ({ removed: { byRule } }: AuditReport): ReportPart => ({
   heading: 'Removed, by reason',
   text: byRule.length === 0 ? ['Nothing was removed.'] : [],
   table: table(
     ['What', 'Why', 'Rule', 'Objects', 'Freed'],
-    byRule.map(({ kind, rule, objects, freedBytes }) => [
-      kind,
-      removedBecause(rule),
-      rule,
-      String(objects),
-      freedText(freedBytes),
-    ]),
+    byRule.map((sum) => [sum.kind, removedBecause(sum.rule), sum.rule, String(sum.objects), freedCell(sum)]),
   ),
-  bars: byRule.map(({ kind, rule, freedBytes }) => ({
-    label: `${kind}: ${removedBecause(rule)}`,
-    value: Number(freedBytes),
-    text: freedText(freedBytes),
+  bars: byRule.map((sum) => ({
+    label: `${sum.kind}: ${removedBecause(sum.rule)}`,
+    value: Number(sum.freedBytes),
+    text: freedCell(sum),
   })),
 });
 
@@ -160,5 +163,3 @@ const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
   ),
   bars: [],
 });
-
-const freedText = (bytes: string): string => signedSizeText(BigInt(bytes));

@@ -4,7 +4,7 @@ import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { counted } from '../telling/counted.ts';
-import { signedSizeText, sizeText } from '../telling/size-text.ts';
+import { sizeText } from '../telling/size-text.ts';
 
 const MOST_NODES = 40;
 const MOST_REGRETS = 20;
@@ -62,7 +62,7 @@ const cells = ({
   String(removed.containers),
   String(removed.sandboxes),
   String(removed.logs),
-  signedSizeText(BigInt(freedBytes)),
+  sizeText(BigInt(freedBytes)),
   String(regrets),
   String(unrelieved),
   durationText(roundedMs(aboveMs)),

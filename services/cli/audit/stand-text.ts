@@ -1,7 +1,7 @@
 import type { Explained } from '../../../schemas/explanation.ts';
 import type { EntryOf, TimelineEntry } from '../../../schemas/timeline.ts';
 import { timeText } from '../../shared/time-text.ts';
-import { freedText, goneText, ruleText } from './outcome-text.ts';
+import { goneText, resultFreedText, ruleText } from './outcome-text.ts';
 
 /** The answer in a sentence or two, before the whole story: how it stands, and by which rule. */
 export function standText({ subject, timeline }: Explained): string {
@@ -36,6 +36,6 @@ function removedText(timeline: readonly TimelineEntry[]): string {
   const { commandId } = last;
   const command = timeline.find((entry) => entry.what === 'command' && entry.commandId === commandId);
   const because = command?.what === 'command' ? `: ${command.because} (${command.rule})` : '';
-  const ofOne = results.length === 1 ? `; ${freedText(last)}` : '';
+  const ofOne = results.length === 1 ? `; ${resultFreedText(last)}` : '';
   return `Removed by FleetGC at ${timeText(last.loggedAtMs)}${because}${ofOne}.`;
 }

@@ -1,4 +1,5 @@
-import { sizeText } from '../telling/size-text.ts';
+import { addFreed, type FreedSums, NOTHING_FREED } from '../../shared/freed-space.ts';
+import { freedSumText } from '../telling/freed-text.ts';
 import { keptCounts, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
 
 /** Adds the counts of all nodes, most frequent first. */
@@ -34,10 +35,10 @@ export interface SummaryNeeds {
 export function summaryLines({ tally, logPath, questions }: SummaryNeeds): string[] {
   const nodes = nodesByName(tally).map(
     ([name, node]) =>
-      `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most, ${sizeText(node.freedBytes)} freed`,
+      `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most, ${freedSumText(node.freed)} freed`,
   );
   return [
-    `Freed ${sizeText(freedBytes(tally))} in all, as measured on the disks.`,
+    `Freed ${freedSumText(freedOf(tally))} in all, as measured on the disks.`,
     ...nodes,
     ...counted(
       'Removed',
@@ -55,17 +56,24 @@ export function summaryLines({ tally, logPath, questions }: SummaryNeeds): strin
   ];
 }
 
-const freedBytes = (tally: Tally): bigint => tally.values().reduce((sum, node) => sum + node.freedBytes, 0n);
+const freedOf = (tally: Tally): FreedSums =>
+  tally.values().reduce((sums, { freed }) => addFreed(sums, freed), NOTHING_FREED);
+
+const freedJson = ({ freedBytes, unmeasured, estimatedBytes }: FreedSums) => ({
+  freedBytes: String(freedBytes),
+  unmeasured,
+  estimatedBytes: String(estimatedBytes),
+});
 
 /** The same for machines. Byte counts are decimal text, as in the events. */
 export const summaryJson = ({ tally, logPath, questions }: SummaryNeeds) => ({
   kind: 'summary',
-  freedBytes: String(freedBytes(tally)),
+  ...freedJson(freedOf(tally)),
   nodes: nodesByName(tally).map(([name, node]) => ({
     node: name,
     usedPercent: usedPercent(node),
     highestPercent: node.highestPercent,
-    freedBytes: String(node.freedBytes),
+    ...freedJson(node.freed),
     reclaims: node.reclaims,
     removed: Object.fromEntries(node.removed),
     stayed: Object.fromEntries(node.stayed),

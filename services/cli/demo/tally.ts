@@ -1,3 +1,4 @@
+import { type FreedSums, NOTHING_FREED, withFreed } from '../../shared/freed-space.ts';
 import type { Tale } from '../telling/narrator.ts';
 
 export interface NodeTally {
@@ -5,7 +6,7 @@ export interface NodeTally {
   capacityBytes: bigint;
   highestPercent: number;
   reclaims: number;
-  freedBytes: bigint;
+  freed: FreedSums;
   /** Objects removed, by kind and reason. */
   readonly removed: Map<string, number>;
   /** Objects a command named that stayed after the second look, by reason. */
@@ -36,7 +37,7 @@ const emptyTally = (): NodeTally => ({
   capacityBytes: 0n,
   highestPercent: 0,
   reclaims: 0,
-  freedBytes: 0n,
+  freed: NOTHING_FREED,
   removed: new Map(),
   stayed: new Map(),
   kept: new Map(),
@@ -52,7 +53,7 @@ function add(node: NodeTally, tale: Tale): void {
       node.reclaims += 1;
       return;
     case 'removed':
-      node.freedBytes += tale.freedBytes;
+      node.freed = withFreed(node.freed, tale.freed);
       increase(node.removed, `${tale.object}: ${tale.why}`);
       return;
     case 'stayed':

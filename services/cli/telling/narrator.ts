@@ -6,6 +6,7 @@ import type { FleetEvent } from '../../../schemas/topics.ts';
 import { countedAs } from '../../shared/decision/keep-list-text.ts';
 import { namesIn } from '../../shared/decision/object-names.ts';
 import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
+import { type FreedSpace, freedSpace } from '../../shared/freed-space.ts';
 
 /** What of the log a person who watches is told. */
 export type Tale =
@@ -22,8 +23,7 @@ export type Tale =
       readonly object: ObjectResult['object']['kind'];
       readonly name: string;
       readonly why: string;
-      /** As measured on the disk; negative when something else wrote meanwhile. */
-      readonly freedBytes: bigint;
+      readonly freed: FreedSpace;
     }
   | {
       readonly kind: 'stayed';
@@ -130,9 +130,8 @@ function became({ node, object, rule, result }: ObjectResult, name: string): Tal
   const about = { node, object: object.kind, name };
   switch (result.outcome) {
     case 'removed': {
-      const { measured } = result;
-      const freedBytes = measured ? BigInt(measured.afterBytes) - BigInt(measured.beforeBytes) : 0n;
-      return { kind: 'removed', ...about, why: removedBecause(rule), freedBytes };
+      const freed = freedSpace(result.measured, result.estimatedBytes);
+      return { kind: 'removed', ...about, why: removedBecause(rule), freed };
     }
     case 'not-found':
       return { kind: 'stayed', ...about, why: 'was gone already', reason: 'was gone already' };

@@ -10,6 +10,6 @@ export function sizeText(bytes: bigint): string {
   return whole < 10n ? `${whole}.${tenths % 10n} ${unit}` : `${whole} ${unit}`;
 }
 
-/** Less than nothing was freed where something else wrote meanwhile. */
+/** For facts of a decision, which may be any number. */
 export const signedSizeText = (bytes: bigint): string =>
   bytes < 0n ? `-${sizeText(-bytes)}` : sizeText(bytes);

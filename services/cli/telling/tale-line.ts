@@ -1,3 +1,4 @@
+import type { FreedSpace } from '../../shared/freed-space.ts';
 import { holdersText } from './holder-text.ts';
 import type { Tale } from './narrator.ts';
 import { sizeText } from './size-text.ts';
@@ -11,7 +12,7 @@ export function taleLine(tale: Tale): string | null {
     case 'reclaim':
       return `disk at ${tale.reading} (threshold ${tale.threshold}): making room`;
     case 'removed':
-      return `- ${tale.object} ${tale.name}${freed(tale.freedBytes)}: ${tale.why}`;
+      return `- ${tale.object} ${tale.name}${freedText(tale.freed)}: ${tale.why}`;
     case 'stayed':
       return `= ${tale.object} ${tale.name} stays: ${tale.why}`;
     case 'unrelieved':
@@ -19,4 +20,9 @@ export function taleLine(tale: Tale): string | null {
   }
 }
 
-const freed = (bytes: bigint): string => (bytes > 0n ? ` (${sizeText(bytes)} freed)` : '');
+function freedText(freed: FreedSpace): string {
+  if (freed.how === 'measured') return freed.bytes > 0n ? ` (${sizeText(freed.bytes)} freed)` : '';
+  return freed.estimatedBytes === null
+    ? ''
+    : ` (about ${sizeText(freed.estimatedBytes)} by estimate, not measurable)`;
+}

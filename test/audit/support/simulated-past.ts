@@ -75,6 +75,7 @@ const wentOutput = ([object, minute, before, after]: Went): Output => {
       result: {
         outcome: 'removed',
         measured: { filesystem: 'imagefs', beforeBytes: String(before), afterBytes: String(after) },
+        estimatedBytes: null,
         durationMs: 5,
       },
     }),

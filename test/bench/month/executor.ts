@@ -59,7 +59,8 @@ function outcomeOf(world: World, command: Command, item: Item, durationMs: numbe
     return { outcome: 'refused', reason: 'in-use', message: 'a container uses it' };
   if (!remove(world, item)) return { outcome: 'not-found' };
   const measured = measuredOf(command, beforeBytes, availableBytes(world));
-  return { outcome: 'removed', measured, durationMs };
+  const estimatedBytes = item.kind === 'image' ? item.estimatedBytes : null;
+  return { outcome: 'removed', measured, estimatedBytes, durationMs };
 }
 
 const reached = (world: World, { reclaim }: Command): boolean | null =>

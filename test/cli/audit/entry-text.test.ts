@@ -121,15 +121,46 @@ test.each<{ is: string; entry: TimelineEntry }>([
   },
   { is: 'failed: still listed', entry: { ...result, outcome: 'failed', message: 'still listed' } },
   {
-    is: 'removed: nobody could measure what it freed, 5 B expected',
+    is: 'removed: nobody could measure what it freed; about 5 B by estimate',
     entry: { ...result, outcome: 'removed', expectedBytes: 5 },
   },
   {
-    is: 'removed: -5 B freed on imagefs as measured',
+    is: 'removed: 5 B freed on imagefs as measured, 6 B expected',
     entry: {
       ...result,
       outcome: 'removed',
+      expectedBytes: 6,
+      measured: { filesystem: 'imagefs', beforeBytes: '5', afterBytes: '10' },
+    },
+  },
+  {
+    is: 'removed: what it freed is not measurable, since something else filled the disk meanwhile; about 7 B by estimate',
+    entry: {
+      ...result,
+      outcome: 'removed',
+      expectedBytes: 7,
       measured: { filesystem: 'imagefs', beforeBytes: '10', afterBytes: '5' },
+    },
+  },
+  {
+    is: 'done: 2 removed; what it freed is not measurable, since something else filled the disk meanwhile; about 7 B by estimate',
+    entry: {
+      what: 'command-result',
+      ...base,
+      commandId: 'command-1',
+      kind: 'image-removal',
+      result: {
+        outcome: 'done',
+        removed: 2,
+        notFound: 0,
+        refused: 0,
+        failed: 0,
+        notNeeded: 0,
+        notDone: 0,
+        measured: { filesystem: 'imagefs', beforeBytes: '10', afterBytes: '5' },
+        estimatedBytes: 7,
+        targetReached: null,
+      },
     },
   },
   {

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { frame } from '../../../services/cli/demo/frame.ts';
-import { summaryLines } from '../../../services/cli/demo/summary.ts';
+import { summaryJson, summaryLines } from '../../../services/cli/demo/summary.ts';
 import { createTally } from '../../../services/cli/demo/tally.ts';
 import { jsonView, liveView, plainView } from '../../../services/cli/demo/view.ts';
 import type { Tale } from '../../../services/cli/telling/narrator.ts';
 import { sizeText } from '../../../services/cli/telling/size-text.ts';
+import { type FreedSpace, freedSpace } from '../../../services/shared/freed-space.ts';
 
+/** Something else filled the disk during the removal. */
+const FILLED = { filesystem: 'imagefs', beforeBytes: '10', afterBytes: '5' } as const;
 const GB = 1_000_000_000n;
 const usage = (node: string, usedGb: bigint): Tale => ({
   kind: 'usage',
@@ -13,14 +16,16 @@ const usage = (node: string, usedGb: bigint): Tale => ({
   usedBytes: usedGb * GB,
   capacityBytes: 20n * GB,
 });
-const removed = (node: string, freedBytes: bigint): Tale => ({
+const removedAs = (node: string, freed: FreedSpace): Tale => ({
   kind: 'removed',
   node,
   object: 'image',
   name: 'shop/checkout:1',
   why: 'unused',
-  freedBytes,
+  freed,
 });
+const removed = (node: string, freedBytes: bigint): Tale =>
+  removedAs(node, { how: 'measured', bytes: freedBytes, filesystem: 'imagefs' });
 
 test.each([
   { bytes: 0n, text: '0 B' },
@@ -66,10 +71,37 @@ test('the plain view has one line for each thing that happens, and none for what
   expect(printed).toEqual(['node-1  - image shop/checkout:1 (3.0 GB freed): unused']);
 });
 
+test('what could not be measured is told as an estimate, and never as less than nothing', () => {
+  const printed: string[] = [];
+  const view = plainView((line) => printed.push(line));
+  view.show(removedAs('node-1', freedSpace(FILLED, 2_000_000)));
+  view.show(removedAs('node-1', freedSpace(null, null)));
+  expect(printed).toEqual([
+    'node-1  - image shop/checkout:1 (about 2.0 MB by estimate, not measurable): unused',
+    'node-1  - image shop/checkout:1: unused',
+  ]);
+});
+
+test('the summary keeps what was measured and what was estimated apart', () => {
+  const { tally, count } = createTally();
+  count(removed('node-1', 4n * GB));
+  count(removedAs('node-1', freedSpace(FILLED, 2_000_000)));
+  const needs = { tally, logPath: '/tmp/log.db', questions: [] };
+  expect(summaryLines(needs).join('\n')).toContain('Freed 4.0 GB, and about 2.0 MB not measurable in all');
+  expect(summaryJson(needs)).toMatchObject({
+    freedBytes: '4000000000',
+    unmeasured: 1,
+    estimatedBytes: '2000000',
+  });
+});
+
 test('the JSON view keeps byte counts exact', () => {
   const printed: string[] = [];
   jsonView((line) => printed.push(line)).show(removed('node-1', 2n ** 60n));
-  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ kind: 'removed', freedBytes: '1152921504606846976' });
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
+    kind: 'removed',
+    freed: { bytes: '1152921504606846976' },
+  });
 });
 
 describe('the summary', () => {

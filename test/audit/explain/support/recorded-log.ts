@@ -138,6 +138,7 @@ export const answered = (
 
 export const removed = (freedBytes: number): ObjectOutcome => ({
   outcome: 'removed',
+  estimatedBytes: null,
   durationMs: 100,
   measured: { filesystem: 'imagefs', beforeBytes: '1000', afterBytes: String(1000 + freedBytes) },
 });
