@@ -7,10 +7,11 @@ import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.
 /**
  * The suffix is the tier: `.test.ts` needs nothing, `.waiting.test.ts` neither but mostly waits (for a process that it
  * started, a deadline, a socket), `.container.test.ts` needs a real broker or runtime in a container, `.e2e.test.ts`
- * the whole pipeline in containers.
+ * the whole pipeline in containers, and `.world.test.ts` what the core does without: tools and runtimes of others.
  */
 const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
-const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.ts'];
+const WORLD_TESTS = ['test/**/*.world.test.ts'];
+const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.ts', ...WORLD_TESTS];
 
 // Loading the program anew for each file costs more than all of the tests.
 const WITHOUT_CONTAINERS = {
@@ -83,6 +84,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.e2e.test.ts'],
         },
       },
+      { test: { ...IN_CONTAINERS, name: 'world', include: WORLD_TESTS } },
     ],
   },
 });

@@ -1,4 +1,4 @@
-/** The runner behind `npm test` and `npm run test:fast`. */
+/** The runner behind `npm test`, `npm run test:fast` and `npm run test:world`. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sweepOwn } from './support/cleanup.ts';
@@ -12,11 +12,13 @@ import {
   LIGHT_SUITES,
   type Suite,
   type SuiteContext,
+  WORLD_SUITE,
 } from './support/runner/suites.ts';
-import { ALL_NEEDS, ensureToolchain } from './support/toolchain/toolchain.ts';
+import { CORE_NEEDS, ensureToolchain, type Need, WORLD_NEEDS } from './support/toolchain/toolchain.ts';
 
-const HELP = `Usage: npm test                  everything
+const HELP = `Usage: npm test                  all that FleetGC stands on: Kafka, containerd, the kubelet, an API server
        npm run test:fast         the tests that need no container, with a twentieth of the cases of each property
+       npm run test:world        what people run it with: Docker Compose, Prometheus's promtool
 
 The container suites need a Docker Engine and Go. What is missing is installed or built where that is possible
 (as root on Debian or Ubuntu) and kept in ~/.cache/fleetgc; the first run takes some minutes longer.
@@ -26,17 +28,17 @@ const WHOLE_RUN_MS = 2 * 60 * 60_000;
 /** A quick run is for every change; the whole run checks twenty times as many cases of each property. */
 const QUICK_PROPERTIES = { [PROPERTY_PERCENT]: '5' };
 
-const toolchain: Suite = {
+const toolchain = (needs: readonly Need[]): Suite => ({
   name: 'toolchain',
   run: async () => {
     try {
-      await ensureToolchain(ALL_NEEDS);
+      await ensureToolchain(needs);
       return { passed: 1, failed: 0, output: '' };
     } catch (error) {
       return { passed: 0, failed: 1, output: error instanceof Error ? error.message : String(error) };
     }
   },
-};
+});
 
 /** Nothing that the tests start may outlive them. */
 const leftovers: Suite = {
@@ -52,46 +54,52 @@ const leftovers: Suite = {
   },
 };
 
-async function runAll(context: SuiteContext): Promise<readonly SuiteRow[]> {
-  const prepared = await runSuite(toolchain, context);
+type Selection = 'core' | 'fast' | 'world';
+
+async function runSelected(selection: Selection, context: SuiteContext): Promise<readonly SuiteRow[]> {
+  if (selection === 'fast') return runSuites(FAST_SUITES, context, 2);
+  const isWorld = selection === 'world';
+  const prepared = await runSuite(toolchain(isWorld ? WORLD_NEEDS : CORE_NEEDS), context);
   if (prepared.failed > 0) return [prepared];
-  const light = await runSuites(LIGHT_SUITES, context, 2);
-  const inContainers = await runSuites([CONTAINER_SUITE], context, 1);
+  const light = isWorld ? [] : await runSuites(LIGHT_SUITES, context, 2);
+  const inContainers = await runSuites([isWorld ? WORLD_SUITE : CONTAINER_SUITE], context, 1);
   return [prepared, ...light, ...inContainers, await runSuite(leftovers, context)];
 }
 
-async function main(fast: boolean): Promise<void> {
+async function main(selection: Selection): Promise<void> {
   const cwd = join(import.meta.dirname, '..');
   const interrupted = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort());
   const bound = setTimeout(() => interrupted.abort(), WHOLE_RUN_MS);
   const env: Record<string, string> = {
     ...suiteEnvironment(process.env, cwd),
-    ...(fast && QUICK_PROPERTIES),
+    ...(selection === 'fast' && QUICK_PROPERTIES),
   };
   // Where the containers of this run belong, for this process too.
   process.env.FLEETGC_TEST_OWNER = env.FLEETGC_TEST_OWNER;
   const context = { cwd, env, signal: interrupted.signal };
-  const rows = fast ? await runSuites(FAST_SUITES, context, 2) : await runAll(context);
+  const rows = await runSelected(selection, context);
   clearTimeout(bound);
   if (interrupted.signal.aborted) process.stderr.write('the run was interrupted\n');
   process.stdout.write(`${summary(rows)}\n`);
   process.exitCode = rows.some(({ failed }) => failed > 0) || interrupted.signal.aborted ? 1 : 0;
 }
 
-function options(): { readonly fast: boolean; readonly help: boolean } | null {
+function asked(): Selection | 'help' | null {
   try {
-    const { values } = parseArgs({
-      options: { fast: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-    });
-    return { fast: values.fast ?? false, help: values.help ?? false };
+    const flag = { type: 'boolean' } as const;
+    const { values } = parseArgs({ options: { fast: flag, world: flag, help: { ...flag, short: 'h' } } });
+    if (values.help) return 'help';
+    if (values.fast && values.world) throw new Error('--fast and --world do not go together');
+    if (values.world) return 'world';
+    return values.fast ? 'fast' : 'core';
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
     return null;
   }
 }
 
-const asked = options();
-if (asked === null) process.exitCode = 2;
-else if (asked.help) process.stdout.write(HELP);
-else await main(asked.fast);
+const selection = asked();
+if (selection === null) process.exitCode = 2;
+else if (selection === 'help') process.stdout.write(HELP);
+else await main(selection);

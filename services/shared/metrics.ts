@@ -1,4 +1,11 @@
-import { Counter, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  type CounterConfiguration,
+  Gauge,
+  type GaugeConfiguration,
+  Histogram,
+  Registry,
+} from 'prom-client';
 
 /** Every label with all values it can have: nothing that a message carries can make a new time series. */
 export type LabelValues = Readonly<Record<string, readonly string[]>>;
@@ -14,16 +21,19 @@ export interface Distribution<L extends LabelValues> {
 
 /** A value per set of labels, read when somebody asks. */
 export type Reading = readonly [labels: Readonly<Record<string, string>>, value: number];
+export type Read = () => Iterable<Reading>;
 
 /**
  * Names are given without the prefix, in base units, and counts with `_total`. Asking for the same name again gives the
  * same metric, so that several consumers of a process share theirs.
  */
 export interface Metrics {
-  count<const L extends LabelValues>(name: string, help: string, labels: L): Count<L>;
+  count<const L extends LabelValues>(name: `${string}_total`, help: string, labels: L): Count<L>;
   distribution<const L extends LabelValues>(name: string, help: string, labels: L): Distribution<L>;
   /** For values that are known somewhere already, such as a lag. `labelNames` must be bounded by nature. */
-  gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Reading>): void;
+  gauge(name: string, help: string, labelNames: readonly string[], read: Read): void;
+  /** The same for what only grows while the process lives. */
+  total(name: `${string}_total`, help: string, labelNames: readonly string[], read: Read): void;
   /** The Prometheus text format, and its content type. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -43,7 +53,8 @@ export function createMetrics(): Metrics {
   });
   const counters = createdOnce<Counter>();
   const histograms = createdOnce<Histogram>();
-  const gauges = createdOnce<(() => Iterable<Reading>)[]>();
+  const gauges = createdOnce<Read[]>();
+  const totals = createdOnce<Read[]>();
   return {
     count: (name, help, labels) => {
       const counter = counters(name, () => new Counter(base(name, help, Object.keys(labels))));
@@ -58,19 +69,35 @@ export function createMetrics(): Metrics {
     gauge: (name, help, labelNames, read) => {
       gauges(name, () => createGauge(base(name, help, labelNames))).push(read);
     },
+    total: (name, help, labelNames, read) => {
+      totals(name, () => createTotal(base(name, help, labelNames))).push(read);
+    },
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
 }
 
 /** A gauge that asks its readers; returns the list of them. */
-function createGauge(settings: GaugeConfiguration<string>): (() => Iterable<Reading>)[] {
-  const readers: (() => Iterable<Reading>)[] = [];
+function createGauge(settings: GaugeConfiguration<string>): Read[] {
+  const readers: Read[] = [];
   new Gauge({
     ...settings,
     collect() {
       this.reset();
       for (const [labels, value] of readers.flatMap((read) => [...read()])) this.set({ ...labels }, value);
+    },
+  });
+  return readers;
+}
+
+/** The same for a counter. */
+function createTotal(settings: CounterConfiguration<string>): Read[] {
+  const readers: Read[] = [];
+  new Counter({
+    ...settings,
+    collect() {
+      this.reset();
+      for (const [labels, value] of readers.flatMap((read) => [...read()])) this.inc({ ...labels }, value);
     },
   });
   return readers;

@@ -17,7 +17,7 @@ export function addProcessMetrics(metrics: Metrics, { service, version }: Build)
   metrics.gauge('process_start_time_seconds', 'Start of the process, Unix time.', [], () => [
     [{}, Date.now() / 1000 - process.uptime()],
   ]);
-  metrics.gauge('process_cpu_seconds_total', 'User and system CPU time spent.', [], () => {
+  metrics.total('process_cpu_seconds_total', 'User and system CPU time spent.', [], () => {
     const { user, system } = process.cpuUsage();
     return [[{}, (user + system) / 1e6]];
   });

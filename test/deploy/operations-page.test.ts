@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseLocalRules } from '../../services/node-executor/local-file.ts';
 import { REPOSITORY, textOf, verbNamed } from './files.ts';
 import { codeBlocks, localLinks, tableRows } from './markdown.ts';
+import { type MetricInCode, metricsInCode } from './metrics-in-code.ts';
 
 const page = textOf('docs/operations.md');
 const pages = [
@@ -28,25 +29,21 @@ test('the default port of each verb', () => {
 
 test('the metrics are those that the code has', () => {
   const told = tableRows(page, 'metric').map(([name]) => name);
-  expect(told.toSorted()).toEqual(metricsInCode().toSorted());
+  const names = metricsInCode().map(({ name }) => name);
+  expect(told.toSorted()).toEqual(names.toSorted());
 });
 
-/** By the calls that make them; the only ones with names from a list are the gauges of filesystems. */
-function metricsInCode(): readonly string[] {
-  const sources = readdirSync(join(REPOSITORY, 'services'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(join(REPOSITORY, 'services', file), 'utf8'));
-  const called = sources.flatMap((text) => [
-    ...text.matchAll(/metrics\.(?:count|distribution|gauge)\(\s*([^\s,]+),/g),
-  ]);
-  const literal = called.flatMap(([, name = '']) => (name.startsWith("'") ? [name.slice(1, -1)] : []));
-  const listed = sources.flatMap((text) =>
-    [...text.matchAll(/^ {2}\['(filesystem_[a-z_]+)',/gm)].map(([, name = '']) => name),
+test('the name of a metric tells its kind and its unit, as Prometheus wants it', () => {
+  const metrics = metricsInCode();
+  const isCounter = ({ kind }: MetricInCode): boolean => kind === 'count' || kind === 'total';
+  expect(metrics.filter((metric) => isCounter(metric) !== metric.name.endsWith('_total'))).toEqual([]);
+  expect(metrics.filter(({ kind, name }) => kind === 'distribution' && !name.endsWith('_seconds'))).toEqual(
+    [],
   );
-  expect(called.length - literal.length).toBe(1);
-  expect(listed).toHaveLength(4);
-  return [...new Set([...literal, ...listed])].map((name) => `fleetgc_${name}`);
-}
+  const unusual =
+    /^(?!fleetgc_[a-z]+(_[a-z]+)*$)|_(count|sum|bucket|info_total)$|_(ms|milliseconds|minutes|kb|kib|mb|mib|megabytes|percent)(_|$)/;
+  expect(metrics.filter(({ name }) => unusual.test(name))).toEqual([]);
+});
 
 test.each(codeBlocks(page, 'yaml'))('the example of a node is understood: %s', (yaml) => {
   expect(parseLocalRules('node.yaml', yaml)).toMatchObject({ kind: 'rules' });

@@ -48,6 +48,21 @@ test('the process says what it is and what it costs', async () => {
   ]);
 });
 
+test('what only grows is a counter, read when it is asked for, by each who shares it', async () => {
+  const metrics = createMetrics();
+  let seconds = 1.5;
+  for (const part of ['a', 'b'])
+    metrics.total('work_seconds_total', 'Work.', ['part'], () => [[{ part }, seconds]]);
+  await metrics.text();
+  seconds = 2;
+
+  expect(await metrics.text()).toContain('# TYPE fleetgc_work_seconds_total counter');
+  expect(await linesOf(metrics)).toEqual([
+    'fleetgc_work_seconds_total{part="a"} 2',
+    'fleetgc_work_seconds_total{part="b"} 2',
+  ]);
+});
+
 test('every name has the prefix', async () => {
   const metrics = createMetrics();
   metrics.count('x_total', 'X.', {});

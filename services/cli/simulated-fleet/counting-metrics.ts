@@ -8,6 +8,7 @@ export const countingMetrics = (counted: Counted): Metrics => ({
   count: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
   distribution: () => ({ observe: () => {} }),
   gauge: () => {},
+  total: () => {},
   text: async () => '',
   contentType: 'text/plain',
 });

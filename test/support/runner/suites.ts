@@ -44,6 +44,9 @@ export const LIGHT_SUITES: readonly Suite[] = [
 /** Two files at a time, of both projects together: either alone would wait for its last file with one worker idle. */
 export const CONTAINER_SUITE: Suite = vitest(['container', 'e2e'], patiently(10 * MINUTE_MS));
 
+/** Two files at a time here too. */
+export const WORLD_SUITE: Suite = vitest(['world'], patiently(10 * MINUTE_MS));
+
 /** A program that passes or fails as one. */
 function check(name: string, [program = '', ...args]: readonly string[]): Suite {
   return {

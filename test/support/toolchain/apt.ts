@@ -11,6 +11,16 @@ export function canInstall(): boolean {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get') && existsSync('/etc/debian_version');
 }
 
+/** Puts the file of a package into a folder, and installs nothing. */
+export async function downloadPackage(name: string, folder: string): Promise<void> {
+  await withLock('apt', APT_MS * 2, () =>
+    step(`downloading the package ${name}`, async () => {
+      await succeeds('apt-get', [...APT, 'update'], APT_MS);
+      await run('apt-get', [...APT, 'download', name], { usualMs: APT_MS, cwd: folder });
+    }),
+  );
+}
+
 /** Installs Debian or Ubuntu packages, without the ones they only recommend. */
 export async function install(packages: readonly string[]): Promise<void> {
   await withLock('apt', APT_MS * 2, () =>

@@ -5,6 +5,7 @@ import { ensureCompose } from './compose.ts';
 import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureKubeletImage } from './kubelet-image.ts';
+import { ensurePromtool } from './promtool.ts';
 import { ensureRegistryImage } from './registry-image.ts';
 import { ensureServiceImage } from './service-image.ts';
 
@@ -17,12 +18,14 @@ const PREPARE = {
   registry: ensureRegistryImage,
   service: ensureServiceImage,
   compose: ensureCompose,
+  promtool: ensurePromtool,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool. */
 export type Need = keyof typeof PREPARE;
 
-export const ALL_NEEDS: readonly Need[] = [
+/** Of the container suites of `npm test`. */
+export const CORE_NEEDS: readonly Need[] = [
   'kafka',
   'containerd',
   'containerd-1.6',
@@ -30,8 +33,11 @@ export const ALL_NEEDS: readonly Need[] = [
   'api-server',
   'registry',
   'service',
-  'compose',
 ];
+/** Of `npm run test:world`. */
+export const WORLD_NEEDS: readonly Need[] = ['kafka', 'service', 'compose', 'promtool'];
+
+export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];
 
 export function isNeed(text: string): text is Need {
   return Object.hasOwn(PREPARE, text);

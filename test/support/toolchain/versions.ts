@@ -6,7 +6,8 @@ export const KUBERNETES_VERSION = '1.34.2';
 /** As the Dockerfile and package.json name it. */
 export const NODE_VERSION = '24.21.0';
 export const DEBIAN_RELEASE = 'bookworm';
-/** The oldest Go that builds containerd and Kubernetes. */
+export const COMPOSE_VERSION = '2.40.3';
+/** The oldest Go that builds containerd, Kubernetes and Compose. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
