@@ -13,8 +13,11 @@ export const EpochNs = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
 
 /** Who needs an image, as seen on the node by `services/shared/cri/usage.ts`. */
 export const ImageUser = z.object({
-  kind: z.enum(['container', 'sandbox', 'pod', 'sandbox-image']),
-  /** Container or sandbox id, pod UID, or the reference configured as the sandbox image. */
+  kind: z.enum(['container', 'sandbox', 'pod', 'sandbox-image', 'lease', 'snapshot', 'ingest']),
+  /**
+   * Container or sandbox id, pod UID, or the reference configured as the sandbox image. Of containerd, beside CRI: a container
+   * that CRI does not list, a lease, a snapshot that somebody writes or looks at, or what a pull is fetching.
+   */
   id: z.string(),
 });
 export type ImageUser = z.infer<typeof ImageUser>;

@@ -20,7 +20,12 @@ export const ExplainedObject = z.strictObject({
 export type ExplainedObject = z.infer<typeof ExplainedObject>;
 
 const Traits = z.record(z.string(), Fact);
-const Users = z.array(ExplainedObject);
+/** Who uses an image: also what only containerd knows of. */
+const ExplainedUser = ExplainedObject.extend({
+  kind: z.enum([...ExplainedKind.options, 'lease', 'snapshot', 'ingest']),
+});
+export type ExplainedUser = z.infer<typeof ExplainedUser>;
+const Users = z.array(ExplainedUser);
 
 /** What every entry says of itself. */
 const base = {

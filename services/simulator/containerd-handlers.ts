@@ -13,7 +13,10 @@ const SMALL = '1000';
 type Blob = Awaited<ReturnType<ContainerdHandlers['listContent']>>['info'][number];
 
 /** containerd's own API over a simulated runtime, each method going wrong as the faults say. */
-export function containerdHandlers({ images }: SimulatedRuntime, faults: Faults): ContainerdHandlers {
+export function containerdHandlers(
+  { images, otherContainers }: SimulatedRuntime,
+  faults: Faults,
+): ContainerdHandlers {
   const listed = (): SimulatedImage[] => [...images.values()];
   return {
     listStoredImages: meeting(faults, 'listStoredImages', async () => ({
@@ -27,10 +30,18 @@ export function containerdHandlers({ images }: SimulatedRuntime, faults: Faults)
     listContent: meeting(faults, 'listContent', async () => ({
       info: unique(listed().toSorted(pulledLast).flatMap(blobsOf), ({ digest }) => digest),
     })),
+    listIngests: meeting(faults, 'listIngests', async () => ({ statuses: [] })),
+    listStoredContainers: meeting(faults, 'listStoredContainers', async (_: object) =>
+      [...otherContainers].map(([id, image]) => ({
+        container: { id, image, snapshotter: '', snapshotKey: '' },
+      })),
+    ),
+    listLeases: meeting(faults, 'listLeases', async () => ({ leases: [] })),
+    listLeaseResources: meeting(faults, 'listLeaseResources', async () => ({ resources: [] })),
     listSnapshots: meeting(faults, 'listSnapshots', async ({ snapshotter }) => ({
       info:
         snapshotter === SNAPSHOTTER
-          ? snapshotsOf(listed()).map(({ digest, parent }) => ({ name: digest, parent }))
+          ? snapshotsOf(listed()).map(({ digest, parent }) => ({ name: digest, parent, kind: 'COMMITTED' }))
           : [],
     })),
     snapshotUsage: meeting(faults, 'snapshotUsage', async ({ key }) => {

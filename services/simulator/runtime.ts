@@ -13,6 +13,8 @@ export interface SimulatedRuntime extends ImageStore, Omit<PodStore, 'createCont
   /** Rejects with `RUNTIME_NOT_FOUND` when the image is not there. */
   createContainer(request: ContainerRequest): string;
   readonly sandboxImage: string;
+  /** Containers of containerd that CRI does not list: the name of the image by id. */
+  readonly otherContainers: Map<string, string>;
   readonly events: ContainerEvents;
 }
 
@@ -30,6 +32,7 @@ export function createRuntime(parts: RuntimeParts): SimulatedRuntime {
     ...images,
     events,
     sandboxImage: parts.sandboxImage,
+    otherContainers: new Map(),
     createContainer: (request) => {
       const image = images.findImage(request.image);
       if (image) return pods.createContainer(request, image);

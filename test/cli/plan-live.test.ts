@@ -99,14 +99,23 @@ test('[M7, M12] layers and origins are looked at, where the runtime tells them a
   const told = await planned('--trigger', 'forced');
   expect(saysSomething(told)).toBe(false);
   expect(fateOf(told, 'unused:1')).not.toContain('M12');
-  node.faults.onCall('listContent', { kind: 'error', message: 'no metadata' });
+  node.faults.onCall('snapshotUsage', { kind: 'error', message: 'no sizes' });
   const untold = await planned('--trigger', 'forced');
   expect(untold.notes.at(-1)).toMatchObject({
     rule: 'M7',
-    message: expect.stringMatching(/no metadata: images count by their listed sizes, and those not known/),
+    message: expect.stringMatching(/no sizes: images count by their listed sizes/),
   });
-  expect(fateOf(untold, 'unused:1')).toBe('stays M12');
   expect(saysSomething(await planned('--no-image-layers'))).toBe(false);
+});
+
+test('[P3, K2] what is in use beside CRI is looked at, and nothing goes while it cannot be read', async () => {
+  node.runtime.otherContainers.set('by-hand', node.runtime.findImage(UNUSED)?.repoTags[0] ?? '');
+  expect(fateOf(await planned('--trigger', 'forced'), 'unused:1')).toBe('stays C8');
+  node.faults.onCall('listStoredContainers', { kind: 'error', message: 'no containers' });
+  const { exitCode, stderr } = await inProcess(['plan', '--runtime-endpoint', node.endpoint]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('nothing would go: runtime-partial');
+  expect(stderr).toContain('no containers');
 });
 
 test('a state directory in which no agent has kept anything is told, and is not made', async () => {

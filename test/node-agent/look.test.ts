@@ -183,6 +183,15 @@ describe('a look', () => {
     expect(order).toEqual([]);
   });
 
+  test('[P3] of a containerd that does not tell what is in use beside CRI is incomplete, and says why', async () => {
+    const fails = () => Promise.reject(new FleetGcError('RUNTIME_FAILED', 'no containers'));
+    const { found } = await looking(() => ({ otherUses: fails }));
+    expect(found).toMatchObject({
+      status: 'incomplete',
+      problems: [{ code: 'runtime-partial', message: expect.stringContaining('no containers') }],
+    });
+  });
+
   test('of a busy runtime is taken again, three times at most', async () => {
     const flicker = (times: number) => {
       let lists = 0;

@@ -1,6 +1,6 @@
 import type { FilesystemReadings } from '../../schemas/filesystem.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../../services/shared/cri/listing-types.ts';
-import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
+import type { OtherUses, RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { FilesystemReader } from '../../services/shared/filesystem.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
@@ -26,6 +26,7 @@ export interface FakeRuntime extends RuntimeReader, RuntimeRemover, FilesystemRe
   /** Called after a call had its effect, and may reject. */
   after: (call: string) => void | Promise<void>;
   sandboxImage: string;
+  otherUses: OtherUses;
   filesystemReadings: (availableBytes: bigint) => FilesystemReadings;
 }
 
@@ -35,6 +36,7 @@ export function fakeRuntime(): FakeRuntime {
     containers: new Map(),
     sandboxes: new Map(),
     calls: [],
+    otherUses: async () => [],
     gone: [],
     otherBytes: 0n,
     leavingBytes: 0n,

@@ -91,6 +91,28 @@ describe('facts', () => {
     expect(node.runtime.calls).toEqual([]);
   });
 
+  test('tell of what CRI does not list: such an image stays [K2]', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    node.runtime.otherUses = async () => [
+      { user: { kind: 'container', id: 'nerdctl' }, imageIds: [a], references: [] },
+    ];
+    await node.start().carryOut(imageRemoval([a, b]));
+    expect(node.outcomes()).toMatchObject({
+      [a]: { reason: 'in-use', message: 'container nerdctl uses the image by now' },
+      [b]: { outcome: 'removed' },
+    });
+  });
+
+  test('that containerd does not tell beside CRI lead to no removal', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.otherUses = () => Promise.reject(new FleetGcError('RUNTIME_TIMEOUT', 'no leases in time'));
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.outcomes()[a]).toMatchObject({ reason: 'runtime-unavailable', message: 'no leases in time' });
+    expect(node.runtime.calls).toEqual([]);
+  });
+
   test('that come when the command is over are too late', async () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);

@@ -12,7 +12,7 @@ const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1'
 const wish = (image: string) => ({ name: 'late', namespace: 'default', containers: { app: image } });
 
 async function nodeWithOldImages(): Promise<Pipeline> {
-  const pipeline = await startPipeline();
+  const pipeline = await startPipeline({ node: { hasContainerdApi: true } });
   onTestFinished(() => pipeline[Symbol.asyncDispose]());
   await pipeline.startNode();
   await pipeline.node.kubelet.startPod({ name: 'live', namespace: 'default', containers: { app: 'app:1' } });
@@ -44,6 +44,12 @@ test.each<{ name: string; use: (pipeline: Pipeline, image: string) => Promise<un
     name: 'a container that ended already',
     use: async ({ node }, image) => node.kubelet.finishPod(await node.kubelet.startPod(wish(image))),
     says: /^container .* uses the image by now$/,
+  },
+  {
+    name: 'a container that CRI does not list',
+    use: async ({ node }, image) =>
+      node.runtime.otherContainers.set('by-hand', node.runtime.findImage(image)?.repoTags[0] ?? ''),
+    says: /^container by-hand uses the image by now$/,
   },
 ])(
   '[K2, K5, M5] an image that $name uses between decision and removal stays, and the result says so',

@@ -1,13 +1,13 @@
 import type { ObjectState } from '../../../schemas/explanation.ts';
 import type { Instant } from '../../../schemas/time.ts';
-import type { ExplainedObject } from '../../../schemas/timeline.ts';
+import type { ExplainedObject, ExplainedUser } from '../../../schemas/timeline.ts';
 import type { SeenObject } from './seen-objects.ts';
 import { createFolding, type Folding, type Noted, type Timeline } from './timeline.ts';
 
 /** What an inventory said of the object, for the decisions about it. */
 export interface Sighting {
   readonly position: number;
-  readonly users: readonly ExplainedObject[];
+  readonly users: readonly ExplainedUser[];
 }
 
 interface SentCommand {

@@ -1,4 +1,4 @@
-import type { EntryOf, ExplainedObject, SeenHow } from '../../../schemas/timeline.ts';
+import type { EntryOf, ExplainedUser, SeenHow } from '../../../schemas/timeline.ts';
 import type { ObjectLife } from './life-state.ts';
 import { objectKey, type SeenObject, type Traits } from './seen-objects.ts';
 import type { Moment, Timeline } from './timeline.ts';
@@ -50,7 +50,7 @@ export function noteUse(
   timeline.note(entry);
 }
 
-function without(objects: readonly ExplainedObject[], others: readonly ExplainedObject[]): ExplainedObject[] {
+function without(objects: readonly ExplainedUser[], others: readonly ExplainedUser[]): ExplainedUser[] {
   const known = new Set(others.map(objectKey));
   return objects.filter((object) => !known.has(objectKey(object)));
 }

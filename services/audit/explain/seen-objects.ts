@@ -1,7 +1,7 @@
 import type { ObjectKind } from '../../../schemas/command.ts';
 import type { Decision } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
-import type { ExplainedKind, ExplainedObject } from '../../../schemas/timeline.ts';
+import type { ExplainedKind, ExplainedObject, ExplainedUser } from '../../../schemas/timeline.ts';
 import { namesIn, type ObjectNames } from '../../shared/decision/object-names.ts';
 
 export type Traits = Decision['verdicts']['images'][number]['facts'];
@@ -21,14 +21,14 @@ export interface SeenObject {
 }
 
 export interface ImageUse {
-  readonly users: readonly ExplainedObject[];
+  readonly users: readonly ExplainedUser[];
   readonly lastUsedMs: number | null;
 }
 
 /** Whoever has a UID in an inventory; its name is known from what belongs to it. */
 export type PodNames = ReadonlyMap<string, string>;
 
-export const objectKey = ({ kind, id }: Pick<ExplainedObject, 'kind' | 'id'>): string => `${kind}/${id}`;
+export const objectKey = ({ kind, id }: Pick<ExplainedUser, 'kind' | 'id'>): string => `${kind}/${id}`;
 
 /** The list of verdicts that speaks of a kind of object; none of pods and nodes. */
 export const LIST_OF: Partial<Readonly<Record<ExplainedKind, keyof Decision['verdicts']>>> = {
@@ -114,7 +114,7 @@ const userOf = (
   kind: InventoryImage['usedBy'][number]['kind'],
   id: string,
   names: PodNames,
-): ExplainedObject => ({
+): ExplainedUser => ({
   kind: kind === 'sandbox-image' ? 'image' : kind,
   id,
   name: names.get(id) ?? id,

@@ -1,5 +1,5 @@
 import type { Decision, Verdict } from '../../../schemas/decision.ts';
-import type { ExplainedKind, ExplainedObject } from '../../../schemas/timeline.ts';
+import type { ExplainedKind, ExplainedUser } from '../../../schemas/timeline.ts';
 import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
 import type { ObjectLife, Sighting } from './life-state.ts';
 import { LIST_OF } from './seen-objects.ts';
@@ -63,7 +63,7 @@ export const decidedBy = ({ decider, id, outcome, reason, policy }: Decision) =>
 function reasonOf(
   { action, rule, facts }: Verdict,
   { outcome }: Decision,
-  users: readonly ExplainedObject[],
+  users: readonly ExplainedUser[],
 ): string {
   if (action === 'remove') return removedBecause(rule);
   const because = keptBecause({ rule, facts }, outcome);

@@ -1,4 +1,4 @@
-import type { EntryOf, ExplainedObject, SeenHow, TimelineEntry } from '../../../schemas/timeline.ts';
+import type { EntryOf, ExplainedUser, SeenHow, TimelineEntry } from '../../../schemas/timeline.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { factsText } from './facts-text.ts';
 import { commandResultText, decisionText, notSeenText, unrelievedText } from './node-entry-text.ts';
@@ -86,7 +86,7 @@ export const lastUsedText = (ms: number | null): string => (ms === null ? 'never
 
 const MOST_NAMES = 3;
 
-function namesText(objects: readonly ExplainedObject[]): string {
+function namesText(objects: readonly ExplainedUser[]): string {
   const names = objects.slice(0, MOST_NAMES).map(({ kind, name }) => `${kind} ${name}`);
   const more = objects.length - names.length;
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

@@ -13,7 +13,7 @@ export interface ManagedNode {
   readonly nodeLabels: Readonly<Record<string, string>>;
   /** `unix://…` or a path. */
   readonly runtimeEndpoint: string;
-  /** Whether the agent asks for the layers of images. */
+  /** Whether containerd's own API is asked beside CRI. */
   readonly imageLayers: boolean;
   readonly clock: NodeClock;
   readonly state: StateDirectory;

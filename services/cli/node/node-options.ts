@@ -45,11 +45,11 @@ export const nodeOptions = {
   }),
 };
 
-/** What only the reading half needs. */
-export const agentOptions = {
+/** What containerd tells beside CRI, for whoever looks at its images. */
+export const containerdOptions = {
   imageLayers: withMeta(Switch.prefault('true'), {
     description:
-      "Do not ask containerd's own API which layers images share and which were pulled: plans count listed sizes, and imported images with a registry in their name may go.",
+      "Do not ask containerd's own API: which layers images share, which were pulled, and what uses them beside CRI. Plans count listed sizes, imported images with a registry in their name may go, and so may what nerdctl or ctr started here runs on.",
   }),
 };
 
@@ -99,12 +99,17 @@ export const kubeletOptions = {
 };
 
 /** For who is agent and executor of a node in one. */
-export const wholeNodeOptions = { ...nodeOptions, ...agentOptions, ...executorOptions, ...kubeletOptions };
+export const wholeNodeOptions = {
+  ...nodeOptions,
+  ...containerdOptions,
+  ...executorOptions,
+  ...kubeletOptions,
+};
 
 const NodeOptions = z.object(nodeOptions);
 export type NodeOptions = z.infer<typeof NodeOptions>;
-const AgentOptions = z.object(agentOptions);
-export type AgentOptions = z.infer<typeof AgentOptions>;
+const ContainerdOptions = z.object(containerdOptions);
+export type ContainerdOptions = z.infer<typeof ContainerdOptions>;
 const RemovalOptions = z.object({
   stateDirectory: nodeOptions.stateDirectory,
   podLogsDir: nodeOptions.podLogsDir,

@@ -7,7 +7,8 @@ import { type ExecutorOptions, filesOnDisk } from '../../node-executor/node-file
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
-import { connectContainerd } from '../../shared/cri/containerd/reader.ts';
+import { withOtherUses } from '../../shared/cri/containerd/other-uses.ts';
+import { type ContainerdReader, connectContainerd } from '../../shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../shared/dead-letters.ts';
 import { nodeSource } from '../../shared/envelope.ts';
 import { createPublisher, type Publisher } from '../../shared/publisher.ts';
@@ -47,12 +48,18 @@ export function nodeConsuming({ process, publisher }: NodeParts, group: string):
   return { log, publisher, deadLetters, logger, metrics, now, monotonicNow };
 }
 
+/** `null` where it is not to be asked. */
+const containerdOf = (
+  { imageLayers, runtimeEndpoint }: ManagedNode,
+  resources: DisposableStack,
+): ContainerdReader | null => (imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null);
+
 /** The agent has connections of its own, which have no removing half. */
 export function agentDeps({ process, node, publisher, resources }: NodeParts): NodeAgentDeps {
   const { identity, nodeLabels, state, clock, pods, podSources } = node;
   const { sources, logger, metrics } = process;
-  const runtime = resources.use(connectReader(node.runtimeEndpoint));
-  const containerd = node.imageLayers ? resources.use(connectContainerd(node.runtimeEndpoint)) : null;
+  const containerd = containerdOf(node, resources);
+  const runtime = withOtherUses(resources.use(connectReader(node.runtimeEndpoint)), containerd, sources);
   return {
     identity,
     nodeLabels,
@@ -79,7 +86,8 @@ export function executorDeps(
 ): ExecutorDeps {
   const { identity, nodeLabels, clock, state, pods } = node;
   const { sources, logger, metrics } = process;
-  const runtime = resources.use(connectRemover(node.runtimeEndpoint));
+  const containerd = containerdOf(node, resources);
+  const runtime = withOtherUses(resources.use(connectRemover(node.runtimeEndpoint)), containerd, sources);
   return {
     node: {
       identity,

@@ -3,12 +3,12 @@ import { openStateDirectory } from '../../shared/state-directory.ts';
 import { lockState, type StateRole } from '../../shared/state-lock.ts';
 import { openKubeletPods } from './kubelet-pods.ts';
 import type { ManagedNode } from './managed-node.ts';
-import type { AgentOptions, KubeletOptions, NodeOptions } from './node-options.ts';
+import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';
 import { thisMachine } from './this-machine.ts';
 
 type ThisNodeOptions = NodeOptions &
   KubeletOptions &
-  Partial<AgentOptions> & { readonly log: 'kafka' | 'embedded' };
+  ContainerdOptions & { readonly log: 'kafka' | 'embedded' };
 
 /**
  * The machine that this process runs on, for which it takes these roles. Throws `CONFIG_INVALID`, `STATE_IN_USE`,
@@ -30,7 +30,7 @@ export function openThisNode(
     state,
     pods,
     podSources: options.podSources,
-    imageLayers: options.imageLayers ?? false,
+    imageLayers: options.imageLayers,
     [Symbol.dispose]: () => opened.dispose(),
   };
 }

@@ -2,16 +2,18 @@ import type { Logger } from 'pino';
 import type { Inventory } from '../../../schemas/inventory.ts';
 import { logReader } from '../../node-agent/log-entries.ts';
 import { connectReader } from '../../shared/cri/client.ts';
+import { withOtherUses } from '../../shared/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../shared/cri/containerd/reader.ts';
 import type { Note } from '../../shared/decision/conclusion.ts';
+import { systemSources } from '../../shared/system-sources.ts';
 import { openKubeletPods } from '../node/kubelet-pods.ts';
-import type { AgentOptions, KubeletOptions, NodeOptions } from '../node/node-options.ts';
+import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../node/node-options.ts';
 import { thisMachine } from '../node/this-machine.ts';
 import { hasHistory, keptState } from './kept-state.ts';
 import { lookOnce } from './look-once.ts';
 
 export type LiveOptions = KubeletOptions &
-  AgentOptions &
+  ContainerdOptions &
   Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & { readonly stateDirectory?: string | undefined };
 
 /** What this machine is now, and what one look cannot tell. */
@@ -32,13 +34,14 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
   });
   const state = keptState(options.stateDirectory);
   const notes = [...historyNotes(hasHistory(state), options.stateDirectory), podNote(options)];
-  const runtime = resources.use(connectReader(runtimeEndpoint));
+  const containerd = options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null;
+  const runtime = withOtherUses(resources.use(connectReader(runtimeEndpoint)), containerd, systemSources);
   const pods = resources.use(openKubeletPods(options));
   const inventory = await lookOnce({
     identity: { ...name, nodeInstance: NO_INSTANCE },
     nodeLabels,
     runtime,
-    containerd: options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null,
+    containerd,
     tellOfContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
     filesystems: filesystems(runtime),
     logs: logReader(logs),

@@ -3,7 +3,7 @@ import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { pausedUnlessEnforced } from '../node/enforcement.ts';
 import {
-  agentOptions,
+  containerdOptions,
   executorOptions,
   kubeletOptions,
   nodeOptions,
@@ -39,7 +39,7 @@ export const nodeAgent = defineVerb({
   ...about('node-agent'),
   options: z.object({
     ...nodeOptions,
-    ...agentOptions,
+    ...containerdOptions,
     ...kubeletOptions,
     ...httpOptions(9642),
     ...logOptions('kafka'),
@@ -55,6 +55,7 @@ export const nodeExecutor = defineVerb({
   ...about('node-executor'),
   options: z.object({
     ...nodeOptions,
+    ...containerdOptions,
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9643),

@@ -12,7 +12,7 @@ import { flagOf, offFlagOf } from '../../shared/options.ts';
 import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb, type VerbContext } from '../../shared/verb.ts';
-import { agentOptions, kubeletOptions, nodeOptions } from '../node/node-options.ts';
+import { containerdOptions, kubeletOptions, nodeOptions } from '../node/node-options.ts';
 import { answerLines } from '../plan/answer-lines.ts';
 import { lookAtThisMachine } from '../plan/live-look.ts';
 import { planTable } from '../plan/plan-table.ts';
@@ -39,7 +39,7 @@ const lookOptions = {
     placeholder: 'DIRECTORY',
     description: "State directory of this node's agent, read for the age of images; nothing is written.",
   }),
-  ...agentOptions,
+  ...containerdOptions,
   ...kubeletOptions,
 };
 

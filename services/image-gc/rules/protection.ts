@@ -62,12 +62,15 @@ const protection = (holder: Holder['reason'], rule: string, facts: Facts): Prote
   facts,
 });
 
-/** What each kind of user stands on: containers C8, pods that still want the image M5, sandboxes and their image M9. */
+/** What each kind of user stands on: containers C8, pods that still want the image M5, sandboxes and their image M9, and the rest C10. */
 const RULE_OF_USER: Readonly<Record<ImageUser['kind'], string>> = {
   container: 'C8',
   pod: 'M5',
   sandbox: 'M9',
   'sandbox-image': 'M9',
+  lease: 'C10',
+  snapshot: 'C10',
+  ingest: 'C10',
 };
 
 function inUse(inventory: CompleteInventory, policy: Policy): Protect {

@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import type { InventoryProblem } from '../../../schemas/inventory.ts';
-import type { ImageLabels, ImageSpec, RuntimeContainer, RuntimeImage, RuntimeSandbox } from './port.ts';
+import type {
+  ImageLabels,
+  ImageSpec,
+  OtherUse,
+  RuntimeContainer,
+  RuntimeImage,
+  RuntimeSandbox,
+} from './port.ts';
 
 export type ListingProblem = z.infer<typeof InventoryProblem>;
 
@@ -31,6 +38,8 @@ export interface CompleteListing {
   readonly sandboxes: readonly ListedSandbox[];
   /** The image that new sandboxes get; empty when the runtime does not tell. */
   readonly configuredSandboxImage: string;
+  /** What uses images and is in none of these lists. */
+  readonly otherUses: readonly OtherUse[];
 }
 
 /** Nothing may be concluded from it but that something is wrong. */

@@ -37,7 +37,7 @@ const STATUS_CONCURRENCY = 8;
 /**
  * Lists images first and their users after, so that a container created meanwhile is seen and its image is not taken
  * for unused; sandboxes before containers for the same reason. Then lists again: any difference makes the listing
- * incomplete. One attempt; a failing runtime is a problem, not an error; `memory` saves the statuses of what was seen
+ * incomplete, and so does who uses images beside CRI when that cannot be read. One attempt; a failing runtime is a problem, not an error; `memory` saves the statuses of what was seen
  * before.
  */
 export async function readListing(reader: RuntimeReader, memory = createListingMemory()): Promise<Listing> {
@@ -57,12 +57,15 @@ async function read(reader: RuntimeReader, memory: ListingMemory): Promise<Listi
   const sandboxes = await withImages(lists.sandboxes, reader, memory);
   const containers = await withStatuses(lists.containers, reader, memory);
   if (fingerprint(lists) !== fingerprint(await readLists(reader))) throw changedMeanwhile();
+  const idsInCri = new Set([...lists.sandboxes, ...lists.containers].map(({ id }) => id));
+  const otherUses = (await reader.otherUses?.(lists.images, idsInCri)) ?? [];
   return {
     status: 'complete',
     images,
     containers,
     sandboxes,
     configuredSandboxImage: sandboxImage,
+    otherUses,
   };
 }
 

@@ -1,3 +1,5 @@
+import type { ImageUser } from '../../../schemas/inventory.ts';
+
 /** What the container runtime says, in our types: the wire is parsed in `client.ts` and nowhere else. */
 
 export interface RuntimeVersion {
@@ -98,6 +100,21 @@ export interface RuntimeContainerEvent {
   readonly kind: 'created' | 'started' | 'stopped' | 'deleted';
 }
 
+/** Somebody who uses images and is in none of CRI's lists. */
+export interface OtherUse {
+  readonly user: ImageUser;
+  /** Listed images that it certainly uses. */
+  readonly imageIds: readonly string[];
+  /** Names that it uses an image by. */
+  readonly references: readonly string[];
+}
+
+/** Given the listed images, and the ids of all containers and sandboxes that CRI lists. */
+export type OtherUses = (
+  images: readonly RuntimeImage[],
+  idsInCri: ReadonlySet<string>,
+) => Promise<readonly OtherUse[]>;
+
 /**
  * The reading half, which is all that the agent gets. Every call has a deadline and rejects with a `FleetGcError`
  * (`RUNTIME_MISSING`, `RUNTIME_REFUSED`, `RUNTIME_TIMEOUT`, `RUNTIME_UNSUPPORTED`, `RUNTIME_NOT_FOUND`,
@@ -114,6 +131,8 @@ export interface RuntimeReader {
   /** From the runtime's verbose answer; `null` when it does not tell them. */
   imageLabels(id: string): Promise<ImageLabels | null>;
   imageFilesystems(): Promise<RuntimeImageFilesystems>;
+  /** Not there where nothing beside CRI is asked. */
+  readonly otherUses?: OtherUses;
   /** Ends with `RUNTIME_UNSUPPORTED` on runtimes without container events. */
   containerEvents(signal: AbortSignal): AsyncIterable<RuntimeContainerEvent>;
 }

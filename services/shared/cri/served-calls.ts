@@ -25,12 +25,20 @@ export function unary<Request extends z.ZodType, Response extends z.ZodType>(
 
 /** As `unary`, of a method that answers with a stream: here of one message. */
 export function streamOfOne<Request extends z.ZodType, Response extends z.ZodType>(
-  { request }: RpcMethod<Request, Response>,
+  method: RpcMethod<Request, Response>,
   handle: (request: z.output<Request>) => Promise<z.input<Response>>,
+): handleServerStreamingCall<unknown, z.input<Response>> {
+  return streamOf(method, async (request) => [await handle(request)]);
+}
+
+/** As `unary`, of a method that answers with a stream of messages. */
+export function streamOf<Request extends z.ZodType, Response extends z.ZodType>(
+  { request }: RpcMethod<Request, Response>,
+  handle: (request: z.output<Request>) => Promise<readonly z.input<Response>[]>,
 ): handleServerStreamingCall<unknown, z.input<Response>> {
   return async (call) => {
     try {
-      call.write(await handle(request.parse(call.request)));
+      for (const message of await handle(request.parse(call.request))) call.write(message);
       call.end();
     } catch (error) {
       call.emit('error', serviceError(error));

@@ -4,7 +4,7 @@ import type { KubeletPod } from '../pod-source.ts';
 import { type ImageIndex, indexImages, lookUp, lookUpAnyVersion } from './image-index.ts';
 import { parseReference } from './image-names.ts';
 import type { CompleteListing, ListedContainer } from './listing-types.ts';
-import type { ImageSpec } from './port.ts';
+import type { ImageSpec, OtherUse } from './port.ts';
 
 export type ImageUser = z.infer<typeof ImageUserSchema>;
 
@@ -31,13 +31,16 @@ export type WantedByPods = readonly Pick<KubeletPod, 'uid' | 'images' | 'finishe
 
 /**
  * The one answer to "which images are in use", for agent and executor alike. A container in any state uses its image
- * (C8) and those it mounts (M19); a pod that is not finished wants its images (M3, C10); sandboxes use theirs (M9).
+ * (C8) and those it mounts (M19); a pod that is not finished wants its images (M3, C10); sandboxes use theirs (M9), and
+ * so does what containerd knows beside CRI.
  * Where a reference may mean several images, it uses them all.
  */
 export function imageUsage(listing: CompleteListing, wantedByPods: WantedByPods): ImageUsage {
   const index = indexImages(listing.images);
   const users = new Map<string, ImageUser[]>(listing.images.map(({ id }) => [id, []]));
-  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods ?? [])]) addUse(users, index, one);
+  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods ?? [])])
+    addUser(users, one.user, one.find(index, one.references));
+  for (const one of listing.otherUses) addUser(users, one.user, imagesOfOther(index, one));
   return {
     users,
     containersWithoutImage: listing.containers.filter(isWithoutImage).map(({ id }) => id),
@@ -78,8 +81,14 @@ const namesIn = ({ image, userSpecifiedImage, imageRef }: ImageSpec): string[] =
   imageRef,
 ];
 
-function addUse(users: Map<string, ImageUser[]>, index: ImageIndex, { user, references, find }: Use): void {
-  for (const imageId of find(index, references)) {
+/** Where containerd does not tell which image a name means, it may be any version of it, as with containers of CRI. */
+const imagesOfOther = (index: ImageIndex, { imageIds, references }: OtherUse): Set<string> =>
+  imageIds.length > 0
+    ? new Set([...imageIds, ...lookUp(index, references)])
+    : lookUpAnyVersion(index, references);
+
+function addUser(users: Map<string, ImageUser[]>, user: ImageUser, imageIds: Iterable<string>): void {
+  for (const imageId of imageIds) {
     const known = users.get(imageId);
     if (known && !known.some(({ kind, id }) => kind === user.kind && id === user.id)) known.push(user);
   }

@@ -10,6 +10,7 @@ import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
+import { withOtherUses } from '../../../services/shared/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../services/shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
 import { nodeSource } from '../../../services/shared/envelope.ts';
@@ -50,8 +51,8 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const log = mortal(wholeLog, life);
   const state = mortalState(parts.state, life);
   const metrics = createMetrics();
-  const runtime = mortal(directRuntime(node), life);
   const containerd = node.containerd && connectContainerd(node.endpoint);
+  const runtime = mortal(withOtherUses(directRuntime(node), containerd, parts), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });

@@ -1,9 +1,11 @@
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { streamOfOne, unary } from '../served-calls.ts';
+import { streamOf, streamOfOne, unary } from '../served-calls.ts';
 import {
+  CONTAINERS_SERVICE,
   CONTENT_SERVICE,
   IMAGES_SERVICE,
+  LEASES_SERVICE,
   CONTAINERD_METHODS as METHODS,
   SNAPSHOTS_SERVICE,
 } from './methods.ts';
@@ -14,9 +16,14 @@ export type ContainerdMethodName = keyof Methods;
 
 /** The answers of containerd's own API; errors as with `CriHandlers`. */
 export type ContainerdHandlers = {
-  readonly [Name in ContainerdMethodName]: (
+  readonly [Name in Exclude<ContainerdMethodName, 'listStoredContainers'>]: (
     request: z.output<Methods[Name]['request']>,
   ) => Promise<z.input<Methods[Name]['response']>>;
+} & {
+  /** One message for each. */
+  readonly listStoredContainers: (
+    request: z.output<Methods['listStoredContainers']['request']>,
+  ) => Promise<readonly z.input<Methods['listStoredContainers']['response']>[]>;
 };
 
 export interface ServedService {
@@ -31,7 +38,23 @@ export const containerdServices = (handlers: ContainerdHandlers): readonly Serve
   },
   {
     definition: CONTENT_SERVICE,
-    implementation: { List: streamOfOne(METHODS.listContent, handlers.listContent) },
+    implementation: {
+      List: streamOfOne(METHODS.listContent, handlers.listContent),
+      ListStatuses: unary(METHODS.listIngests, handlers.listIngests),
+    },
+  },
+  {
+    definition: CONTAINERS_SERVICE,
+    implementation: {
+      ListStream: streamOf(METHODS.listStoredContainers, handlers.listStoredContainers),
+    },
+  },
+  {
+    definition: LEASES_SERVICE,
+    implementation: {
+      List: unary(METHODS.listLeases, handlers.listLeases),
+      ListResources: unary(METHODS.listLeaseResources, handlers.listLeaseResources),
+    },
   },
   {
     definition: SNAPSHOTS_SERVICE,
