@@ -41,7 +41,8 @@ test('the example holds two replicas of each decision service and three nodes', 
 });
 
 test('one command brings it up, every node is cleaned, and it goes without a trace', async () => {
-  await project.compose('up', '--detach');
+  const { output } = await project.compose('up', '--detach');
+  expect(output.split('\n').filter((line) => /pull|error|denied/i.test(line))).toEqual([]);
   await probe(project);
   await waitUntil('Docker to call every service healthy', HEALTHY_MS, async () =>
     (await healthOf(project)).every((health) => health === 'healthy'),

@@ -32,6 +32,10 @@ export const nodeOptions = {
     placeholder: 'DIRECTORY',
     description: 'Where history and journal are kept; agent and executor of a node share it.',
   }),
+  nodefsPath: withMeta(FilePath.optional(), {
+    description:
+      "A path on the filesystem of the kubelet's directory, to measure it; that directory if there is one, else /.",
+  }),
   machineIdFile: withMeta(FilePath.prefault('/etc/machine-id'), {
     description: "The node's machine id; in a container, the node's own file mounted there.",
   }),

@@ -18,6 +18,7 @@ type MachineOptions = Pick<
   | 'nodeLabels'
   | 'nodeLabelsFile'
   | 'runtimeEndpoint'
+  | 'nodefsPath'
   | 'podLogsDir'
   | 'containerLogsDir'
 > & { readonly log: 'kafka' | 'embedded' };
@@ -33,7 +34,7 @@ const KUBELET_DIRECTORY = '/var/lib/kubelet';
 /** The machine that this process runs on. Throws `CONFIG_INVALID`. */
 export function thisMachine(options: MachineOptions): ThisMachine {
   const name = { cluster: clusterOf(options), node: nodeNameOf(options) };
-  const nodefs = existsSync(KUBELET_DIRECTORY) ? KUBELET_DIRECTORY : '/';
+  const nodefs = nodefsOf(options);
   return {
     name,
     nodeLabels: { ...labelsFromFile(options), ...options.nodeLabels },
@@ -43,6 +44,12 @@ export function thisMachine(options: MachineOptions): ThisMachine {
       createStatfsReader({ hostRoot: '/', nodefs, imageFilesystems, nowMs: systemSources.monotonicNow }),
     logs: { podLogsDir: options.podLogsDir, containerLogsDir: options.containerLogsDir },
   };
+}
+
+function nodefsOf({ nodefsPath }: Pick<NodeOptions, 'nodefsPath'>): string {
+  if (nodefsPath === undefined) return existsSync(KUBELET_DIRECTORY) ? KUBELET_DIRECTORY : '/';
+  if (existsSync(nodefsPath)) return nodefsPath;
+  throw configError([`--nodefs-path: there is no ${nodefsPath}`]);
 }
 
 function clusterOf({ cluster, log }: Pick<NodeOptions, 'cluster'> & { readonly log: string }): string {

@@ -12,7 +12,9 @@ const MODULE = 'k8s.io/kubernetes';
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
 
 /** A folder with one program of Kubernetes, statically linked, built from its Go module once for each version. */
-export async function builtKubernetesProgram(program: 'kubelet' | 'kube-apiserver'): Promise<string> {
+export async function builtKubernetesProgram(
+  program: 'kubelet' | 'kube-apiserver' | 'kubectl',
+): Promise<string> {
   const folder = join(cacheDirectory(`${program}-${KUBERNETES_VERSION}-${process.arch}`), 'bin');
   if (existsSync(folder)) return folder;
   // One after the other: most of what the second needs, the first has compiled.

@@ -4,6 +4,7 @@ import { busyboxFile } from './busybox.ts';
 import { ensureCompose } from './compose.ts';
 import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
+import { ensureKubectl } from './kubectl.ts';
 import { ensureKubeletImage } from './kubelet-image.ts';
 import { ensurePromtool } from './promtool.ts';
 import { ensureRegistryImage } from './registry-image.ts';
@@ -19,9 +20,10 @@ const PREPARE = {
   service: ensureServiceImage,
   compose: ensureCompose,
   promtool: ensurePromtool,
+  kubectl: ensureKubectl,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -35,7 +37,14 @@ export const CORE_NEEDS: readonly Need[] = [
   'service',
 ];
 /** Of `npm run test:world`. */
-export const WORLD_NEEDS: readonly Need[] = ['kafka', 'service', 'compose', 'promtool'];
+export const WORLD_NEEDS: readonly Need[] = [
+  'kafka',
+  'api-server',
+  'service',
+  'compose',
+  'promtool',
+  'kubectl',
+];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];
 
