@@ -23,8 +23,6 @@ export async function timeOfPosition(
   const next = await firstRecord(log, { topic, partition, from: { offset } }, signal);
   if (next?.offset === offset) return next.timestampMs;
   const oldest = next ?? (await firstRecord(log, { topic, partition, from: 'earliest' }, signal));
-  if (signal.aborted)
-    throw new FleetGcError('AUDIT_INCOMPLETE', 'stopped before the record was found that begins or ends it');
   throw new FleetGcError(
     'NOT_FOUND',
     `there is no record ${textOf(position)}: ${whyNot(topic, { next, oldest })}`,

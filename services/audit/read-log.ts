@@ -43,7 +43,7 @@ export const CAUSES_FIRST = [
 
 /**
  * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its
- * times say. Ends at what lay there at the beginning, and quietly when `signal` aborts. Brokers' clocks differ, so an
+ * times say. Ends at what lay there at the beginning; throws `INTERRUPTED` when `signal` aborts before. Brokers' clocks differ, so an
  * effect may all the same come a little before its cause.
  */
 export async function* readPartition(

@@ -26,6 +26,7 @@ export async function runListedVerb(
   return await runVerb(verb, sources, {
     control,
     stderr: isService(listed, given.flags) ? stderr : talkTo(stderr),
+    endless: isService(listed, given.flags),
     print: (line) => void writeOut(`${line}\n`),
     write: writeOut,
     terminalColumns,

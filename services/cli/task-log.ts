@@ -5,12 +5,13 @@ import { FleetGcError } from '../shared/errors.ts';
 import { embeddedCreation } from '../shared/event-log/differences.ts';
 import { type EventLogOptions, openEventLog } from '../shared/event-log/open.ts';
 import type { EventLog } from '../shared/event-log/port.ts';
-import { forAsking, readLogSettings } from '../shared/log-settings.ts';
+import { forTask, readLogSettings } from '../shared/log-settings.ts';
 import type { LogOptions } from '../shared/option-groups.ts';
 import { readTextFile } from '../shared/text-file.ts';
 import { newTrace } from '../shared/trace.ts';
 import { randomTraceIds } from '../shared/trace-ids.ts';
 import type { VerbContext } from '../shared/verb.ts';
+import { untilInterrupted } from './interruptible-log.ts';
 
 interface TaskLogNeeds {
   readonly options: LogOptions;
@@ -24,7 +25,7 @@ const TELL_AFTER_MS = 2_000;
 
 /** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskLog({ options, context, create = false }: TaskLogNeeds): Promise<EventLog> {
-  const settings = forAsking(readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
+  const settings = forTask(readLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
   if (!create) requireLogFile(settings);
   const log = await openEventLog(settings, {
     logger: context.logger.child({}, { level: 'error' }),
@@ -32,17 +33,20 @@ export async function openTaskLog({ options, context, create = false }: TaskLogN
     random: Math.random,
     newId: randomUUID,
   });
-  if (settings.kind === 'embedded') return log;
+  if (settings.kind === 'embedded') return untilInterrupted(log, context.signal);
   const telling = setTimeout(() => {
     if (!log.health().connected) context.logger.info(`Waiting for Kafka at ${settings.brokers.join(', ')} …`);
   }, TELL_AFTER_MS);
-  return {
-    ...log,
-    [Symbol.asyncDispose]: async () => {
-      clearTimeout(telling);
-      await log[Symbol.asyncDispose]();
+  return untilInterrupted(
+    {
+      ...log,
+      [Symbol.asyncDispose]: async () => {
+        clearTimeout(telling);
+        await log[Symbol.asyncDispose]();
+      },
     },
-  };
+    context.signal,
+  );
 }
 
 /** Throws `NOT_FOUND` for an embedded log that is not there. */

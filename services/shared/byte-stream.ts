@@ -8,7 +8,7 @@ const CHUNK_BYTES = 256 * 1024;
 
 /**
  * The bytes of a file that an operator named, as they are asked for; `-` is standard input. Throws `USAGE` where it
- * cannot be read, and an `AbortError` once the signal aborts.
+ * cannot be read, and `INTERRUPTED` once the signal aborts.
  */
 export async function* readBytes(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -16,7 +16,8 @@ export async function* readBytes(path: string, signal: AbortSignal): AsyncGenera
   try {
     yield* chunks;
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted)
+      throw new FleetGcError('INTERRUPTED', 'stopped before everything was read', { cause: error });
     const file = path === '-' ? 'stdin' : path;
     throw new FleetGcError('USAGE', `${file} cannot be read: ${unreadableReason(error)}`, { cause: error });
   }

@@ -39,6 +39,8 @@ const CODES = {
   STATE_UNREADABLE: { retry: false, exitCode: 1 },
   STATE_IN_USE: { retry: true, exitCode: 1 },
   STATE_UNWRITABLE: { retry: true, exitCode: 1 },
+  /** Told to stop before it was done; the exit code is that of the signal. */
+  INTERRUPTED: { retry: true, exitCode: 130 },
   TIMEOUT: { retry: true, exitCode: 1 },
   INTERNAL: { retry: false, exitCode: 1 },
 } as const satisfies Record<string, { retry: boolean; exitCode: number }>;

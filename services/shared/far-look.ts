@@ -39,7 +39,8 @@ export function createFarLook({ log, state, logger, breathe }: FarLookSettings):
     const { assigned } = await state();
     for (const other of scans.keys()) if (!assigned.includes(other)) scans.delete(other);
     const found = await scanAhead(backlog, { log, breathe }, signal).catch((error): FoundAhead => {
-      logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
+      if (!signal.aborted)
+        logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
       return new Map();
     });
     if (!signal.aborted) scans.set(name, { ...backlog, found, reached: backlog.from });

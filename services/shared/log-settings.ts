@@ -34,6 +34,10 @@ export function readLogSettings(options: LogOptions, context: LogSettingsContext
   });
 }
 
+/** The same for somebody who waits for the answer: an event log that is out of reach is told soon. */
+export const forTask = (settings: EventLogOptions): EventLogOptions =>
+  settings.kind === 'kafka' ? { ...settings, waits: 'short' } : forAsking(settings);
+
 /** The same for a process that only asks: it deletes nothing. */
 export const forAsking = (settings: EventLogOptions): EventLogOptions =>
   settings.kind === 'embedded' ? { ...settings, leavesRetention: true } : settings;

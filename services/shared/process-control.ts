@@ -27,9 +27,11 @@ export const processControl: ProcessControl = {
 
 /** How long something left open may hold up the end of the process. */
 const LINGER_MS = 2_000;
+/** The same after a failure or a stop: then it is known what is left, a connection that nobody answers. */
+const FAILED_LINGER_MS = 100;
 
 /** Lets the process end by itself, so that stdout is written whole, but not wait for what somebody forgot to close. */
 export function endProcess(exitCode: number): void {
   process.exitCode = exitCode;
-  setTimeout(() => process.exit(exitCode), LINGER_MS).unref();
+  setTimeout(() => process.exit(exitCode), exitCode === 0 ? LINGER_MS : FAILED_LINGER_MS).unref();
 }

@@ -16,11 +16,13 @@ export interface VerbOutside {
   readonly terminalColumns: number | null;
   /** About what the verb was given, a sentence each; told first, also where the options are wrong. */
   readonly warnings: readonly string[];
+  /** Whether the verb runs until it is told to stop. */
+  readonly endless: boolean;
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, warnings, print, write, terminalColumns } = outside;
+  const { control, stderr, warnings, endless, print, write, terminalColumns } = outside;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
@@ -36,5 +38,6 @@ export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbO
     logger,
     control,
     shutdownLimitMs: verb.shutdownLimitMs,
+    endless,
   });
 }

@@ -22,19 +22,23 @@ export interface RunSettings {
   readonly logger: Logger;
   readonly control: ProcessControl;
   readonly shutdownLimitMs: number;
+  /** Whether it runs until it is told to stop, so that a stop is no failure: else what was asked for was not done. */
+  readonly endless: boolean;
 }
 
 const EXIT_BY_SIGNAL: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 /**
  * Runs `body` until it returns or fails. The first stop signal aborts its signal; a second one, or `shutdownLimitMs`
- * without an end, ends the process at once. Returns the exit code: 0 for an orderly stop, else that of the error.
+ * without an end, ends the process at once. Returns the exit code: 0 for an orderly stop, that of the signal for work that
+ * was interrupted, else that of the error.
  */
 export async function runProcess(
   body: (signal: AbortSignal) => Promise<void>,
-  { logger, control, shutdownLimitMs }: RunSettings,
+  { logger, control, shutdownLimitMs, endless }: RunSettings,
 ): Promise<number> {
   const stop = new AbortController();
+  const stopped: { by: StopSignal | null } = { by: null };
   using cleanup = new DisposableStack();
   const forget = (undo: () => void): void => cleanup.defer(undo);
   const fail = (error: unknown): void => control.exit(reportFailure(logger, error));
@@ -43,25 +47,21 @@ export async function runProcess(
       control.exit(EXIT_BY_SIGNAL[name]);
       return;
     }
+    stopped.by = name;
     logger.info({ signal: name }, 'stopping');
     forget(control.after(shutdownLimitMs, () => fail(stopTookTooLong(shutdownLimitMs))));
     stop.abort();
   };
   forget(control.onStopSignal(onStopSignal));
   forget(control.onUncaught(fail));
-  return await outcomeOf(body, stop.signal, logger);
-}
-
-async function outcomeOf(
-  body: (signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal,
-  logger: Logger,
-): Promise<number> {
   try {
-    await body(signal);
+    await body(stop.signal);
     return 0;
   } catch (error) {
-    return signal.aborted && isAbort(error) ? 0 : reportFailure(logger, error);
+    if (stopped.by === null || !isInterruption(error)) return reportFailure(logger, error);
+    if (endless) return 0;
+    reportFailure(logger, asInterruption(error));
+    return EXIT_BY_SIGNAL[stopped.by];
   }
 }
 
@@ -73,7 +73,15 @@ export function reportFailure(logger: Logger, thrown: unknown): number {
   return error.exitCode;
 }
 
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
+const isInterruption = (error: unknown): boolean =>
+  error instanceof FleetGcError
+    ? error.code === 'INTERRUPTED'
+    : error instanceof Error && error.name === 'AbortError';
+
+const asInterruption = (error: unknown): FleetGcError =>
+  error instanceof FleetGcError
+    ? error
+    : new FleetGcError('INTERRUPTED', 'stopped before it was done', { cause: error });
 
 const stopTookTooLong = (limitMs: number): FleetGcError =>
   new FleetGcError('TIMEOUT', `did not stop within ${limitMs / 1000} s; ended without waiting any longer`);

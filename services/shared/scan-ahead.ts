@@ -37,7 +37,7 @@ const MOSTLY_NEW = 0.75;
 /** Less than 1 kB each, so 2 MB a partition at most; nodes beyond that are looked for in slices alone. */
 const MAX_FOUND = 2048;
 
-/** Reads the end of a backlog ahead of its turn. Ends early when the signal aborts. */
+/** Reads the end of a backlog ahead of its turn. Throws `INTERRUPTED` when the signal aborts. */
 export async function scanAhead(
   { from, end, ...place }: Backlog,
   scanning: Scanning,
@@ -49,7 +49,7 @@ export async function scanAhead(
     const begin = end - (end - from) / part;
     const seen = found.size;
     const records = await scanPart({ ...place, from: begin, end: before }, scanning, { found, signal });
-    if (signal.aborted || found.size - seen < MOSTLY_NEW * records) break;
+    if (found.size - seen < MOSTLY_NEW * records) break;
     before = begin;
   }
   return found;

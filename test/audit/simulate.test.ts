@@ -343,6 +343,6 @@ test('a node that nobody asked for is not run, and half a run tells nothing', as
   const { nodes } = await simulate({ ...needs, isWanted }, new AbortController().signal);
   expect(nodes).toEqual([]);
   await expect(simulate({ ...needs, isWanted }, AbortSignal.abort())).rejects.toMatchObject({
-    code: 'AUDIT_INCOMPLETE',
+    code: 'INTERRUPTED',
   });
 });

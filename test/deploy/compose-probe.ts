@@ -37,6 +37,7 @@ async function removalsBy(missing: Set<string>): Promise<void> {
       clientId: 'compose-probe',
       replicationFactor: 1,
       compression: 'zstd',
+      waits: 'long',
     },
     { logger: pino({ level: 'silent' }), now: Date.now, random: Math.random, newId: randomUUID },
   );

@@ -34,6 +34,7 @@ const kafka = {
   clientId: 'test',
   replicationFactor: 3,
   compression: 'zstd',
+  waits: 'long',
 };
 
 test.each<{ name: string; flags: Record<string, string | boolean>; settings: unknown }>([

@@ -11,11 +11,11 @@ import { logLines, parsedLines } from '../support/log-lines.ts';
 
 const SHUTDOWN_LIMIT_MS = 5_000;
 
-function start(body: (signal: AbortSignal) => Promise<void>) {
+function start(body: (signal: AbortSignal) => Promise<void>, endless = true) {
   const control = new FakeProcess();
   const out = logLines();
   const logger = createLogger({ service: 'x', level: 'info' }, out);
-  const ended = runProcess(body, { logger, control, shutdownLimitMs: SHUTDOWN_LIMIT_MS });
+  const ended = runProcess(body, { logger, control, shutdownLimitMs: SHUTDOWN_LIMIT_MS, endless });
   return { control, ended, messages: () => parsedLines(out.lines) };
 }
 
@@ -41,7 +41,47 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
-test('work that was cut off by the stop is no failure', async () => {
+const cutOff = async (signal: AbortSignal): Promise<void> => {
+  await untilAborted(signal);
+  signal.throwIfAborted();
+};
+const saysSo = async (signal: AbortSignal): Promise<void> => {
+  await untilAborted(signal);
+  throw new FleetGcError('INTERRUPTED', 'stopped before everything was read');
+};
+
+test.each([
+  { signal: 'SIGINT', exitCode: 130, body: cutOff, says: 'stopped before it was done' },
+  { signal: 'SIGTERM', exitCode: 143, body: cutOff, says: 'stopped before it was done' },
+  { signal: 'SIGINT', exitCode: 130, body: saysSo, says: 'stopped before everything was read' },
+  { signal: 'SIGTERM', exitCode: 143, body: saysSo, says: 'stopped before everything was read' },
+] as const)(
+  'work with an end that $signal cut off was not done: $exitCode, "$says"',
+  async ({ signal, exitCode, body, says }) => {
+    const { control, ended, messages } = start(body, false);
+    control.signal(signal);
+    expect(await ended).toBe(exitCode);
+    expect(messages().at(-1)).toMatchObject({ level: 'fatal', code: 'INTERRUPTED', msg: says });
+  },
+);
+
+test('an interruption that nobody asked for is a failure', async () => {
+  const { ended } = start(async () => {
+    throw new FleetGcError('INTERRUPTED', 'stopped before everything was read');
+  });
+  expect(await ended).toBe(130);
+});
+
+test.each([cutOff, saysSo])(
+  'of what runs until it is stopped work that was cut off is no failure',
+  async (body) => {
+    const { control, ended } = start(body);
+    control.signal('SIGTERM');
+    expect(await ended).toBe(0);
+  },
+);
+
+test('a service that was cut off by the stop is no failure', async () => {
   const { control, ended } = start(async (signal) => {
     await untilAborted(signal);
     signal.throwIfAborted();
@@ -134,6 +174,7 @@ const runGreet = async (flags: Record<string, string>) => {
     write: async (text: string) => void stdout.push(text),
     terminalColumns: null,
     warnings: [],
+    endless: false,
   };
   const exitCode = await runVerb(greet, { flags, environment: {}, file: null }, outside);
   return { exitCode, stdout, stderr: stderr.lines };

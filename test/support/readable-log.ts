@@ -1,3 +1,4 @@
+import { interrupted } from '../../services/shared/event-log/interrupted.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../services/shared/event-log/port.ts';
 
 /** One partition that can be read, and what of it was: `from-before` of each reading. */
@@ -7,7 +8,7 @@ export function readableLog(records: readonly LogRecord[]) {
     const { first, before } = boundsOf(request, records.length);
     readings.push(`${first}-${before}`);
     for (const record of records.filter(({ offset }) => offset >= first && offset < before)) {
-      if (signal?.aborted) return;
+      if (signal?.aborted) throw interrupted();
       yield { kind: 'record', record };
     }
     yield { kind: 'caught-up' };

@@ -30,6 +30,6 @@ const body = BODIES[name];
 if (!body) throw new Error(`no behaviour ${name}`);
 const stderr = { isTerminal: false, write: (line: string) => process.stderr.write(line) };
 const logger = createLogger({ service: 'test', level: 'info' }, stderr);
-const running = runProcess(body, { logger, control: processControl, shutdownLimitMs: 5_000 });
+const running = runProcess(body, { logger, control: processControl, shutdownLimitMs: 5_000, endless: true });
 process.stdout.write('ready\n');
 endProcess(await running);

@@ -71,8 +71,7 @@ export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Prom
       needs.onReached?.(name, range.lastMs);
       needs.onProgress({ done, of: PARTITIONS.length, records: counts.records });
     });
-    for await (const record of newRecords(needs, name, signal)) await file.take(record);
-    if (signal.aborted) {
+    if (!(await takeAll(newRecords(needs, name, signal), file.take))) {
       needs.table.clear();
       break;
     }
@@ -82,11 +81,25 @@ export async function archiveLog(needs: ArchiveNeeds, signal: AbortSignal): Prom
   return counts;
 }
 
+/** Whether all were taken: told to stop, what is in hand is left to the next pass. */
+async function takeAll(
+  records: AsyncIterable<LogRecord>,
+  take: (record: LogRecord) => Promise<void>,
+): Promise<boolean> {
+  try {
+    for await (const record of records) await take(record);
+    return true;
+  } catch (error) {
+    if (error instanceof FleetGcError && error.code === 'INTERRUPTED') return false;
+    throw error;
+  }
+}
+
 const PARTITIONS_AT_ONCE = 4;
 
 /**
  * Looks for the oldest record that is not archived, of each partition that the archive has, and tells its time by
- * `onReached`; of those with nothing new the present. Throws as `archiveLog`.
+ * `onReached`; of those with nothing new the present. Throws as `archiveLog`, and `INTERRUPTED` when `signal` aborts.
  */
 export async function lookAhead(
   needs: Pick<ArchiveNeeds, 'log' | 'archive' | 'now' | 'onReached'>,
@@ -96,7 +109,7 @@ export async function lookAhead(
   await mapBounded(begun, PARTITIONS_AT_ONCE, async (name) => {
     const begunMs = needs.now();
     const next = await newRecords(needs, name, signal).next();
-    if (!signal.aborted) needs.onReached?.(name, next.done ? begunMs : next.value.timestampMs);
+    needs.onReached?.(name, next.done ? begunMs : next.value.timestampMs);
   });
 }
 
@@ -159,7 +172,7 @@ async function* newRecords(
     if (end !== null && event.record.offset <= end.lastOffset) requireSameRecord(end, event.record);
     else yield event.record;
   }
-  if (isEmpty && end !== null && !signal.aborted) await requireNothingShorter(log, name, { end, signal });
+  if (isEmpty && end !== null) await requireNothingShorter(log, name, { end, signal });
 }
 
 function requireSameRecord(end: ArchivedEnd, record: LogRecord): void {

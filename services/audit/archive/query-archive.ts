@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
+import { interrupted } from '../../shared/event-log/interrupted.ts';
 import { requireManifest, requireUnchanged } from './archive-files.ts';
 import { type CheckProgress, changedFiles } from './check-archive.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';
@@ -43,7 +44,7 @@ export async function* queryArchive(
     const result = await connection.stream(sql);
     for await (const rows of result.yieldRowObjectJson()) yield* rows;
   } catch (error) {
-    if (!signal.aborted) throw unanswerable(error);
+    throw signal.aborted ? interrupted() : unanswerable(error);
   } finally {
     signal.removeEventListener('abort', interrupt);
   }

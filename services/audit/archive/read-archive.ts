@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
 import { FleetGcError } from '../../shared/errors.ts';
+import { interrupted } from '../../shared/event-log/interrupted.ts';
 import { requirePartition } from '../../shared/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
 import type { NameIndex } from '../names/name-index.ts';
@@ -85,7 +86,7 @@ async function* readFiles(
     );
   const files = [...filesFrom(archive.files, request)];
   if (files.length > 0) yield* recordsIn(archive, { request, files }, signal);
-  if (signal?.aborted) return;
+  if (signal?.aborted) throw interrupted();
   yield { kind: 'caught-up' };
 }
 

@@ -3,7 +3,7 @@ import type { ArchiveLog } from '../../audit/archive/read-archive.ts';
 import type { RecordedLog } from '../../audit/read-log.ts';
 import type { WorkerSource } from '../../audit/verify/worker-messages.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { forAsking, readLogSettings } from '../../shared/log-settings.ts';
+import { forTask, readLogSettings } from '../../shared/log-settings.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { Text, withMeta } from '../../shared/option-types.ts';
 import { readTextFile } from '../../shared/text-file.ts';
@@ -42,5 +42,5 @@ export async function openAuditLog(
 export function threadSource({ log, archive, ...others }: AuditLogOptions): WorkerSource {
   if (log === 'archive') return { kind: 'archive', directory: archive ?? '' };
   const settings = readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
-  return { kind: 'log', settings: forAsking(settings) };
+  return { kind: 'log', settings: forTask(settings) };
 }

@@ -75,7 +75,11 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
   const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
   print(runText(run, output));
-  if (signal.aborted) logger.warn('stopped before the end of the log; the next run goes on from here');
+  if (signal.aborted)
+    throw new FleetGcError(
+      'INTERRUPTED',
+      'stopped before the end of the log; the next run goes on from here',
+    );
   requireNothingLost(run);
 }
 

@@ -9,6 +9,7 @@ import { sendPatiently } from './kafka/patience.ts';
 import { createProducer, type KafkaProducer } from './kafka/producer.ts';
 import { createPublisher } from './kafka/publisher.ts';
 import { readRecords } from './kafka/read.ts';
+import { timeLimits } from './kafka/time-limits.ts';
 import { createMissing, findDifferences, withAdmin } from './kafka/topics.ts';
 import { refuseTooLarge } from './limits.ts';
 import type { ActiveSubscription, EventLog, OutgoingRecord } from './port.ts';
@@ -44,7 +45,8 @@ async function explained<T>(core: KafkaCore, work: () => Promise<T>): Promise<T>
 
 function createPublish(core: KafkaCore, producer: KafkaProducer) {
   const { send } = producer;
-  const patience = { send, random: core.context.random, wait: (ms: number) => sleep(ms) };
+  const { sends } = timeLimits(core.options);
+  const patience = { send, random: core.context.random, wait: (ms: number) => sleep(ms), tries: sends };
   const publisher = createPublisher({ send, sendPatiently: (batch) => sendPatiently(patience, batch) });
   const requireDeclared = createDeclaredCheck(core);
   const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
@@ -68,7 +70,9 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
   const { publish, idle } = createPublish(core, producer);
   const closing = new AbortController();
   const members = new Set<ActiveSubscription>();
-  const connecting = connectInBackground(core, producer, closing.signal);
+  // Who only asks may never publish, and what cannot be reached would hold up its end.
+  const connecting =
+    options.waits === 'long' ? connectInBackground(core, producer, closing.signal) : Promise.resolve();
 
   return {
     publish,
@@ -82,7 +86,9 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
     createTopics: () =>
       explained(core, () => withAdmin(options, context, (admin) => createMissing(admin, options))),
     checkTopics: () =>
-      explained(core, () => withAdmin(options, context, (admin) => findDifferences(admin, options))),
+      explained(core, () =>
+        withAdmin(options, context, (admin, inTime) => inTime(findDifferences(admin, options))),
+      ),
     health: core.health,
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...members].map((member) => member.stop()));

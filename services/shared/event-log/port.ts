@@ -120,9 +120,10 @@ export interface EventLog extends AsyncDisposable {
    */
   subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
   /**
-   * Reads without a group and without committing. In order per partition. Ends after `caught-up` unless `to` is `forever`,
-   * and without it when `signal` aborts or the log is closed. `forever` outlasts outages, but throws `TOPICS_RECREATED` when
-   * the topic is deleted, recreated or cut off: what comes after that does not follow what came before.
+   * Reads without a group and without committing. In order per partition. A reading that is to end does so after `caught-up`
+   * alone; it throws `INTERRUPTED` when `signal` aborts or the log is closed before, so that a part never passes for the whole.
+   * `forever` ends then, and only then. It outlasts outages, but throws `TOPICS_RECREATED` when the topic is deleted, recreated
+   * or cut off: what comes after that does not follow what came before.
    */
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;
   /** Creates missing topics; never changes an existing one. Returns the names it created. */

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import { openArchiveWriter } from '../../../services/audit/archive/archive-writer.ts';
 import { openArchiveLog } from '../../../services/audit/archive/read-archive.ts';
+import { interrupted } from '../../../services/shared/event-log/interrupted.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../../services/shared/handler.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -278,7 +279,7 @@ test('told to stop it ends between two files, and the next run goes on there', a
       for await (const event of logOf(records).read(...args)) {
         if (event.kind === 'record' && event.record.offset === 2n) {
           stopping.abort();
-          return;
+          throw interrupted();
         }
         yield event;
       }

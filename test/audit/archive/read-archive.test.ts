@@ -92,7 +92,7 @@ test.each<{ name: string; from: ReadFrom; partition?: number; finds: string[] }>
   expect(await idsFrom(from, partition)).toEqual(finds);
 });
 
-test('the mark at the end, and none after a stop', async () => {
+test('the mark at the end, and none after a stop, which nobody takes for the end', async () => {
   await using log = await openArchiveLog(directory);
   const stopping = new AbortController();
   const kinds: string[] = [];
@@ -100,10 +100,16 @@ test('the mark at the end, and none after a stop', async () => {
   expect(kinds).toEqual([...records.map(() => 'record'), 'caught-up']);
 
   const stopped: string[] = [];
-  for await (const { kind } of log.read({ topic: INVENTORY, from: 'earliest', to: 'end' }, stopping.signal)) {
-    stopped.push(kind);
-    stopping.abort();
-  }
+  const readUntilStopped = async (): Promise<void> => {
+    for await (const { kind } of log.read(
+      { topic: INVENTORY, from: 'earliest', to: 'end' },
+      stopping.signal,
+    )) {
+      stopped.push(kind);
+      stopping.abort();
+    }
+  };
+  await expect(readUntilStopped()).rejects.toMatchObject({ code: 'INTERRUPTED' });
   expect(stopped).toEqual(['record']);
 });
 

@@ -5,6 +5,7 @@ import {
   archiveTo,
 } from '../../../services/audit/archive/archive-to.ts';
 import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
+import { interrupted } from '../../../services/shared/event-log/interrupted.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../services/shared/event-log/port.ts';
 
 export const NOTED_MS = 99_000;
@@ -37,7 +38,8 @@ export async function recordsOf(
 
 /** A log of these records alone, wherever their offsets begin; also one that retention or another log made so. */
 export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => ({
-  read: async function* (request: ReadRequest): AsyncGenerator<ReadEvent, void> {
+  read: async function* (request: ReadRequest, signal?: AbortSignal): AsyncGenerator<ReadEvent, void> {
+    if (signal?.aborted) throw interrupted();
     for (const record of records) if (isAsked(record, request)) yield { kind: 'record', record };
     yield { kind: 'caught-up' };
   },

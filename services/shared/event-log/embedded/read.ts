@@ -1,4 +1,5 @@
 import type { TopicName } from '../../../../schemas/topics.ts';
+import { requireEndless } from '../interrupted.ts';
 import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
@@ -71,7 +72,7 @@ async function advanceEnds(core: EmbeddedCore, cursors: readonly Cursor[]): Prom
 
 const asEvent = (record: LogRecord): ReadEvent => ({ kind: 'record', record });
 
-/** Reads without a group. Ends quietly when `signal` aborts. */
+/** Reads without a group. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`. */
 export async function* readRecords(
   core: EmbeddedCore,
   request: ReadRequest,
@@ -80,7 +81,7 @@ export async function* readRecords(
   requirePartition(request.topic, request.partition);
   const cursors = await core.database.read((statements) => openCursors(statements, request));
   for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
-  if (signal.aborted) return;
+  if (signal.aborted) return requireEndless(request.to);
   yield { kind: 'caught-up' };
   while (request.to === 'forever' && !signal.aborted) {
     const seen = core.changes.version();

@@ -7,9 +7,8 @@ import { repairFirstAnswer } from './first-answer.ts';
 import { repairIdleLoop } from './idle-loop.ts';
 import { logCreator } from './log-lines.ts';
 import { type KafkaOptions, saslOf, tlsOf } from './options.ts';
+import { timeLimits } from './time-limits.ts';
 
-const CONNECTION_TIMEOUT_MS = 5000;
-const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 60_000;
 
 /** Said in full, since kafkajs takes other values when NODE_ENV is `test`. About 3 s in all. */
@@ -54,6 +53,7 @@ function prepareKafkajs(): void {
 export function openClient(options: KafkaOptions, { logger }: Pick<EventLogContext, 'logger'>): KafkaClient {
   prepareKafkajs();
   const sockets = new Set<Socket>();
+  const { connectMs, requestMs } = timeLimits(options);
   const tls = tlsOf(options);
   const sasl = saslOf(options);
   const kafka = new Kafka({
@@ -61,9 +61,9 @@ export function openClient(options: KafkaOptions, { logger }: Pick<EventLogConte
     clientId: options.clientId,
     ...(tls !== null && { ssl: tls }),
     ...(sasl !== null && { sasl }),
-    connectionTimeout: CONNECTION_TIMEOUT_MS,
-    authenticationTimeout: CONNECTION_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: connectMs,
+    authenticationTimeout: connectMs,
+    requestTimeout: requestMs,
     enforceRequestTimeout: true,
     retry: RETRY,
     logLevel: logger.isLevelEnabled('debug') ? logLevel.INFO : logLevel.WARN,

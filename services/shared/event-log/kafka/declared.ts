@@ -17,7 +17,7 @@ export function createDeclaredCheck({
   let asking: Promise<Differences> | null = null;
 
   const ask = async (): Promise<Differences> => {
-    const counts = await withAdmin(options, context, partitionCounts);
+    const counts = await withAdmin(options, context, (admin, inTime) => inTime(partitionCounts(admin)));
     const found = TOPIC_NAMES.map(
       (topic) => [topic, partitionDifference(topic, counts.get(topic) ?? 0)] as const,
     );

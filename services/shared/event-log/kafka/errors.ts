@@ -101,6 +101,13 @@ export const undecodable = (
     { cause },
   );
 
+/** Nobody said what is wrong; brokers are silent. */
+export const unanswered = (brokers: readonly string[], ms: number): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `Kafka at ${brokers.join(', ')}: no broker answered within ${ms / 1000} s. ${ADVICE.LOG_UNREACHABLE}`,
+  );
+
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
 export function toLogError(brokers: readonly string[], error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;

@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net';
 import KafkaBroker from 'kafkajs/src/broker/index.js';
 
-/** A broker answers the first request at once; what is silent for so long is frozen, or no Kafka at all. */
-const FIRST_ANSWER_MS = 5000;
-const SILENT = `it takes connections, but did not answer as a Kafka broker does within ${FIRST_ANSWER_MS / 1000} s`;
+/** A broker answers the first request at once; what is silent for longer is frozen, or no Kafka at all. */
+const silentText = (ms: number): string =>
+  `it takes connections, but did not answer as a Kafka broker does within ${ms / 1000} s`;
 
 /** What the repair touches of kafkajs's broker. */
 export interface Broker {
-  readonly connectionPool: { readonly pool: readonly { readonly socket?: Socket }[] };
+  readonly connectionPool: {
+    readonly pool: readonly { readonly socket?: Socket }[];
+    /** Milliseconds. */
+    readonly connectionTimeout: number;
+  };
 }
 
 export type AskVersions = (this: Broker) => Promise<unknown>;
@@ -18,7 +22,8 @@ function cut({ connectionPool }: Broker, why: string): void {
 
 /** Asks for the versions that a broker speaks, which is the first request; without an answer the connection is ended. */
 async function askWithinBound(broker: Broker, ask: AskVersions): Promise<unknown> {
-  const alarm = setTimeout(() => cut(broker, SILENT), FIRST_ANSWER_MS);
+  const { connectionTimeout } = broker.connectionPool;
+  const alarm = setTimeout(() => cut(broker, silentText(connectionTimeout)), connectionTimeout);
   try {
     return await ask.call(broker);
   } catch (error) {

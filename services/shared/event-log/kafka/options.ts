@@ -34,6 +34,8 @@ export const KafkaOptions = z.strictObject({
   minInsyncReplicas: z.int().min(1).optional(),
   /** `gzip` for readers outside our control that know no zstd. */
   compression: z.enum(['zstd', 'gzip']).default('zstd'),
+  /** `short` where somebody waits for the answer, `long` for what runs on and outlasts outages. */
+  waits: z.enum(['short', 'long']).default('long'),
 });
 export type KafkaOptions = z.infer<typeof KafkaOptions>;
 

@@ -6,9 +6,9 @@ import { type Batch, partitionName } from './batches.ts';
 import { openClient } from './client.ts';
 import type { KafkaCore } from './core.ts';
 import type { Sending } from './publisher.ts';
+import { timeLimits } from './time-limits.ts';
 
 const ACKS_ALL = -1;
-const ACK_TIMEOUT_MS = 10_000;
 const END_MS = 1000;
 /** Of requests to one broker; the publisher sees to the order within a partition. */
 const IN_FLIGHT = 5;
@@ -80,7 +80,7 @@ export function createProducer({ options, context }: KafkaCore): KafkaProducer {
       await connect();
       const request = {
         acks: ACKS_ALL,
-        timeout: ACK_TIMEOUT_MS,
+        timeout: timeLimits(options).acknowledgeMs,
         compression: COMPRESSION[options.compression],
         topicMessages: toTopicMessages(batches),
       };

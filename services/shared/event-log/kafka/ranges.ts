@@ -23,6 +23,8 @@ export interface RangeReading {
   readonly core: Pick<KafkaCore, 'context' | 'explain' | 'reached'>;
   /** Resolves after `ms`, or when the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Called when a broker answered, also where the answer does not help yet. */
+  readonly onAnswer: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -33,14 +35,17 @@ export interface RangeReading {
 export async function readRanges(
   cluster: OffsetConnections,
   request: ReadRequest,
-  { core, wait, signal }: RangeReading,
+  { core, wait, onAnswer, signal }: RangeReading,
 ): Promise<Range[]> {
   const tries = request.to === 'forever' ? Number.POSITIVE_INFINITY : TRIES;
   const isLast = (failures: number, error: unknown): boolean =>
     failures >= tries || !core.explain(error).retry || signal.aborted;
   for (let failures = 0; ; failures++) {
     try {
-      if (failures > 0) await cluster.refreshMetadata();
+      if (failures > 0) {
+        await cluster.refreshMetadata();
+        onAnswer();
+      }
       const found = await ranges(cluster, request);
       core.reached();
       return found;

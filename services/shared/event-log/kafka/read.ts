@@ -1,29 +1,33 @@
 import type { FleetGcError } from '../../errors.ts';
 import { pause } from '../back-off.ts';
 import { recreatedTopic } from '../differences.ts';
+import { requireEndless } from '../interrupted.ts';
 import { recordBytes } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
 import { type Connections, connectFor, disconnect, prepareConnections } from './connections.ts';
+import { type Contact, watchContact } from './contact.ts';
 import type { KafkaCore } from './core.ts';
 import type { Cursor } from './cursor.ts';
-import { undecodable } from './errors.ts';
+import { unanswered, undecodable } from './errors.ts';
 import { startFetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
+import { timeLimits } from './time-limits.ts';
 
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
 const LONG_WAIT_MS = 5000;
 const FOLLOWING_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
-/** Failures in a row after which a reading that is to end gives up: about half a minute. */
-const PATIENCE = 10;
 
 /** Records between the fetcher and the reader. */
 interface Buffered {
   records: LogRecord[];
   bytes: number;
+  /** Ends the reading. */
   failure: FleetGcError | null;
+  /** What brokers, or the way to them, answered last, where that passes by itself. */
+  trouble: FleetGcError | null;
   /** Grows with every answer of a broker. */
   answers: number;
   wake: () => void;
@@ -35,6 +39,7 @@ const emptyBuffer = (): Buffered => ({
   records: [],
   bytes: 0,
   failure: null,
+  trouble: null,
   answers: 0,
   wake: () => undefined,
   marked: false,
@@ -66,26 +71,19 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
   return cursor;
 }
 
-/**
- * Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time.
- */
-function createReport(
-  buffered: Buffered,
-  { topic, to }: Pick<ReadRequest, 'topic' | 'to'>,
-  { explain, reached }: KafkaCore,
-) {
-  let failures = 0;
+/** Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time. */
+function createReport({ request: { topic, to }, core, buffered, contact }: Reading) {
   const note = (error: unknown): void => {
-    failures += 1;
-    const failure = explain(error);
+    const failure = core.explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
-    const isLast = !failure.retry || (to !== 'forever' && failures >= PATIENCE);
-    if (isLast) buffered.failure = failure;
+    if (!failure.retry) buffered.failure = failure;
+    buffered.trouble = failure;
   };
   return (error: unknown): void => {
     if (error === null) {
-      failures = 0;
-      reached();
+      buffered.trouble = null;
+      contact.heard();
+      core.reached();
     } else note(error);
     buffered.answers += 1;
     buffered.wake();
@@ -99,16 +97,10 @@ function take(buffered: Buffered): readonly LogRecord[] {
   return records;
 }
 
-function nextAnswer(buffered: Buffered, seen: number, signal: AbortSignal): Promise<void> {
+function nextAnswer(buffered: Buffered, seen: number): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted || buffered.answers !== seen) return resolve();
-    const wake = (): void => {
-      signal.removeEventListener('abort', wake);
-      buffered.wake = () => undefined;
-      resolve();
-    };
-    buffered.wake = wake;
-    signal.addEventListener('abort', wake);
+    if (buffered.answers !== seen) resolve();
+    else buffered.wake = resolve;
   });
 }
 
@@ -121,14 +113,29 @@ function* nextEvents(buffered: Buffered, isCaughtUp: () => boolean): Generator<R
   yield { kind: 'caught-up' };
 }
 
-async function* follow(
-  connections: Connections,
-  request: ReadRequest,
-  core: KafkaCore,
-  signal: AbortSignal,
-): AsyncGenerator<ReadEvent, void> {
-  const buffered = emptyBuffer();
-  const parts = await readRanges(connections.cluster, request, { core, wait: pause, signal });
+interface Reading {
+  readonly connections: Connections;
+  readonly request: ReadRequest;
+  readonly core: KafkaCore;
+  readonly buffered: Buffered;
+  readonly contact: Contact;
+  readonly signal: AbortSignal;
+}
+
+async function findRanges({ connections, request, core, contact, signal }: Reading): Promise<Range[]> {
+  await connectFor(connections, [request.topic]);
+  contact.heard();
+  return await readRanges(connections.cluster, request, {
+    core,
+    wait: pause,
+    signal,
+    onAnswer: contact.heard,
+  });
+}
+
+async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
+  const { connections, request, core, buffered, contact, signal } = reading;
+  const parts = await contact.waitFor(findRanges(reading), signal);
   const cursors = parts.map((part) => toCursor(part, request.to, buffered));
   const { kick } = startFetcher({
     cluster: connections.cluster,
@@ -136,23 +143,26 @@ async function* follow(
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
     longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
-    report: createReport(buffered, request, core),
+    report: createReport(reading),
     signal,
   });
   const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
-  while (!signal.aborted) {
+  for (;;) {
     if (buffered.failure !== null) throw buffered.failure;
     const seen = buffered.answers;
+    const isGiven = buffered.records.length > 0;
     yield* nextEvents(buffered, isCaughtUp);
     if (buffered.marked && request.to !== 'forever') return;
+    // While the reader was at work nobody asked the brokers for more than fits.
+    if (isGiven) contact.heard();
     kick();
-    await nextAnswer(buffered, seen, signal);
+    await contact.waitFor(nextAnswer(buffered, seen), signal);
   }
 }
 
 /**
  * Reads without joining any group: a consumer is made for its connections only, nothing is ever committed, and no trace
- * is left on the broker. Ends quietly when `signal` aborts.
+ * is left on the broker. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`.
  */
 export async function* readRecords(
   core: KafkaCore,
@@ -161,13 +171,18 @@ export async function* readRecords(
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
   const { options, context } = core;
+  const { silenceMs } = timeLimits(options);
+  const buffered = emptyBuffer();
+  const silent = (): FleetGcError => buffered.trouble ?? unanswered(options.brokers, silenceMs);
   const ended = new AbortController();
+  const over = AbortSignal.any([signal, ended.signal]);
+  using contact = watchContact(request.to === 'forever' ? null : silenceMs, silent);
   const connections = prepareConnections(options, context, { group: 'none', topics: [request.topic] });
   try {
-    await connectFor(connections, [request.topic]);
-    yield* follow(connections, request, core, AbortSignal.any([signal, ended.signal]));
+    yield* follow({ connections, request, core, buffered, contact, signal: over });
   } catch (error) {
     if (!signal.aborted) throw core.explain(error);
+    requireEndless(request.to);
   } finally {
     ended.abort();
     await disconnect(connections, context);

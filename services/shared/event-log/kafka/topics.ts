@@ -8,25 +8,36 @@ import { TOPIC_NAMES, topicSpec } from '../partition.ts';
 import type { TopicDifference } from '../port.ts';
 import { waitAtMost } from '../stopping.ts';
 import { openClient } from './client.ts';
-import { protocolType } from './errors.ts';
+import { watchContact } from './contact.ts';
+import { protocolType, unanswered } from './errors.ts';
 import type { KafkaOptions } from './options.ts';
+import { timeLimits } from './time-limits.ts';
 import { topicConfig } from './topic-config.ts';
 
 const CREATE_TIMEOUT_MS = 15_000;
 const LOOK_AGAIN_MS = 100;
 const END_MS = 1000;
+const NEVER = new AbortController().signal;
 
-/** Runs `work` with an administrator's connection of its own. */
+/** Settles as what it is given, or rejects when brokers are silent for too long. */
+type InTime = <T>(asked: Promise<T>) => Promise<T>;
+
+/** Runs `work` with an administrator's connection of its own. Throws `LOG_UNREACHABLE` when no broker is reached in time. */
 export async function withAdmin<T>(
   options: KafkaOptions,
   context: EventLogContext,
-  work: (admin: Admin) => Promise<T>,
+  work: (admin: Admin, inTime: InTime) => Promise<T>,
 ): Promise<T> {
-  const client = openClient(options, context);
+  const { silenceMs } = timeLimits(options);
+  using contact = watchContact(silenceMs, () => unanswered(options.brokers, silenceMs));
+  const inTime: InTime = (asked) => contact.waitFor(asked, NEVER);
+  // Creating many topics may take a broker longer than somebody waits for an answer.
+  const client = openClient({ ...options, waits: 'long' }, context);
   const admin = client.kafka.admin();
   try {
-    await admin.connect();
-    return await work(admin);
+    await inTime(admin.connect());
+    contact.heard();
+    return await work(admin, inTime);
   } finally {
     await waitAtMost(admin.disconnect(), END_MS);
     client.cutConnections();

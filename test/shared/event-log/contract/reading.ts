@@ -80,6 +80,32 @@ export function readingContract(tried: () => TriedLog): void {
     expect(seen).toEqual(['1', 'caught up', '2']);
   });
 
+  test('one that is to end and is aborted before throws, so that a part does not pass for the whole', async () => {
+    const { log, publishTexts } = tried();
+    const key = uniqueKey();
+    await publishTexts(key, ['1']);
+    const request = { topic: 'gc.node.results', from: 'earliest', to: 'end' } as const;
+    const kindsUntilStopped = async (stop: AbortSignal): Promise<readonly string[]> => {
+      const kinds: string[] = [];
+      for await (const { kind } of log.read(request, stop)) kinds.push(kind);
+      return kinds;
+    };
+    await expect(kindsUntilStopped(AbortSignal.abort())).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    const stops = new AbortController();
+    const inTheMiddle = async (): Promise<string | undefined> => {
+      let last: string | undefined;
+      for await (const { kind } of log.read(request, stops.signal)) {
+        last = kind;
+        stops.abort();
+      }
+      return last;
+    };
+    // Who was given everything meanwhile has the whole.
+    await expect(inTheMiddle().catch(({ code }) => code)).resolves.toMatch(/^(INTERRUPTED|caught-up)$/);
+    const endless = { ...request, to: 'forever' } as const;
+    for await (const _ of log.read(endless, AbortSignal.abort())) expect.unreachable();
+  });
+
   test('a partition that does not exist is refused', async () => {
     const { log } = tried();
     await expect(readAll(log, 'x', { partition: 32 })).rejects.toMatchObject({ code: 'USAGE' });

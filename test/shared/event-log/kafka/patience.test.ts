@@ -6,7 +6,7 @@ import { sendPatiently } from '../../../../services/shared/event-log/kafka/patie
 const batch: Batch = { topic: 'gc.node.results', partition: 0, records: [], bytes: 0 };
 const kafkaError = (name: string, type?: string) => Object.assign(new Error(name), { name, type });
 
-const impatient = { random: () => 1, wait: async () => undefined };
+const impatient = { random: () => 1, wait: async () => undefined, tries: 2 };
 
 /** How often it was tried, when it always fails like this. */
 async function triesOf(error: Error): Promise<number> {

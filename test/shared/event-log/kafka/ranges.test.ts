@@ -11,7 +11,7 @@ function reading() {
   const core = createCore(options, silentContext());
   const waits: { readonly ms: number; readonly connected: boolean }[] = [];
   const wait = async (ms: number) => void waits.push({ ms, connected: core.health().connected });
-  return { core, wait, waits, signal: new AbortController().signal };
+  return { core, wait, waits, onAnswer: () => undefined, signal: new AbortController().signal };
 }
 
 const REQUEST = { topic: 'gc.policies', from: 'earliest', to: 'end' } as const;
