@@ -1,13 +1,13 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
-import { atNextAction, isForced, type Reclaim } from '../../schemas/reclaim.ts';
+import { atNextAction, type Reclaim } from '../../schemas/reclaim.ts';
 import { commandOutcome } from '../shared/decision/command-outcome.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
-import { notForced } from '../shared/decision/forced-reclaim.ts';
 import { statusDoubts } from '../shared/decision/listing.ts';
 import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { missed } from '../shared/decision/reclaim-target.ts';
+import { type Wanted, wantedNow } from '../shared/decision/wanted-reclaim.ts';
 import { doubts } from './rules/doubts.ts';
 import { runningTwice } from './rules/findings.ts';
 import { unmatchedNamespaces } from './rules/namespaces.ts';
@@ -34,19 +34,23 @@ export interface ContainerConclusion extends Conclusion {
  */
 export function decide(inventory: Inventory, policy: Policy): ContainerConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
-  const { reclaim } = inventory;
-  const unwanted = reclaim !== null && isForced(reclaim) ? notForced(reclaim, policy) : null;
-  if (unwanted === null) return decidePass(inventory, policy);
-  const conclusion = decidePass({ ...inventory, reclaim: null }, policy);
-  return { ...conclusion, reason: `${unwanted.reason}, so the reclaim ends here; ${conclusion.reason}` };
+  const wanted = inventory.reclaim && wantedNow(inventory.reclaim, inventory.filesystems, policy);
+  if (wanted === null) return decidePass(inventory, policy, false);
+  const reclaim = wanted.unwanted === null ? wanted.reclaim : null;
+  const conclusion = decidePass({ ...inventory, reclaim }, policy, wanted.isPressed);
+  const because = becauseOf(wanted);
+  return because === null ? conclusion : { ...conclusion, reason: `${because}; ${conclusion.reason}` };
 }
 
-function decidePass(inventory: CompleteInventory, policy: Policy): ContainerConclusion {
+const becauseOf = ({ shrunk, unwanted }: Wanted): string | null =>
+  unwanted === null ? shrunk : `${unwanted.reason}, so the reclaim ends here`;
+
+/** `isPressed`: also of pods that have only ended, which a reclaim for image usage does not touch (G2, J5). */
+function decidePass(inventory: CompleteInventory, policy: Policy, isPressed: boolean): ContainerConclusion {
   const pass: Pass = {
     inventory,
     policy,
-    // Takes pods in that have only ended, which a reclaim for image usage does not (G2, J5).
-    evictNonDeletedPods: inventory.reclaim !== null && isForced(inventory.reclaim),
+    evictNonDeletedPods: isPressed,
     waits: inventory.reclaim?.step === 'images',
     isForCommand: true,
   };

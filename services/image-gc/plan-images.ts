@@ -42,7 +42,10 @@ function planTurn(
 ): ImagePlan {
   return mode === 'age'
     ? planned(survey(inventory, policy, { step: 'age', isForCommand }), ageTurn(inventory, policy))
-    : planned(survey(inventory, policy, { step: 'space', isForCommand }), spaceTurn(inventory, policy, mode));
+    : planned(
+        survey(inventory, policy, { step: 'space', isForCommand }),
+        spaceTurn(inventory, policy, { mode, isForCommand }),
+      );
 }
 
 /** Without a maximum age none goes by age (E1), which is known without another survey. */
@@ -50,7 +53,11 @@ function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
   const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
   const gone = byAge.map(({ position }) => position);
   const surveyed = survey(inventory, policy, { step: 'space', isForCommand: false });
-  const byUsage = planned(without(surveyed, new Set(gone)), spaceTurn(inventory, policy, 'usage'), gone);
+  const byUsage = planned(
+    without(surveyed, new Set(gone)),
+    spaceTurn(inventory, policy, { mode: 'usage', isForCommand: false }),
+    gone,
+  );
   return { ...byUsage, removals: [...byAge, ...byUsage.removals] };
 }
 

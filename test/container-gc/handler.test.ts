@@ -111,6 +111,7 @@ describe('in a reclaim', () => {
   describe('[J5] of containers alone', () => {
     const onlyContainers = (atLeast: string) => ({
       reclaim: reclaim({
+        cause: { ...reclaim().cause, signal: 'nodefs.available' },
         actions: ['containers'],
         step: 'containers',
         target: { filesystem: 'nodefs', resource: 'availableBytes', atLeast },

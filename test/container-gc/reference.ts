@@ -45,9 +45,13 @@ function contentRemovable(
   return allSourcesReady && pod.state === 'gone' && pod.contentRemovable;
 }
 
+/** Less than 15 % of the one disk of these nodes are available: the strictest of a policy's defaults. */
+const isPressed = ({ filesystems: { imagefs } }: CompleteInventory): boolean =>
+  Number(imagefs?.availableBytes) * 100 < 15 * Number(imagefs?.capacityBytes);
+
 /** G2: an eviction signal takes pods in whose containers have all stopped. */
 function terminatedIfForced(inventory: CompleteInventory, policy: Policy, uid: string): boolean {
-  if (inventory.reclaim?.cause.signal !== 'nodefs.available') return false;
+  if (inventory.reclaim?.cause.signal !== 'nodefs.available' || !isPressed(inventory)) return false;
   if (!isKubelet(policy) && !inventory.allSourcesReady) return false;
   return inventory.pods.some((pod) => pod.uid === uid && pod.state !== 'unknown' && pod.runtimeRemovable);
 }

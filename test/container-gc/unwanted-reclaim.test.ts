@@ -4,6 +4,7 @@ import type { CompleteInventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/container-gc/decide.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
+import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { input } from '../fixtures/input.ts';
 import { container, inventory, pod } from '../fixtures/inventory.ts';
 import { policy, policySet } from '../fixtures/policy.ts';
@@ -62,13 +63,30 @@ describe.each(['fleetgc', 'kubelet'] as const)(
       expect(items.map(({ id, rule }) => `${id} ${rule}`)).toEqual(['old G6', 'new G6']);
     });
 
-    test.each(['nodefs.available', 'imagefs.available'])(
-      '[J6] for containerfs is one while there is a threshold for %s',
-      (signal) => {
-        const { items } = decided(only(signal), { reclaim: forcedBy('containerfs.available') });
-        expect(items).toHaveLength(2);
-      },
-    );
+    test.each([
+      { signal: 'nodefs.available', layout: filesystems({ availableBytes: '99' }) },
+      { signal: 'imagefs.available', layout: { ...filesystems(), nodefs: filesystem({ device: '8:2' }) } },
+    ])('[J6] for containerfs is one while the disk that it shares has a threshold: $signal', (given) => {
+      const target = { ...reclaim().target, filesystem: 'containerfs' } as const;
+      const ordered = {
+        filesystems: given.layout,
+        reclaim: forcedBy('containerfs.available', { target }),
+      };
+      expect(decided(only(given.signal), ordered).items).toHaveLength(2);
+      expect(decided(only('nodefs.inodesFree'), ordered).items).toHaveLength(1);
+    });
+
+    test('[J10] on a disk that has what its thresholds ask for is none', () => {
+      const { items } = decided({}, { filesystems: filesystems({ availableBytes: '900' }) });
+      expect(items.map(({ id, rule }) => `${id} ${rule}`)).toEqual(['old G7']);
+    });
+
+    test('[J9] for a target that its signal does not watch is none', () => {
+      const target = { filesystem: 'imagefs', resource: 'inodesFree', atLeast: '999' } as const;
+      const { items, reason } = decided({}, { reclaim: forcedBy('imagefs.available', { target }) });
+      expect(items.map(({ rule }) => rule)).toEqual(['G7']);
+      expect(reason).toContain('is not what imagefs.available watches');
+    });
   },
 );
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Policy } from '../../schemas/policy.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { image } from '../fixtures/inventory.ts';
+import { threshold } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { decided, removed, verdict } from './support/decided.ts';
 
@@ -76,12 +77,85 @@ describe('a policy that changed since the reclaim was ordered', () => {
     expect(decided(three, { reclaim: strange })).toMatchObject({ outcome: 'nothing-to-do', items: [] });
   });
 
-  test.each([
-    { name: 'a higher low threshold', settings: { imageGCLowThresholdPercent: 84 } },
-    { name: 'image GC by usage switched off', settings: { imageGCHighThresholdPercent: 100 } },
-  ])('[D6] what an eviction signal ordered is not held against percentages: $name', ({ settings }) => {
-    const wanted = reclaim({ cause: evictionSignal });
-    expect(removed(three, { reclaim: wanted }, settings)).toEqual(['a', 'b', 'c']);
-    expect(decided(three, { reclaim: wanted }, settings).reclaim).toEqual(wanted);
+  describe('of an eviction signal', () => {
+    const wanted = { reclaim: reclaim({ cause: evictionSignal }) };
+
+    test.each<{ name: string; settings: Partial<Policy>; atLeast: number }>([
+      { name: 'the low threshold, while the high one is met too', settings: {}, atLeast: 200 },
+      { name: 'a higher low threshold', settings: { imageGCLowThresholdPercent: 84 }, atLeast: 160 },
+      {
+        name: 'no percentage of usage',
+        settings: { imageGCHighThresholdPercent: 100 },
+        atLeast: 150,
+      },
+      {
+        name: 'a lower eviction threshold',
+        settings: {
+          imageGCHighThresholdPercent: 100,
+          evictionThresholds: [threshold('imagefs.available', 12.5)],
+        },
+        atLeast: 125,
+      },
+      {
+        name: 'one with a minimum reclaim',
+        settings: {
+          imageGCHighThresholdPercent: 100,
+          evictionThresholds: [
+            { ...threshold('imagefs.available', 12.5), minimumReclaim: { quantity: '25' } },
+          ],
+        },
+        atLeast: 150,
+      },
+    ])('[J10, J13] asks for no more than its thresholds on that disk do: $name', ({ settings, atLeast }) => {
+      expect(decided(three, wanted, settings).reclaim).toEqual(
+        reclaim({ ...wanted.reclaim, target: of(atLeast) }),
+      );
+    });
+
+    test('[J10] goes on between threshold and minimum reclaim, and ends behind it', () => {
+      const settings = {
+        imageGCHighThresholdPercent: 100,
+        evictionThresholds: [{ ...threshold('imagefs.available', 12.5), minimumReclaim: { quantity: '25' } }],
+      };
+      for (const { available, goes } of [
+        { available: '124', goes: ['a'] },
+        { available: '149', goes: ['a'] },
+        { available: '150', goes: [] },
+      ])
+        expect(
+          removed(three, { ...wanted, filesystems: filesystems({ availableBytes: available }) }, settings),
+        ).toEqual(goes);
+    });
+  });
+
+  describe('on a healthy disk, an order that anybody may have written', () => {
+    const thirteen = Array.from({ length: 13 }, (_, index) => image(`i${index}`, { sizeBytes: 20 }));
+    const targets = [
+      { signal: 'imagefs.available', filesystem: 'imagefs', resource: 'availableBytes' },
+      { signal: 'nodefs.available', filesystem: 'nodefs', resource: 'availableBytes' },
+      { signal: 'containerfs.available', filesystem: 'containerfs', resource: 'availableBytes' },
+      { signal: 'imagefs.inodesFree', filesystem: 'imagefs', resource: 'inodesFree' },
+      { signal: 'imageGC', filesystem: 'imagefs', resource: 'availableBytes' },
+      { signal: 'imageGC', filesystem: 'nodefs', resource: 'availableBytes' },
+      { signal: 'imageGCAvailable', filesystem: 'imagefs', resource: 'availableBytes' },
+      { signal: 'imageGCInodes', filesystem: 'imagefs', resource: 'inodesFree' },
+    ] as const;
+
+    test.each(targets)('removes nothing: $signal on $filesystem $resource', ({ signal, ...target }) => {
+      for (const profile of ['fleetgc', 'kubelet'] as const)
+        for (const availableBytes of ['690', '900']) {
+          const order = reclaim({
+            cause: { ...reclaim().cause, signal, reading: '99%' },
+            target: { ...target, atLeast: '1000' },
+          });
+          const facts = { reclaim: order, filesystems: filesystems({ availableBytes }) };
+          const settings = {
+            profile,
+            imageGCAvailable: { startBelowBytes: '150', untilBytes: '200' },
+            imageGCInodes: { highThresholdPercent: 85, lowThresholdPercent: 80 },
+          };
+          expect(removed(thirteen, facts, settings)).toEqual([]);
+        }
+    });
   });
 });

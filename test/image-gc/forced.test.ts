@@ -5,7 +5,7 @@ import type { Reclaim } from '../../schemas/reclaim.ts';
 import { decide } from '../../services/image-gc/decide.ts';
 import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
-import { policy } from '../fixtures/policy.ts';
+import { policy, threshold } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, MINUTE, NOW } from '../fixtures/time.ts';
 
@@ -41,10 +41,15 @@ describe('forced by an eviction signal', () => {
     expect(removed({ profile: 'kubelet' })).toEqual(['a', 'b', 'c']);
   });
 
-  test('[F3, J22] the kubelet asks no disk: it takes them with the target reached, too', () => {
-    const facts = { filesystems: filesystems({ availableBytes: '900' }) };
-    expect(decided({ profile: 'kubelet' }, facts).reason).toContain('every image goes that nothing protects');
-    expect([removed({}, facts), removed({ profile: 'kubelet' }, facts)]).toEqual([[], ['a', 'b', 'c']]);
+  test('[F3, J22] both take none once the disk has what its threshold asks for, whatever was ordered', () => {
+    expect(decided({ profile: 'kubelet' }).reason).toContain('every image goes that nothing protects');
+    for (const profile of ['fleetgc', 'kubelet'] as const) {
+      const facts = { filesystems: filesystems({ availableBytes: '900' }) };
+      expect(decided({ profile }, facts)).toMatchObject({
+        items: [],
+        reason: expect.stringContaining('the target is reached: 900 bytes are available'),
+      });
+    }
   });
 
   test.each<{ name: string; kept: Partial<InventoryImage>; rule: string }>([
@@ -99,15 +104,15 @@ describe('forced by an eviction signal', () => {
     }
   });
 
-  test.each(['nodefs.available', 'imagefs.available'] as const)(
-    '[J6] the threshold of containerfs is that of %s',
-    (signal) => {
-      const { evictionThresholds } = policy();
-      const only = evictionThresholds.filter((threshold) => threshold.signal === signal);
-      const forContainers = eviction({ cause: { ...eviction().cause, signal: 'containerfs.available' } });
-      expect(removed({ evictionThresholds: only }, { reclaim: forContainers })).toEqual(['a']);
-    },
-  );
+  test.each([
+    { signal: 'nodefs.available', layout: filesystems() },
+    { signal: 'imagefs.available', layout: { ...filesystems(), nodefs: filesystem({ device: '8:2' }) } },
+  ] as const)('[J6] the threshold of containerfs is that of $signal', ({ signal, layout }) => {
+    const forContainers = eviction({ cause: { ...eviction().cause, signal: 'containerfs.available' } });
+    const facts = { filesystems: layout, reclaim: forContainers };
+    expect(removed({ evictionThresholds: [threshold(signal, 15)] }, facts)).toEqual(['a']);
+    expect(removed({ evictionThresholds: [threshold('nodefs.inodesFree', 15)] }, facts)).toEqual([]);
+  });
 
   test('[M8, D17] with nothing to remove, the pressure that stays is told', () => {
     for (const profile of ['fleetgc', 'kubelet'] as const) {
@@ -127,7 +132,11 @@ describe('for inodes', () => {
 
   test.each([
     { name: 'the two thresholds for inodes', signal: 'imageGCInodes', settings: { imageGCInodes } },
-    { name: 'an eviction threshold for inodes', signal: 'imagefs.inodesFree', settings: {} },
+    {
+      name: 'an eviction threshold for inodes',
+      signal: 'imagefs.inodesFree',
+      settings: { evictionThresholds: [threshold('imagefs.inodesFree', 20)] },
+    },
   ])('[M13] $name: images go in order, and measuring ends it', ({ signal, settings }) => {
     const { items, reason, outcome } = decided(settings, facts(signal));
     expect(items.map(({ id }) => id)).toEqual(['a', 'b', 'c']);

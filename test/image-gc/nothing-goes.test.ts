@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/image-gc/decide.ts';
 import { filesystem, filesystems } from '../fixtures/filesystems.ts';
 import { image, incompleteInventory, tooLargeInventory } from '../fixtures/inventory.ts';
-import { policy } from '../fixtures/policy.ts';
+import { policy, threshold } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { decided } from './support/decided.ts';
 
 describe('no image goes', () => {
-  test.each<{ name: string; facts: Partial<CompleteInventory>; rule: string }>([
+  test.each<{
+    name: string;
+    facts: Partial<CompleteInventory>;
+    rule: string;
+    settings?: Partial<Policy>;
+  }>([
     {
       name: '[C8, K2] while a container names no image',
       facts: { containersWithoutImage: ['c'] },
@@ -45,12 +51,16 @@ describe('no image goes', () => {
       name: '[A2] for a filesystem that holds no images',
       facts: {
         filesystems: { ...filesystems(), nodefs: filesystem({ device: '8:2' }) },
-        reclaim: reclaim({ target: { ...reclaim().target, filesystem: 'nodefs' } }),
+        reclaim: reclaim({
+          cause: { ...reclaim().cause, signal: 'nodefs.available' },
+          target: { ...reclaim().target, filesystem: 'nodefs' },
+        }),
       },
+      settings: { evictionThresholds: [threshold('nodefs.available', 20)] },
       rule: 'A2',
     },
-  ])('$name', ({ facts, rule }) => {
-    const { outcome, items, notBelieved, verdicts } = decided([image('a')], facts);
+  ])('$name', ({ facts, rule, settings }) => {
+    const { outcome, items, notBelieved, verdicts } = decided([image('a')], facts, settings);
     expect({ outcome, items }).toEqual({ outcome: 'not-believed', items: [] });
     expect(notBelieved.map((doubt) => doubt.rule)).toEqual([rule]);
     expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule });

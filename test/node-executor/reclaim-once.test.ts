@@ -74,7 +74,9 @@ async function commandsOf(node: ExecutorNode, { objects, actions, round }: Decid
     pods: [gonePod('pod-1'), gonePod(uid(1))],
     reclaim: reclaim({ ...at, step: 'containers' }),
   });
-  const stages = await containerGcHandler(() => policySet())(input('inventory', given));
+  const stages = await containerGcHandler(() => policySet({ imageGCLowThresholdPercent: 0 }))(
+    input('inventory', given),
+  );
   return stages.flat().flatMap(({ event }) => (event.type === 'fleetgc.node.command' ? [event] : []));
 }
 

@@ -3,7 +3,7 @@ import type { EvictionThreshold } from '../../schemas/eviction.ts';
 import type { FilesystemReading } from '../../schemas/filesystem.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { decide } from '../../services/pressure/decide.ts';
-import { quantityOf } from '../../services/pressure/rules/quantity.ts';
+import { quantityOf } from '../../services/shared/decision/quantity.ts';
 import { policy } from '../fixtures/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { bucket, DEDICATED, disks, evictionPolicy, NOW_MS, SINGLE, SPLIT, threshold } from './node-disks.ts';

@@ -3,7 +3,7 @@ import type { EvictionSignal } from '../../schemas/eviction.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { ReclaimAction } from '../../schemas/reclaim.ts';
 import { decide } from '../../services/pressure/decide.ts';
-import { layoutOf } from '../../services/pressure/rules/layout.ts';
+import { layoutOf } from '../../services/shared/decision/layout.ts';
 import { DEDICATED, disks, evictionPolicy, readings, SINGLE, SPLIT, threshold } from './node-disks.ts';
 
 describe('layout', () => {

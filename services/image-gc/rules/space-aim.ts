@@ -4,9 +4,9 @@ import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
 import type { Doubt } from '../../shared/decision/conclusion.ts';
 import { believeUsage, type FilesystemUsage } from '../../shared/decision/filesystem-usage.ts';
 import { targetBytes, usagePercent } from '../../shared/decision/usage-thresholds.ts';
+import type { Wanted } from '../../shared/decision/wanted-reclaim.ts';
 import { meetsHighThreshold, ownTarget } from './own-thresholds.ts';
 import { type KeepTurn, keepTurn } from './turn.ts';
-import type { Wanted } from './wanted.ts';
 
 /** Room made because image GC's own thresholds ask for it (D), or because an eviction signal forces it (F). */
 export type SpaceMode = 'usage' | 'forced';

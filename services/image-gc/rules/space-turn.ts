@@ -1,14 +1,24 @@
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { OWN_RULES } from '../../shared/decision/own-rules.ts';
+import { type Wanted, wantedNow } from '../../shared/decision/wanted-reclaim.ts';
 import { nodeDoubts } from './doubts.ts';
 import { type KnownShortfall, shortfall } from './shortfall.ts';
 import { type Aim, orderedAim, ownAim, type SpaceMode } from './space-aim.ts';
 import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
-import { type Wanted, wantedNow } from './wanted.ts';
+
+/** Why room is made, and whether it is done: a plan that somebody asks for assumes that a signal forces it, whatever the disk says. */
+export interface MakingRoom {
+  readonly mode: SpaceMode;
+  readonly isForCommand: boolean;
+}
 
 /** Removal to make room: for the reclaim that the inventory answers, or without one as the policy alone says. */
-export function spaceTurn(inventory: CompleteInventory, policy: Policy, mode: SpaceMode): Turn {
+export function spaceTurn(
+  inventory: CompleteInventory,
+  policy: Policy,
+  { mode, isForCommand }: MakingRoom,
+): Turn {
   const wanted = inventory.reclaim && wantedNow(inventory.reclaim, inventory.filesystems, policy);
   const aim = wanted ? orderedAim(wanted, inventory, policy, mode) : ownAim(inventory, policy, mode);
   const measured = measure(aim, inventory);
@@ -16,7 +26,8 @@ export function spaceTurn(inventory: CompleteInventory, policy: Policy, mode: Sp
     ...nodeDoubts(inventory, policy),
     ...(measured.kind === 'doubt' ? [measured.doubt] : []),
   ];
-  const takesAll = mode === 'forced' && policy.profile === 'kubelet';
+  // The kubelet forces its pass while the signal is met, of which an order alone is no proof (J22).
+  const takesAll = mode === 'forced' && policy.profile === 'kubelet' && (wanted?.isPressed || !isForCommand);
   const turn =
     notItsTurn(wanted) ?? doubtfulTurn(notBelieved, unmet(measured)) ?? aimedTurn(measured, takesAll);
   return { ...turn, notBelieved, reclaim: wanted?.reclaim ?? null };

@@ -1,10 +1,10 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { EvictionSignal } from '../../../schemas/eviction.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { thresholdsInForce, WATCHED } from '../../shared/decision/eviction-signals.ts';
+import { layoutOf } from '../../shared/decision/layout.ts';
 import { chosen } from './choice.ts';
 import { FORCED_GC_OFF, reclaimOf } from './eviction.ts';
-import { thresholdsInForce, WATCHED } from './eviction-signals.ts';
-import { layoutOf } from './layout.ts';
 import { observeReading } from './observation.ts';
 import type { Finding, Met } from './signal.ts';
 

@@ -1,14 +1,14 @@
 import type { DiskStats } from '../../../schemas/disk-stats.ts';
 import type { Amount, EvictionThreshold } from '../../../schemas/eviction.ts';
-import { type FilesystemName, LARGEST_UINT64 } from '../../../schemas/filesystem.ts';
+import type { FilesystemName } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { ReclaimCause } from '../../../schemas/reclaim.ts';
+import { clearedAt, thresholdAt } from '../../shared/decision/eviction-bars.ts';
+import { thresholdsInForce, WATCHED } from '../../shared/decision/eviction-signals.ts';
 import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { thresholdsInForce, WATCHED } from './eviction-signals.ts';
-import { actionsFor, type Layout, layoutOf } from './layout.ts';
+import { actionsFor, type Layout, layoutOf } from '../../shared/decision/layout.ts';
 import { type Bars, isMet } from './met-over-time.ts';
 import { type Observed, observe } from './observation.ts';
-import { quantityOf } from './quantity.ts';
 import { type Finding, notMet } from './signal.ts';
 
 export const FORCED_GC_OFF = 'M16: forced garbage collection is switched off';
@@ -67,14 +67,11 @@ export function reclaimOf(
   return { kind: 'met', isForced: true, cause, target, actions, step, reason };
 }
 
-function barsOf({ value, minimumReclaim, gracePeriodMs }: EvictionThreshold, { capacity }: Observed): Bars {
-  const threshold = quantityOf(value, capacity);
-  const more = minimumReclaim === null ? 0n : quantityOf(minimumReclaim, capacity);
-  return { threshold, cleared: atMost(BigInt(LARGEST_UINT64), threshold + more), gracePeriodMs };
-}
-
-/** A kubelet's percentage can ask for more than any number on the log holds; neither is ever free. */
-const atMost = (most: bigint, value: bigint): bigint => (value > most ? most : value);
+const barsOf = (threshold: EvictionThreshold, { capacity }: Observed): Bars => ({
+  threshold: thresholdAt(threshold, capacity),
+  cleared: clearedAt(threshold, capacity),
+  gracePeriodMs: threshold.gracePeriodMs,
+});
 
 const causeOf = (
   { signal, value }: EvictionThreshold,

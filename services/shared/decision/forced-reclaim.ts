@@ -1,23 +1,98 @@
+import type { EvictionThreshold } from '../../../schemas/eviction.ts';
+import type { FilesystemReading, FilesystemReadings } from '../../../schemas/filesystem.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
+import { clearedAt } from './eviction-bars.ts';
+import { signalWatches, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
+import { believeInodes, believeUsage } from './filesystem-usage.ts';
+import { layoutOf } from './layout.ts';
+import type { Standing } from './usage-reclaim.ts';
+import { isUsageGcOff, targetBytes } from './usage-thresholds.ts';
 
-/** Why nothing is to be removed for a reclaim, with the rule that says so. */
-export interface Unwanted {
-  readonly rule: string;
-  readonly reason: string;
+/** What of one resource there is in all, and free. */
+interface Amounts {
+  readonly capacity: bigint;
+  readonly free: bigint;
 }
 
 /**
- * Why the policy in force removes nothing for a reclaim that an eviction signal began: it may force nothing by now (M16), or
- * has no such threshold any more (J9). Thresholds of containerfs are those of the filesystem that it shares (J6), whichever
- * that is on the node.
+ * A reclaim that an eviction signal began, held against the thresholds of the policy in force and this reading of the disk:
+ * the policy may force nothing by now (M16), or have no such threshold any more (J9); else at most what its thresholds
+ * on that disk ask for, each with its minimum reclaim (J10). Thresholds of containerfs are those of the filesystem that it
+ * shares (J6).
  */
-export function notForced({ cause: { signal } }: Reclaim, policy: Policy): Unwanted | null {
-  const { name, forcedGC, evictionThresholds } = policy;
-  if (!forcedGC)
+export function forcedStanding(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): Standing {
+  const { signal } = reclaim.cause;
+  const { name } = policy;
+  if (!policy.forcedGC)
     return { rule: 'M16', reason: `policy ${name} now lets no eviction threshold remove anything` };
-  const of = (filesystem: string) => signal.replace('containerfs', filesystem);
-  const same: readonly string[] = [signal, of('nodefs'), of('imagefs')];
-  if (evictionThresholds.some((threshold) => same.includes(threshold.signal))) return null;
-  return { rule: 'J9', reason: `policy ${name} now has no eviction threshold for ${signal}` };
+  const layout = layoutOf(filesystems);
+  if (layout === null)
+    return { rule: 'J3', reason: 'it is not known which filesystems of the node share a disk' };
+  const inForce = thresholdsInForce(policy.evictionThresholds, layout);
+  if (!inForce.some((threshold) => threshold.signal === signal))
+    return { rule: 'J9', reason: `policy ${name} now has no eviction threshold for ${signal}` };
+  return isOfSignal(reclaim, filesystems)
+    ? justified({ inForce, policy, filesystems }, reclaim)
+    : { rule: 'J9', reason: `the target of the reclaim is not what ${signal} watches` };
 }
+
+/** One disk may have several names, and the target is called by that of the strictest threshold (J13). */
+function isOfSignal({ cause, target }: Reclaim, filesystems: FilesystemReadings): boolean {
+  const watched = signalWatches(cause.signal);
+  return watched !== null && watched.resource === target.resource && isSameDisk(watched, target, filesystems);
+}
+
+const isSameDisk = (
+  a: Pick<Watched, 'filesystem'>,
+  b: Pick<Watched, 'filesystem'>,
+  filesystems: FilesystemReadings,
+): boolean => filesystems[a.filesystem]?.device === filesystems[b.filesystem]?.device;
+
+interface Facts {
+  readonly inForce: readonly EvictionThreshold[];
+  readonly policy: Policy;
+  readonly filesystems: FilesystemReadings;
+}
+
+function justified({ inForce, policy, filesystems }: Facts, { target }: Reclaim): Standing {
+  const amounts = amountsOf(target, filesystems[target.filesystem]);
+  if (amounts === null)
+    return { rule: 'J8', reason: `what ${target.filesystem} has of ${target.resource} is not known` };
+  const onDisk = inForce.filter(({ signal }) => {
+    const watched = WATCHED[signal];
+    return watched.resource === target.resource && isSameDisk(watched, target, filesystems);
+  });
+  const cleared = onDisk.map((threshold) => clearedAt(threshold, amounts.capacity));
+  const isPressed = cleared.some((atLeast) => amounts.free < atLeast);
+  const enough = largest([...cleared, ...usageTargets(target, filesystems, policy)]);
+  return { enough: enough < amounts.capacity ? enough : amounts.capacity, isPressed };
+}
+
+/** Where the thresholds of image GC stop: a reclaim of both goes on to the strictest target, if images lie on that disk (J13). */
+function usageTargets(
+  { resource, filesystem }: Watched,
+  filesystems: FilesystemReadings,
+  policy: Policy,
+): bigint[] {
+  const imagefs = believeUsage('imagefs', filesystems.imagefs);
+  if (resource !== 'availableBytes' || imagefs.kind === 'doubt') return [];
+  if (!isSameDisk({ filesystem }, { filesystem: 'imagefs' }, filesystems)) return [];
+  const { imageGCAvailable } = policy;
+  return [
+    ...(isUsageGcOff(policy) ? [] : [targetBytes(imagefs.usage, policy)]),
+    ...(imageGCAvailable === null ? [] : [BigInt(imageGCAvailable.untilBytes)]),
+  ];
+}
+
+function amountsOf({ filesystem, resource }: Watched, reading: FilesystemReading | null): Amounts | null {
+  if (resource === 'availableBytes') {
+    const bytes = believeUsage(filesystem, reading);
+    if (bytes.kind === 'doubt') return null;
+    return { capacity: bytes.usage.capacityBytes, free: bytes.usage.availableBytes };
+  }
+  const inodes = believeInodes(filesystem, reading);
+  return inodes.kind === 'doubt' ? null : { capacity: inodes.inodes.inodes, free: inodes.inodes.free };
+}
+
+const largest = (amounts: readonly bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b), 0n);

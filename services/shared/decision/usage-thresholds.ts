@@ -7,6 +7,9 @@ export const USAGE_SIGNALS = {
   available: 'imageGCAvailable',
   inodes: 'imageGCInodes',
 } as const;
+export type UsageSignal = (typeof USAGE_SIGNALS)[keyof typeof USAGE_SIGNALS];
+export const isUsageSignal = (signal: string): signal is UsageSignal =>
+  Object.values<string>(USAGE_SIGNALS).includes(signal);
 export const IMAGE_USAGE_SIGNAL = USAGE_SIGNALS.percent;
 
 /**

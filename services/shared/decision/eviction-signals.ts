@@ -1,4 +1,4 @@
-import type { EvictionSignal, EvictionThreshold } from '../../../schemas/eviction.ts';
+import { EvictionSignal, type EvictionThreshold } from '../../../schemas/eviction.ts';
 import type { FilesystemName, Resource } from '../../../schemas/filesystem.ts';
 import { CONTAINERFS_LIKE, type Layout } from './layout.ts';
 
@@ -15,6 +15,12 @@ export const WATCHED: Readonly<Record<EvictionSignal, Watched>> = {
   'imagefs.inodesFree': { filesystem: 'imagefs', resource: 'inodesFree' },
   'containerfs.available': { filesystem: 'containerfs', resource: 'availableBytes' },
   'containerfs.inodesFree': { filesystem: 'containerfs', resource: 'inodesFree' },
+};
+
+/** What a signal of this name looks at; `null` for any other name. */
+export const signalWatches = (signal: string): Watched | null => {
+  const known = EvictionSignal.safeParse(signal);
+  return known.success ? WATCHED[known.data] : null;
 };
 
 const CONTAINERFS_SIGNALS: Readonly<Record<Resource, EvictionSignal>> = {
