@@ -21,24 +21,40 @@ export function verbNamed(name: string): Verb {
 
 const KUBERNETES = 'deploy/kubernetes';
 
-/** The objects of every manifest, with the file that holds each. */
-export const manifests = readdirSync(join(REPOSITORY, KUBERNETES))
-  .filter((file) => file !== 'kustomization.yaml')
-  .flatMap((file) =>
-    parseAllDocuments(textOf(`${KUBERNETES}/${file}`), { merge: true }).map((document) => ({
-      file,
-      content: z.looseObject({ kind: z.string() }).parse(document.toJS()),
-    })),
-  );
+/** Paths of files in `deploy/kubernetes`. */
+export const kubernetesFiles = readdirSync(join(REPOSITORY, KUBERNETES), {
+  recursive: true,
+  encoding: 'utf8',
+}).filter((file) => file.includes('.'));
 
-const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.union([z.int(), z.string()]) }) });
+/** The operator's policy is one of FleetGC, and no object of Kubernetes. */
+const isManifest = (file: string): boolean => !/(^|\/)(kustomization|policy)\.yaml$|\.env$/.test(file);
+
+/** The objects of every manifest, with the file that holds each. */
+export const manifests = kubernetesFiles.filter(isManifest).flatMap((file) =>
+  parseAllDocuments(textOf(`${KUBERNETES}/${file}`), { merge: true }).map((document) => ({
+    file,
+    content: z.looseObject({ kind: z.string() }).parse(document.toJS()),
+  })),
+);
+
+const Probe = z.object({
+  httpGet: z.object({ path: z.string(), port: z.union([z.int(), z.string()]) }),
+  periodSeconds: z.int(),
+  failureThreshold: z.int().default(3),
+});
+/** What all of ours have in common. */
 const Container = z.object({
   image: z.string(),
   args: z.array(z.string()),
-  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
-  ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
-  livenessProbe: Probe,
-  readinessProbe: Probe,
+  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })),
+  env: z.array(
+    z.object({
+      name: z.string(),
+      value: z.string().optional(),
+      valueFrom: z.object({ secretKeyRef: z.object({ name: z.string() }).optional() }).optional(),
+    }),
+  ),
   securityContext: z.object({
     allowPrivilegeEscalation: z.literal(false),
     readOnlyRootFilesystem: z.literal(true),
@@ -47,8 +63,19 @@ const Container = z.object({
     z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
   ),
 });
+const ServingContainer = Container.extend({
+  ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
+  startupProbe: Probe,
+  livenessProbe: Probe,
+  readinessProbe: Probe,
+});
 const Labels = z.record(z.string(), z.string());
-const Volume = z.object({ name: z.string(), hostPath: z.object({ path: z.string() }).optional() });
+const Volume = z.object({
+  name: z.string(),
+  hostPath: z.object({ path: z.string() }).optional(),
+  secret: z.object({ secretName: z.string() }).optional(),
+  configMap: z.object({ name: z.string() }).optional(),
+});
 
 /** What the tests look at of a DaemonSet or Deployment of ours. */
 export const Workload = z.object({
@@ -63,13 +90,30 @@ export const Workload = z.object({
         automountServiceAccountToken: z.literal(false),
         hostNetwork: z.boolean().default(false),
         terminationGracePeriodSeconds: z.int(),
-        containers: z.tuple([Container]),
+        containers: z.tuple([ServingContainer]),
         volumes: z.array(Volume),
       }),
     }),
   }),
 });
 export type Workload = z.infer<typeof Workload>;
+
+/** What the tests look at of the operator's Job. */
+const OperatorJob = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        automountServiceAccountToken: z.literal(false),
+        initContainers: z.array(Container),
+        containers: z.array(Container),
+        volumes: z.array(Volume),
+      }),
+    }),
+  }),
+});
+export const operatorPod = manifests.flatMap(({ content }) =>
+  content.kind === 'Job' ? [OperatorJob.parse(content).spec.template.spec] : [],
+);
 
 export const workloads: readonly Workload[] = manifests.flatMap(({ content }) =>
   ['DaemonSet', 'Deployment'].includes(content.kind) ? [Workload.parse(content)] : [],

@@ -1,17 +1,26 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DaemonSet, Deployment } from 'kubernetes-models/apps/v1';
+import { Job } from 'kubernetes-models/batch/v1';
 import { ClusterRole, ClusterRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1';
-import { ConfigMap, Namespace, ServiceAccount } from 'kubernetes-models/v1';
+import { Namespace, ServiceAccount } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { manifests, REPOSITORY, textOf, verbNamed, type Workload, workloads } from './files.ts';
+import { readPolicyFiles } from '../../services/policy/file.ts';
+import {
+  kubernetesFiles,
+  manifests,
+  operatorPod,
+  textOf,
+  verbNamed,
+  type Workload,
+  workloads,
+} from './files.ts';
 
 const KINDS = {
   DaemonSet,
   Deployment,
-  ConfigMap,
+  Job,
   Namespace,
   ServiceAccount,
   ClusterRole,
@@ -20,7 +29,7 @@ const KINDS = {
 const Kind = z.enum([
   'DaemonSet',
   'Deployment',
-  'ConfigMap',
+  'Job',
   'Namespace',
   'ServiceAccount',
   'ClusterRole',
@@ -32,12 +41,91 @@ test.each(manifests)('$file: the $content.kind is a valid object', ({ content })
   expect(() => model.validate()).not.toThrow();
 });
 
-test('one command applies every file', () => {
-  const { resources } = z
-    .object({ resources: z.array(z.string()) })
-    .parse(parse(textOf('deploy/kubernetes/kustomization.yaml')));
-  const files = readdirSync(join(REPOSITORY, 'deploy/kubernetes'));
-  expect([...resources, 'kustomization.yaml'].toSorted()).toEqual(files.toSorted());
+const Kustomization = z.object({
+  resources: z.array(z.string()).default([]),
+  components: z.array(z.string()).default([]),
+  configMapGenerator: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        namespace: z.literal('fleetgc'),
+        envs: z.array(z.string()).default([]),
+        files: z.array(z.string()).default([]),
+      }),
+    )
+    .default([]),
+  generatorOptions: z.undefined().optional(),
+});
+const kustomization = (folder: string) =>
+  Kustomization.parse(parse(textOf(join('deploy/kubernetes', folder, 'kustomization.yaml'))));
+
+/** Every file that the kustomization of a folder names, itself or by a component. */
+function appliedFrom(folder: string): readonly string[] {
+  const { resources, components, configMapGenerator } = kustomization(folder);
+  const generated = configMapGenerator.flatMap(({ envs, files }) => [...envs, ...files]);
+  const own = ['kustomization.yaml', ...resources, ...generated].map((file) => join(folder, file));
+  return [...own, ...components.flatMap((component) => appliedFrom(join(folder, component)))];
+}
+
+test('two commands apply every file: that of the fleet, and that of the operator', () => {
+  const applied = new Set([...appliedFrom('.'), ...appliedFrom('operator')]);
+  expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
+});
+
+test('every ConfigMap is made by kustomize, which names it by its content', () => {
+  const made = ['settings', 'operator']
+    .flatMap((folder) => kustomization(folder).configMapGenerator)
+    .map(({ name }) => name);
+  const used = [
+    ...workloads.flatMap((workload) => container(workload).envFrom),
+    ...operatorPod.flatMap(({ containers, initContainers, volumes }) => [
+      ...[...initContainers, ...containers].flatMap(({ envFrom }) => envFrom),
+      ...volumes.flatMap(({ configMap }) => (configMap ? [{ configMapRef: configMap }] : [])),
+    ]),
+  ].map(({ configMapRef }) => configMapRef.name);
+
+  expect(manifests.filter(({ content }) => content.kind === 'ConfigMap')).toEqual([]);
+  expect([...new Set(used)].toSorted()).toEqual(made.toSorted());
+});
+
+test("the operator's Job makes the topics, then applies a policy that is valid and removes nothing", () => {
+  const [pod] = operatorPod;
+  const commands = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].map(({ args }) => args);
+  const text = textOf('deploy/kubernetes/operator/policy.yaml');
+  const read = readPolicyFiles([{ file: 'policy.yaml', text }]);
+
+  expect(commands).toEqual([
+    ['topics', 'create', '--wait', '60s'],
+    ['policy', 'apply', '/etc/fleetgc/policy/policy.yaml'],
+  ]);
+  for (const [first = '', second = ''] of commands) verbNamed(`${first} ${second}`);
+  expect(read).toMatchObject({ valid: true, policies: [{ policy: { mode: 'dry-run' } }] });
+});
+
+test('nodes, deciders and operators are three principals: each has its own Secret and no other', () => {
+  const secretsOf = (
+    volumes: readonly { readonly secret?: { readonly secretName: string } | undefined }[],
+    containers: readonly Pick<ReturnType<typeof container>, 'env'>[],
+  ): readonly string[] => [
+    ...volumes.flatMap(({ secret }) => secret?.secretName ?? []),
+    ...containers.flatMap(({ env }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [])),
+  ];
+  const principalOf = (secrets: readonly string[]): string => [...new Set(secrets)].join(', ');
+  const found = workloads.map((workload) => [
+    workload.metadata.name,
+    principalOf(secretsOf(workload.spec.template.spec.volumes, [container(workload)])),
+  ]);
+  const operators = operatorPod.map(({ volumes, initContainers, containers }) =>
+    principalOf(secretsOf(volumes, [...initContainers, ...containers])),
+  );
+
+  expect(Object.fromEntries(found)).toEqual({
+    'fleetgc-pressure': 'fleetgc-kafka-deciders',
+    'fleetgc-container-gc': 'fleetgc-kafka-deciders',
+    'fleetgc-image-gc': 'fleetgc-kafka-deciders',
+    'fleetgc-node': 'fleetgc-kafka-nodes',
+  });
+  expect(operators).toEqual(['fleetgc-kafka-operators']);
 });
 
 const container = ({ spec }: Workload) => spec.template.spec.containers[0];
@@ -47,7 +135,7 @@ const variable = (workload: Workload, name: string): string | undefined =>
 describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workload })))(
   '$name',
   ({ workload }) => {
-    const { args, livenessProbe, readinessProbe, ports, volumeMounts } = container(workload);
+    const { args, startupProbe, livenessProbe, readinessProbe, ports, volumeMounts } = container(workload);
     const pod = workload.spec.template.spec;
     const verb = verbNamed(args.join(' '));
 
@@ -63,6 +151,11 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
       expect(readinessProbe.httpGet).toMatchObject({ path: '/readyz', port: livenessProbe.httpGet.port });
     });
 
+    test('has five minutes to start before it is asked whether it lives', () => {
+      expect(startupProbe.httpGet).toEqual(livenessProbe.httpGet);
+      expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(300);
+    });
+
     test('has time to finish what it has in hand', () => {
       expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThanOrEqual(verb.shutdownLimitMs);
     });
@@ -74,6 +167,9 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
     });
   },
 );
+
+/** It has every pod's secrets, and the kubelet's own keys. */
+const KUBELET = '/var/lib/kubelet';
 
 describe('the node', () => {
   const node = workloads.filter(({ kind }) => kind === 'DaemonSet')[0];
@@ -103,6 +199,17 @@ describe('the node', () => {
     expect(files.length).toBeGreaterThan(0);
     for (const path of [socket, standard('machineIdFile'), ...files])
       expect(mountFor(path), path).toBeDefined();
+  });
+
+  test("sees of the kubelet's directory its certificate, and an empty folder of our own to measure its filesystem", () => {
+    const ofKubelet = volumeMounts.filter(
+      ({ mountPath }) => KUBELET.startsWith(`${mountPath}/`) || `${mountPath}/`.startsWith(`${KUBELET}/`),
+    );
+    const paths = ofKubelet.map(({ mountPath }) => mountPath);
+
+    expect(paths.toSorted()).toEqual([`${KUBELET}/fleetgc`, variable(node, 'FLEETGC_KUBELET_CA_FILE')]);
+    expect(ofKubelet.every(({ readOnly }) => readOnly)).toBe(true);
+    expect(paths).toContain(variable(node, 'FLEETGC_NODEFS_PATH'));
   });
 
   test('asks the kubelet for pods, with a token that may do that and no more', () => {

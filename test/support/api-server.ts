@@ -27,6 +27,8 @@ const NAMESPACE = '/api/v1/namespaces/default';
 export interface ApiServer extends AsyncDisposable {
   /** With this file a kubelet of the same network joins. */
   readonly kubeconfig: unknown;
+  /** The same for a program on this machine. */
+  readonly localKubeconfig: unknown;
   /** Creates a pod in the namespace `default` as it is written; resolves to its UID. */
   createPod(manifest: unknown): Promise<string>;
   /** What the pod's kubelet last told of it; `null` when there is no such pod. */
@@ -70,13 +72,15 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
   const { remove } = await controlOf(running.getId());
   stack.defer(remove);
   const ca = readFileSync(authority);
-  const call = caller(`https://127.0.0.1:${running.getMappedPort(PORT)}`, ca);
+  const local = `https://127.0.0.1:${running.getMappedPort(PORT)}`;
+  const call = caller(local, ca);
   await waitUntil('the API server to have its namespaces', READY_MS, async () => {
     return (await call('GET', NAMESPACE)) !== null;
   });
   const owned = stack.move();
   return {
-    kubeconfig: kubeconfigOf(ca),
+    kubeconfig: kubeconfigOf(`https://${ALIAS}:${PORT}`, ca),
+    localKubeconfig: kubeconfigOf(local, ca),
     createPod: async (manifest) => {
       const created = await call('POST', `${NAMESPACE}/pods`, manifest);
       return Created.parse(created).metadata.uid;
@@ -90,14 +94,14 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
   };
 }
 
-const kubeconfigOf = (ca: Buffer): unknown => ({
+const kubeconfigOf = (server: string, ca: Buffer): unknown => ({
   apiVersion: 'v1',
   kind: 'Config',
   clusters: [
     {
       name: 'test',
       cluster: {
-        server: `https://${ALIAS}:${PORT}`,
+        server,
         'certificate-authority-data': ca.toString('base64'),
       },
     },
