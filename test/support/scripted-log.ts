@@ -103,6 +103,14 @@ export class ScriptedLog implements EventLog {
     return [];
   }
 
+  async servers() {
+    return [];
+  }
+
+  async groups() {
+    return [];
+  }
+
   health() {
     return { connected: this.connected, problem: this.connected ? null : 'no broker answers' };
   }

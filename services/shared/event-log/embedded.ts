@@ -5,6 +5,7 @@ import { append, requireDeclared } from './embedded/append.ts';
 import { watchChanges } from './embedded/changes.ts';
 import { openDatabase } from './embedded/database.ts';
 import { watchEnds } from './embedded/ends.ts';
+import { groupProgress } from './embedded/group-progress.ts';
 import { startMember } from './embedded/member.ts';
 import type { EmbeddedCore } from './embedded/membership.ts';
 import { readRecords } from './embedded/read.ts';
@@ -87,6 +88,11 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
       return created;
     },
     checkTopics: () => core.database.read(differences),
+    servers: async () => [options.path],
+    groups: (names) =>
+      core.database.read((statements) =>
+        names.map((group) => groupProgress(statements, group, context.now())),
+      ),
     health: () => ({ connected: core.database.problem() === null, problem: core.database.problem() }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...members].map((member) => member.stop()));

@@ -3,6 +3,7 @@ import { backOffMs, pause } from './back-off.ts';
 import type { EventLogContext } from './context.ts';
 import { createCore, type KafkaCore } from './kafka/core.ts';
 import { createDeclaredCheck } from './kafka/declared.ts';
+import { brokerAddresses, groupProgress } from './kafka/group-progress.ts';
 import { startMember } from './kafka/member.ts';
 import type { KafkaOptions } from './kafka/options.ts';
 import { sendPatiently } from './kafka/patience.ts';
@@ -88,6 +89,12 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
     checkTopics: () =>
       explained(core, () =>
         withAdmin(options, context, (admin, inTime) => inTime(findDifferences(admin, options))),
+      ),
+    servers: () =>
+      explained(core, () => withAdmin(options, context, (admin, inTime) => inTime(brokerAddresses(admin)))),
+    groups: (names) =>
+      explained(core, () =>
+        withAdmin(options, context, (admin, inTime) => inTime(groupProgress(admin, names))),
       ),
     health: core.health,
     [Symbol.asyncDispose]: async () => {

@@ -101,6 +101,17 @@ export interface TopicDifference {
   readonly message: string;
 }
 
+/** How far a group is with what it reads. */
+export interface GroupProgress {
+  readonly group: string;
+  /** Members that are there now. On the embedded log those that stand by are not counted. */
+  readonly members: number;
+  /**
+   * `topic/partition` to records that are there and not committed; of topics of which the group committed anything.
+   */
+  readonly lag: ReadonlyMap<string, number>;
+}
+
 export interface LogHealth {
   readonly connected: boolean;
   /** Why not, in one clear line. */
@@ -129,5 +140,9 @@ export interface EventLog extends AsyncDisposable {
   /** Creates missing topics; never changes an existing one. Returns the names it created. */
   createTopics(): Promise<readonly TopicName[]>;
   checkTopics(): Promise<readonly TopicDifference[]>;
+  /** Who keeps the log, for people: the addresses of the brokers that are there, or the path of the file. */
+  servers(): Promise<readonly string[]>;
+  /** In the order of the names. A group that never was has no members and no lag. */
+  groups(names: readonly string[]): Promise<readonly GroupProgress[]>;
   health(): LogHealth;
 }

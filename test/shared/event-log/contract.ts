@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEventLog } from '../../../services/shared/event-log/open.ts';
 import { failingHandlerContract } from './contract/failing-handlers.ts';
-import { commitContract, groupContract, memberContract } from './contract/groups.ts';
+import { commitContract, groupContract, groupProgressContract, memberContract } from './contract/groups.ts';
 import { keyPartitionContract } from './contract/key-partition.ts';
 import { readingContract } from './contract/reading.ts';
 import { recordContract, sizeContract } from './contract/records.ts';
@@ -28,6 +28,7 @@ export function eventLogContract(name: string, start: () => Promise<LogUnderTest
     memberContract(tried);
     describe.concurrent('consumers', () => {
       describe('groups', () => groupContract(tried));
+      describe('groups seen from outside', () => groupProgressContract(tried));
       describe('commits', () => commitContract(tried));
       describe('failing handlers', () => failingHandlerContract(tried));
       describe('the partition of one key', () => keyPartitionContract(tried));

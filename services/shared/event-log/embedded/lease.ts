@@ -1,5 +1,5 @@
 import { FleetGcError } from '../../errors.ts';
-import type { Statements } from './statements.ts';
+import type { Lease, Statements } from './statements.ts';
 
 /** An owner that was not heard of for so long has lost its group. */
 export const LEASE_MS = 6000;
@@ -13,10 +13,12 @@ export interface Claim {
 }
 
 /** A lease that ends later than any lease can was written before the clock was set back. */
+export const isHeld = ({ expiresAtMs }: Lease, nowMs: number): boolean =>
+  expiresAtMs > nowMs && expiresAtMs <= nowMs + LEASE_MS;
+
 function isFree(statements: Statements, { group, member, nowMs }: Claim): boolean {
   const lease = statements.lease(group);
-  if (lease === null || lease.member === member) return true;
-  return lease.expiresAtMs <= nowMs || lease.expiresAtMs > nowMs + LEASE_MS;
+  return lease === null || lease.member === member || !isHeld(lease, nowMs);
 }
 
 const take = (statements: Statements, { group, member, nowMs }: Claim): void =>

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { TopicName } from '../../../../schemas/topics.ts';
 import { embeddedCreation } from '../differences.ts';
+import { TOPIC_NAMES } from '../partition.ts';
 import type { LogRecord } from '../port.ts';
 
 const PartitionRow = z
@@ -33,6 +34,11 @@ const LeaseRow = z
   .object({ member: z.string(), expires_at_ms: z.int() })
   .transform((row) => ({ member: row.member, expiresAtMs: row.expires_at_ms }));
 export type Lease = z.infer<typeof LeaseRow>;
+const CommittedRow = z
+  .object({ id: z.int(), topic: z.enum(TOPIC_NAMES), partition: z.int(), end: z.int(), committed: z.int() })
+  .transform(({ end, ...row }) => ({ ...row, nextOffset: end }));
+/** A partition, its end, and the place that a group committed. */
+export type CommittedPlace = z.infer<typeof CommittedRow>;
 
 /** A row to append; `sizeBytes` is what retention counts. */
 export interface NewRow {
@@ -153,6 +159,9 @@ export function prepareGroups(db: DatabaseSync) {
   const commit = db.prepare(
     'INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset',
   );
+  const committedBy = db.prepare(
+    'SELECT p.id, p.topic, p.partition, p.next_offset AS "end", o.next_offset AS committed FROM offsets o JOIN partitions p ON p.id = o.partition_id WHERE o.group_name = ? ORDER BY p.topic, p.partition',
+  );
   const lease = db.prepare('SELECT member, expires_at_ms FROM leases WHERE group_name = ?');
   const putLease = db.prepare(
     'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, expires_at_ms = excluded.expires_at_ms',
@@ -164,6 +173,8 @@ export function prepareGroups(db: DatabaseSync) {
       const row = committed.get(group, id);
       return row === undefined ? null : OneNumber.parse(row);
     },
+    committedBy: (group: string): CommittedPlace[] =>
+      committedBy.all(group).map((row) => CommittedRow.parse(row)),
     commit: (group: string, id: number, nextOffset: number): void => void commit.run(group, id, nextOffset),
     lease(group: string): Lease | null {
       const row = lease.get(group);

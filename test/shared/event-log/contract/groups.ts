@@ -46,6 +46,35 @@ export function memberContract(tried: () => TriedLog): void {
   });
 }
 
+/** What a person asks who looks from outside. */
+export function groupProgressContract(tried: () => TriedLog): void {
+  test('a group is told with its members and what it has not committed, also when nobody is there', async () => {
+    const { log, publishTexts } = tried();
+    const key = uniqueKey();
+    const group = uniqueGroup();
+    const place = `gc.node.results/${partitionOf('gc.node.results', key)}`;
+    const seen = collector(key);
+    await publishTexts(key, ['0']);
+    const member = await log.subscribe(subscriptionOf({ group, start: 'earliest' }), seen.handle);
+    await until('the first record', () => seen.records.length === 1, PATIENCE_MS);
+    const progress = async () => (await log.groups([group]))[0];
+    await until('its commit', async () => (await progress())?.lag.get(place) === 0, PATIENCE_MS);
+    expect(await progress()).toMatchObject({ group, members: 1 });
+    await member.stop();
+
+    await publishTexts(key, ['1', '2']);
+    expect((await progress())?.lag.get(place)).toBe(2);
+    await until('nobody', async () => (await progress())?.members === 0, PATIENCE_MS);
+  });
+
+  test('of a group that never was nothing is told, and the log names who keeps it', async () => {
+    const { log } = tried();
+    const groups = await log.groups(['nobody-ever']);
+    expect(groups).toEqual([{ group: 'nobody-ever', members: 0, lag: new Map() }]);
+    expect(await log.servers()).toHaveLength(1);
+  });
+}
+
 export function groupContract(tried: () => TriedLog): void {
   test('each record goes to one member; when that leaves, another goes on where it was', async (context) => {
     const { log, open, publishTexts } = tried();
