@@ -20,6 +20,8 @@ export const DiskStats = z.object({
   id: z.string().min(1),
   ...NodeIdentity.shape,
   takenAt: Instant,
+  /** Which release of FleetGC the agent is of. */
+  fleetgcVersion: z.exactOptional(z.string()),
   /** Labels of the node, by which policies select. */
   nodeLabels: z.record(z.string(), z.string()),
   filesystems: FilesystemReadings,

@@ -8,6 +8,8 @@ import { Decision } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
 import { EnvelopeHeaders } from './envelope.ts';
 import { Explanation, ExplanationLine } from './explanation.ts';
+import { FleetNodes } from './fleet-nodes.ts';
+import { FleetStatus } from './fleet-status.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { Plan, PlanLine, PlanRequest } from './plan.ts';
@@ -42,6 +44,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,
+  'fleet-nodes': FleetNodes,
+  'fleet-status': FleetStatus,
   explanation: Explanation,
   'explanation-line': ExplanationLine,
 };

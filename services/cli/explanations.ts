@@ -135,6 +135,14 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     text: 'Ends the pause that was made with the same options.',
     examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   },
+  status: {
+    text: 'One look at the whole: what needs a person comes first, then brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the log and changes nothing. The exit code says only whether it could be read; problems are in the answer (docs/operations.md says what to do about each).',
+    examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
+  },
+  nodes: {
+    text: 'Every node that was heard in the last day, by its newest disk statistics: when it was heard last, how full the filesystem of its images is (rounded up, and without what is reserved for root, as the kubelet counts), which policy holds for it and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads a few minutes of the log here and there, however large the fleet is.',
+    examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
+  },
   'audit verify': {
     text: 'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the position of a record stands for the time at which it was written.',
     examples: [

@@ -73,6 +73,16 @@ export const VERB_GROUPS = [
     ],
   },
   {
+    heading: 'How it all stands:',
+    verbs: [
+      task(
+        'status',
+        'Brokers, topics, services and their lag, policies, pauses, nodes: what needs a person?',
+      ),
+      task('nodes', 'Every node: last heard, how full, which policy in which mode, versions, warnings'),
+    ],
+  },
+  {
     heading: 'Ask the event log:',
     verbs: [
       task('audit verify', 'Prove the log: decide everything again, and follow every command and removal'),

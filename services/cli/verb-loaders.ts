@@ -26,6 +26,8 @@ const LOADERS: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   'policy delete': async () => (await import('./verbs/policy-delete.ts')).policyDelete,
   pause: async () => (await import('./verbs/pause.ts')).pause,
   resume: async () => (await import('./verbs/resume.ts')).resume,
+  status: async () => (await import('./verbs/status.ts')).status,
+  nodes: async () => (await import('./verbs/nodes.ts')).nodes,
   'audit verify': async () => (await import('./verbs/audit-verify.ts')).auditVerify,
   'audit explain': async () => (await import('./verbs/audit-explain.ts')).auditExplain,
   'audit simulate': async () => (await import('./verbs/audit-simulate.ts')).auditSimulate,

@@ -5,6 +5,7 @@ import type { Inventory } from '../../schemas/inventory.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { RuntimeVersion } from '../shared/cri/port.ts';
 import { deriveId } from '../shared/ids.ts';
+import { PRODUCT_VERSION } from '../shared/product-version.ts';
 import type { DiskFacts } from './disk-watch.ts';
 import { type InventoryParts, inventoryOf } from './inventory.ts';
 import type { Look } from './look.ts';
@@ -43,6 +44,7 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
       version: 1,
       id: nextId('disk-stats'),
       ...identity,
+      fleetgcVersion: PRODUCT_VERSION,
       nodeLabels: { ...nodeLabels },
       ...facts,
     }),

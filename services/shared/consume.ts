@@ -11,6 +11,7 @@ import {
   type Handled,
   type Handlers,
   handleSeen,
+  type OnEvent,
   type OnOvertaken,
   type OnRejection,
 } from './handle-record.ts';
@@ -28,6 +29,8 @@ export interface ConsumerSettings
   readonly log: EventLog;
   /** By topic; the consumer subscribes to these topics. */
   readonly handlers: Handlers;
+  /** Who watches beside the handlers; nobody when not given. */
+  readonly onEvent?: OnEvent;
   /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
   readonly onRejection?: OnRejection;
   /** What to publish about a message instead of handling it, where one that lies behind it overtakes it. */

@@ -5,7 +5,7 @@ import { type Consumer, startConsumer } from './consume.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { serviceSource } from './envelope.ts';
 import type { EventLog } from './event-log/port.ts';
-import type { Handlers } from './handle-record.ts';
+import type { Handlers, OnEvent } from './handle-record.ts';
 import type { Metrics } from './metrics.ts';
 import { overtakenHandler } from './overtaken-record.ts';
 import { createPolicySetFacts } from './policy-set-facts.ts';
@@ -32,6 +32,8 @@ export interface DecisionService {
   /** The consumer group that its replicas share. */
   readonly group: string;
   handlers(policies: () => PolicySet): Handlers;
+  /** Who watches beside the handlers, without a say in decisions. */
+  readonly onEvent?: OnEvent;
   /** Who says so when it catches up and passes over messages for newer ones. */
   readonly decider: Decision['decider'];
 }
@@ -42,7 +44,7 @@ export interface DecisionService {
  * first decision under it.
  */
 export function startDecisionService(
-  { name, group, handlers, decider }: DecisionService,
+  { name, group, handlers, decider, onEvent }: DecisionService,
   { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
@@ -61,6 +63,7 @@ export function startDecisionService(
     assignment: { kind: 'shared' },
     log,
     handlers: handlers(sets.policies),
+    ...(onEvent && { onEvent }),
     onOvertaken: overtakenHandler(decider, sets.policies),
     publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),

@@ -1,4 +1,4 @@
-import type { EventOf, TopicId } from '../../schemas/topics.ts';
+import type { EventOf, FleetEvent, TopicId } from '../../schemas/topics.ts';
 import type { FailedMessage } from './dead-letters.ts';
 import { type FleetGcError, toFleetGcError } from './errors.ts';
 import type { LogRecord } from './event-log/port.ts';
@@ -13,6 +13,9 @@ import { nextHop, type TraceContext } from './trace.ts';
 
 /** A handler for each topic that is consumed. */
 export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
+
+/** Is told of each message that can be read, before it is handled: for what watches beside the handler. */
+export type OnEvent = (event: FleetEvent, record: LogRecord) => void;
 
 /** Says what to publish about a message that is no event, such as the refusal of a malformed command. */
 export type OnRejection = (topic: TopicId, rejection: Rejection, record: LogRecord) => Outputs;
@@ -31,6 +34,7 @@ export interface Handled {
 
 export interface Handling {
   readonly handlers: Handlers;
+  readonly onEvent?: OnEvent;
   readonly onRejection?: OnRejection;
   /** Answers for messages that are passed over for newer ones; where it is not given none is. */
   readonly onOvertaken?: OnOvertaken;
@@ -63,6 +67,7 @@ async function handleParsed<Id extends TopicId>(
 ): Promise<Handled> {
   const { record, trace, handling } = read;
   if (!parsed.ok) return await rejected(topic, parsed.rejection, read);
+  handling.onEvent?.(parsed.event, record);
   const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
   if (!handler) throw new TypeError(`no handler for ${topic}`);
   const input = { event: parsed.event, ...inputOf(record), trace };

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FleetStatus } from '../../schemas/fleet-status.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { checked } from '../audit/support/archives.ts';
 import { type Broker, type SecureBroker, startBroker, startSecureBroker } from '../support/kafka.ts';
@@ -47,6 +48,32 @@ test('an operator sets a fleet up and steers it', async () => {
   expect((await run('policy', 'delete', 'web')).stdout).toBe('web: deleted\n');
   expect((await run('policy', 'list')).stdout).toBe('');
   expect((await run('dead-letters', 'list')).stderr).toBe('There are no such dead letters.\n');
+});
+
+test('status and nodes tell of brokers, services and nodes, and what is left to do', async () => {
+  expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
+  const at = ['--kafka-brokers', broker.address];
+  const statusNow = async () =>
+    FleetStatus.parse(JSON.parse((await run('status', '-o', 'json', ...ALONE)).stdout));
+  expect((await statusNow()).services).toMatchObject([{ members: 0 }, { members: 0 }, { members: 0 }]);
+
+  const node = spawnVerb('simulate-node', '--cluster', 'demo', '--node-name', 'node-1', ...at);
+  const deciders = spawnVerb('decide', ...at);
+  const busy = await waitUntil('each service to be there', 60_000, async () => {
+    const found = await statusNow();
+    return found.services.every(({ members, topics }) => members === 1 && topics !== null) && found;
+  });
+  expect(busy.log).toEqual({ kind: 'kafka', servers: [broker.address], topicProblems: [] });
+  expect(busy.nodes).toEqual({ heard: 1, silent: 0, withoutPolicy: 1, warned: 0 });
+  expect((await run('nodes')).stdout).toMatch(/demo +node-1 +\d+s ago +\d+ % +\(none\) +keeps all/);
+
+  expect(await deciders.terminate()).toBe(0);
+  const waiting = await waitUntil('messages that nobody takes', 120_000, async () => {
+    const found = await statusNow();
+    return found.services.some(({ members, lag }) => members === 0 && lag > 0) && found;
+  });
+  expect(waiting.problems[0]).toMatch(/^No (pressure|container-gc|image-gc) runs/);
+  expect(await node.terminate()).toBe(0);
 });
 
 test('an archiver follows the log, and ends in order when told to', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { DiskStats } from '../../schemas/disk-stats.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
@@ -418,6 +419,7 @@ describe('an agent on a simulated node', () => {
     await time.pass(2 * MINUTE + SECOND);
     expect(running.diskStats.length).toBeGreaterThanOrEqual(3);
     expect(running.diskStats.length).toBeLessThanOrEqual(4);
+    expect(running.diskStats[0]?.fleetgcVersion).toBe(packageJson.version);
     const before = running.diskStats.length;
     node.disk.otherBytes += node.disk.capacityBytes / 50n;
     await time.passUntil('statistics of the change', 5 * SECOND, () => running.diskStats.length > before);

@@ -5,6 +5,7 @@ import { startPressure } from '../../services/pressure/main.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { policySet } from '../fixtures/policy.ts';
+import { DAY, instant } from '../fixtures/time.ts';
 import { bodyOf, decisionLog, fact } from '../support/decision-log.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -18,6 +19,15 @@ test('disk statistics on the log become a decision and an order to observe, from
   expect(record).toMatchObject({ outcome: 'ordered', input: { topic: 'gc.node.disk-stats', offset: '0' } });
   expect(Observe.parse(bodyOf(order)).id).toBe(record.outputIds[0]);
   expect(order).toMatchObject({ key: 'prod/web-1', headers: { ce_source: '/fleetgc/pressure' } });
+});
+
+test('a clock that is a day ahead of the log is counted, and decided on all the same', async () => {
+  const { deps, start, publish, records } = await decisionLog();
+  const takenAt = instant({ wallTimeMs: Date.now() + DAY });
+  await publish(fact('diskStats', diskStats({}, { takenAt })));
+  await start(startPressure);
+  await records('decisions', 1);
+  expect(await deps.metrics.text()).toContain('fleetgc_nodes_with_warnings{kind="clock"} 1\n');
 });
 
 test('while the policies cannot be read nothing is decided, and nothing is lost', async () => {

@@ -6,7 +6,7 @@ import { keyOf } from './offsets.ts';
 /** What is asked of kafkajs. */
 export type GroupAdmin = Pick<
   Admin,
-  'describeCluster' | 'describeGroups' | 'fetchOffsets' | 'fetchTopicOffsets'
+  'describeCluster' | 'describeGroups' | 'fetchOffsets' | 'fetchTopicOffsets' | 'listTopics'
 >;
 
 /** Addresses of the brokers that are there. */
@@ -17,10 +17,26 @@ export async function brokerAddresses(
   return brokers.map(({ host, port }) => `${host}:${port}`).toSorted();
 }
 
+/** Where the brokers keep what groups committed; they make it when the first group comes. */
+const OFFSETS_TOPIC = '__consumer_offsets';
+
 export async function groupProgress(
   admin: GroupAdmin,
   names: readonly string[],
 ): Promise<readonly GroupProgress[]> {
+  const hadGroups = (await admin.listTopics()).includes(OFFSETS_TOPIC);
+  try {
+    return await askForGroups(admin, names);
+  } catch (error) {
+    if (hadGroups || !isWithoutCoordinator(error)) throw error;
+    return names.map((group) => ({ group, members: 0, lag: new Map() }));
+  }
+}
+
+const isWithoutCoordinator = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'KafkaJSGroupCoordinatorNotFound';
+
+async function askForGroups(admin: GroupAdmin, names: readonly string[]): Promise<readonly GroupProgress[]> {
   const { groups } = await admin.describeGroups([...names]);
   const members = new Map(groups.map((group) => [group.groupId, group.members.length]));
   const progress: GroupProgress[] = [];
