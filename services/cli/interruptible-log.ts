@@ -17,6 +17,8 @@ export function untilInterrupted(log: EventLog, signal: AbortSignal): EventLog {
     publish: (records) => orInterrupted(log.publish(records), signal, WRITTEN),
     createTopics: () => orInterrupted(log.createTopics(), signal, WRITTEN),
     checkTopics: () => asking(log.checkTopics()),
+    servers: () => asking(log.servers()),
+    groups: (names) => asking(log.groups(names)),
     [Symbol.asyncDispose]: async () => {
       const closed = Promise.resolve(log[Symbol.asyncDispose]());
       await (signal.aborted ? waitAtMost(closed, LAST_WORDS_MS) : closed);

@@ -38,6 +38,8 @@ const READING: readonly { readonly verb: string; readonly args: readonly string[
   { verb: 'dead-letters show', args: ['dead-letters', 'show', 'a'] },
   { verb: 'dead-letters redrive', args: ['dead-letters', 'redrive', '--all'] },
   { verb: 'topics check', args: ['topics', 'check'] },
+  { verb: 'status', args: ['status'] },
+  { verb: 'nodes', args: ['nodes'] },
   { verb: 'topics create', args: ['topics', 'create'] },
   { verb: 'audit verify', args: ['audit', 'verify'] },
   { verb: 'audit verify --from', args: ['audit', 'verify', '--from', 'gc.node.inventory/3@1'] },

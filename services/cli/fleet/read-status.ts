@@ -40,10 +40,17 @@ export interface StatusFacts {
 export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promise<FleetStatus> {
   const { log, kind, nowMs } = needs;
   const [servers, differences] = [await log.servers(), await log.checkTopics()];
-  const groups = await log.groups(SERVICES.map(groupOf)).catch((error) => toFleetGcError(error).message);
+  const groups = await log.groups(SERVICES.map(groupOf)).catch(whyUnknown);
   const isReadable = differences.every((difference) => difference.kind === 'config');
   const read = isReadable ? await readTopics(needs, signal) : nothingRead(nowMs);
   return statusOf({ kind, servers, differences, groups, ...read });
+}
+
+/** Rights on groups are rights of their own: without them there is still much to tell. */
+function whyUnknown(thrown: unknown): string {
+  const error = toFleetGcError(thrown);
+  if (error.code === 'INTERRUPTED') throw error;
+  return error.message;
 }
 
 type ReadTopics = Pick<StatusFacts, 'stored' | 'letters' | 'nodes'>;
