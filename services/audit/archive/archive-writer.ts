@@ -16,21 +16,18 @@ import { makeDirectories } from '../../shared/make-directories.ts';
 import { lockFile } from '../../shared/state-lock.ts';
 import { NAMES_VERSION } from '../names/name-lines.ts';
 import {
-  fileName,
-  isFileName,
   isNextFile,
   type KnownFile,
   LOCK_FILE,
   MANIFEST_FILE,
-  namesFileName,
   PASS_FILE,
   recordFiles,
-  recordsFileName,
   requireManifest,
   syncToDisk,
   UNFINISHED,
   unnamedFiles,
 } from './archive-files.ts';
+import { fileName, isFileName, namesFileName, recordsFileName } from './file-names.ts';
 import type { Manifest } from './manifest.ts';
 import {
   ARCHIVE_VERSION,

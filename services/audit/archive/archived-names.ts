@@ -4,8 +4,9 @@ import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts'
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
 import { namesInRange } from '../names/names-in-range.ts';
 import type { RecordedEvent, TimeRange } from '../read-log.ts';
-import { archiveChanged, namesFileName } from './archive-files.ts';
+import { archiveChanged } from './archive-files.ts';
 import { smallFileReader } from './check-archive.ts';
+import { namesFileName } from './file-names.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 
 /** The files of an archive, and where they are. */

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '../../shared/ids.ts';
 import {
-  isFileName,
   type KnownFile,
   knownFiles,
   loadManifest,
@@ -11,6 +10,7 @@ import {
   UNFINISHED,
   unnamedFiles,
 } from './archive-files.ts';
+import { isFileName } from './file-names.ts';
 import { filesOf, type Manifest } from './manifest.ts';
 import type { ArchiveGap } from './manifest-entry.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { contentHash } from '../../shared/ids.ts';
+import { fileName } from './file-names.ts';
 
 const Offset = z.string().regex(/^\d{1,18}$/);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -11,7 +12,7 @@ export const ARCHIVE_VERSION = 1;
 const Begun = z.strictObject({ kind: z.literal('archive'), version: z.int(), begunAtMs: EpochMs });
 
 const Range = {
-  topic: z.string(),
+  topic: z.string().regex(/^gc\.[a-z.-]+$/),
   partition: z.int().nonnegative(),
   firstOffset: Offset,
   lastOffset: Offset,
@@ -47,7 +48,9 @@ const Chained = { previous: Sha256.nullable(), hash: Sha256 };
 
 const ManifestLine = z.discriminatedUnion('kind', [
   Begun.extend(Chained),
-  Archived.extend(Chained),
+  Archived.extend(Chained).refine(
+    ({ file, topic, partition, firstOffset }) => file === fileName(topic, partition, BigInt(firstOffset)),
+  ),
   Gap.extend(Chained),
 ]);
 export type ManifestLine = z.infer<typeof ManifestLine>;

@@ -235,3 +235,39 @@ test('a reading stops at a file that is not as it was written', async () => {
   });
   expect(await recordsOf(archive, { partition: 2 })).toHaveLength(2);
 });
+
+const OUTSIDE = [
+  '/etc/passwd',
+  '../../etc/passwd',
+  `${TOPICS.inventory.name}/../../../etc/passwd`,
+  `./${FILE}`,
+  `${TOPICS.inventory.name}//001-0000000000000000001.parquet`,
+  `https://example.org/${FILE}`,
+  '*.parquet',
+  OTHER,
+];
+
+test.each(OUTSIDE)('a manifest that names %s in the place of a file is not believed', async (file) => {
+  const directory = fourFiles();
+  const index = linesOf(directory).findIndex(
+    (line) => parseManifestLine(line)?.kind === 'file' && line.includes(FILE),
+  );
+  const forged = linesOf(directory).map((line, at) => (at === index ? forgeLine(line, { file }) : line));
+  writeLines(directory, forged);
+
+  expect(index).toBeGreaterThan(0);
+  await expect(openArchiveLog(directory)).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
+  const { deviations } = await checked(directory);
+  expect(deviations.join('\n')).toContain(`line ${index + 1} of the manifest cannot be read`);
+});
+
+test.each(['..', '/etc', '../gc.node.inventory', 'gc.node.inventory/..'])(
+  'a manifest with the topic %s and the name that follows from it is not believed',
+  (topic) => {
+    const line = linesOf(original).find((text) => text.includes(FILE)) ?? '';
+    const file = FILE.replace(TOPICS.inventory.name, topic);
+
+    expect(parseManifestLine(line)).not.toBeNull();
+    expect(parseManifestLine(forgeLine(line, { topic, file }))).toBeNull();
+  },
+);
