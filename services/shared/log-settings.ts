@@ -74,6 +74,13 @@ function* disagreements(options: LogOptions): Iterable<string> {
   yield* together(options, 'kafkaSaslMechanism', 'kafkaPasswordFile');
   yield* together(options, 'kafkaUsername', 'kafkaPasswordFile');
   yield* tlsWithoutUse(options);
+  yield* passwordInTheClear(options);
+}
+
+function* passwordInTheClear(options: LogOptions): Iterable<string> {
+  const { kafkaSaslMechanism, kafkaTls, kafkaPlainWithoutTls } = options;
+  if (kafkaSaslMechanism !== 'plain' || kafkaTls || kafkaPlainWithoutTls) return;
+  yield '--kafka-sasl-mechanism plain needs --kafka-tls: without it the password goes over the network in the clear. --kafka-plain-without-tls allows that, where nobody can listen';
 }
 
 function* together(options: LogOptions, one: keyof LogOptions, other: keyof LogOptions): Iterable<string> {

@@ -59,6 +59,9 @@ export const logOptions = (kind: 'kafka' | 'embedded') => ({
   kafkaSaslMechanism: withMeta(z.enum(['plain', 'scram-sha-512']).optional(), {
     description: 'How to log in to the brokers.',
   }),
+  kafkaPlainWithoutTls: withMeta(Switch.prefault('false'), {
+    description: 'Send the password of plain in the clear where TLS is not used.',
+  }),
   kafkaUsername: withMeta(Text.optional(), { description: 'Name to log in with.' }),
   kafkaPasswordFile: withMeta(FilePath.optional(), {
     description: 'File that holds the password; a newline at its end is ignored.',

@@ -75,6 +75,20 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
     flags: { ...broker, ...sasl },
     settings: { ...kafka, sasl: { mechanism: 'scram-sha-512', username: 'u', passwordFile: 'password' } },
   },
+  {
+    name: 'a password in the clear, where it was allowed',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain', kafkaPlainWithoutTls: true },
+    settings: { ...kafka, sasl: { mechanism: 'plain', username: 'u', passwordFile: 'password' } },
+  },
+  {
+    name: 'a password of plain over TLS',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain', kafkaTls: true },
+    settings: {
+      ...kafka,
+      ssl: {},
+      sasl: { mechanism: 'plain', username: 'u', passwordFile: 'password' },
+    },
+  },
 ])('gives settings for $name', ({ flags, settings }) => {
   expect(settingsOf(flags)).toEqual(settings);
 });
@@ -103,8 +117,14 @@ test.each<{ name: string; flags: Record<string, string | boolean>; message: stri
     message: `--kafka-brokers must be HOST:PORT, not "${kafkaBrokers}"`,
   })),
   {
+    name: 'a password that would go over the network in the clear',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain' },
+    message:
+      '--kafka-sasl-mechanism plain needs --kafka-tls: without it the password goes over the network in the clear. --kafka-plain-without-tls allows that, where nobody can listen',
+  },
+  {
     name: 'a password without name',
-    flags: { ...broker, kafkaSaslMechanism: 'plain', kafkaPasswordFile: 'password' },
+    flags: { ...broker, kafkaTls: true, kafkaSaslMechanism: 'plain', kafkaPasswordFile: 'password' },
     message:
       '2 problems:\n  --kafka-sasl-mechanism needs --kafka-username\n  --kafka-password-file needs --kafka-username',
   },
