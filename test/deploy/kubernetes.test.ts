@@ -207,7 +207,7 @@ describe('the node', () => {
     );
     const paths = ofKubelet.map(({ mountPath }) => mountPath);
 
-    expect(paths.toSorted()).toEqual([`${KUBELET}/fleetgc`, variable(node, 'FLEETGC_KUBELET_CA_FILE')]);
+    expect(paths.toSorted()).toEqual([`${KUBELET}/fleetgc`, `${KUBELET}/pki/kubelet.crt`]);
     expect(ofKubelet.every(({ readOnly }) => readOnly)).toBe(true);
     expect(paths).toContain(variable(node, 'FLEETGC_NODEFS_PATH'));
   });
