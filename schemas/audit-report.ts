@@ -33,6 +33,25 @@ export const RemovedByRule = z.object({
 });
 export type RemovedByRule = z.infer<typeof RemovedByRule>;
 
+/** An object that a policy in dry-run would have removed: once for each node, however often it was decided. */
+export const WouldGo = z.object({
+  ...Node,
+  kind: ObjectKind,
+  id: z.string(),
+  /** Of an image a tag, else a digest, else the id. */
+  name: z.string(),
+  /** These three as of the last such decision. */
+  rule: z.string(),
+  policy: z.string(),
+  /** What its removal was counted with; `null` of what has no size that is known before. */
+  estimatedBytes: Count.nullable(),
+  /** Decisions that would have removed it. */
+  decisions: Count.min(1),
+  firstMs: EpochMs,
+  lastMs: EpochMs,
+});
+export type WouldGo = z.infer<typeof WouldGo>;
+
 /** An image that was removed and that its node listed again later. */
 export const PulledAgain = z.object({
   ...Node,
@@ -122,6 +141,16 @@ export const AuditReport = z.object({
       spans: z.array(z.object({ startMs: EpochMs, objects: Count, ...Freed })),
     }),
   }),
+  dryRun: z.object({
+    /** Decisions that would have removed something. */
+    decisions: Count,
+    /** Of those the ones whose objects nobody can name, since their inventory lies before the time of the report. */
+    unnamed: Count,
+    objects: Count,
+    /** Of the images. */
+    estimatedBytes: Bytes,
+  }),
+  wouldGo: z.array(WouldGo),
   refused: z.array(z.object({ kind: ObjectKind, reason: ObjectRefusal, objects: Count })),
   failed: z.array(z.object({ kind: ObjectKind, reason: RemovalFailure, objects: Count })),
   /** Commands that were refused whole; none of their objects is counted elsewhere. */

@@ -169,10 +169,11 @@ const BY_VERB: Readonly<Partial<Record<VerbName, Explanation>>> = {
     ],
   },
   'audit report': {
-    text: 'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, which policies were applied and deleted, and what was paused. markdown and html are for people, html as one file with plots and without scripts; json says the same for machines (schemas/generated/audit-report.schema.json).\n\nExit codes: 0 a report was made, 3 the log has no record of that time.',
+    text: 'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, which policies were applied and deleted, what was paused, and what policies in dry-run would have removed, each object once (--part dry-run shows that page alone). markdown and html are for people, html as one file with plots and without scripts; json says the same for machines (schemas/generated/audit-report.schema.json).\n\nExit codes: 0 a report was made, 3 the log has no record of that time.',
     examples: [
       'fleetgc audit report',
       'fleetgc audit report --period 24h -o json',
+      'fleetgc audit report --part dry-run',
       'fleetgc audit report --from 2026-01-01 --to 2026-02-01 -o html > january.html',
     ],
   },

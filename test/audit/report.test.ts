@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { AuditReport } from '../../schemas/audit-report.ts';
+import type { Decision, Verdict } from '../../schemas/decision.ts';
 import type { CompleteInventory } from '../../schemas/inventory.ts';
 import type { ObjectResult } from '../../schemas/result.ts';
 import { makeReport } from '../../services/audit/report/make-report.ts';
+import { NO_VERDICTS } from '../../services/shared/decision/conclusion.ts';
 import type { EventLog, OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
-import { image, inventory } from '../fixtures/inventory.ts';
+import { container, image, inventory } from '../fixtures/inventory.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { objectResult, pressureUnrelieved, refusedCommand, removed } from '../fixtures/results.ts';
 import { HOUR, instant, MINUTE, SECOND } from '../fixtures/time.ts';
@@ -67,6 +69,67 @@ test('what went is summed up by rule and by span, as measured, and once for a me
       ],
     },
   });
+});
+
+test('what a policy in dry-run would have removed is told once for each object of each node', async () => {
+  const { log, publishAt } = await timedLog();
+  const images = [image('kept'), image('a', { repoTags: ['registry.example/a:1'] }), image('b')];
+  const containers = [container('c1')];
+  const look = (id: string, over: Partial<CompleteInventory> = {}) =>
+    listed({ id, images, containers, ...over });
+  const removes = (position: number, estimatedBytes: number): Verdict => ({
+    position,
+    action: 'remove',
+    rule: 'D11',
+    facts: { estimatedBytes },
+  });
+  const planned = (id: string, inventoryId: string, over: Partial<Decision> = {}) =>
+    outgoing(
+      nodeOutput(
+        'decisions',
+        decision({
+          id,
+          outcome: 'dry-run',
+          input: { ...decision().input, id: inventoryId },
+          policy: { name: 'try-out', version: 2, hash: 'h', setHash: 's' },
+          verdicts: {
+            ...NO_VERDICTS,
+            images: [{ ...removes(0, 0), action: 'keep', rule: 'C8' }, removes(1, 100), removes(2, 50)],
+          },
+          ...over,
+        }),
+      ),
+    );
+  const dead = {
+    ...NO_VERDICTS,
+    containers: [{ position: 0, action: 'remove' as const, rule: 'G7', facts: {} }],
+  };
+  await publishAt(T, look('i1'));
+  await publishAt(T + 1, planned('d1', 'i1'), planned('d1', 'i1'));
+  await publishAt(T + MINUTE, look('i2', { images: images.toReversed() }));
+  await publishAt(
+    T + MINUTE + 1,
+    planned('d2', 'i2', { verdicts: { ...NO_VERDICTS, images: [removes(0, 60), removes(1, 90)] } }),
+    planned('d3', 'i2', { decider: { name: 'container-gc', version: '1' }, verdicts: dead }),
+    planned('d4', 'long gone'),
+    planned('d5', 'i2', { outcome: 'commanded' }),
+  );
+  await publishAt(T + MINUTE + 2, look('i3', { node: 'web-2' }), planned('d6', 'i3', { node: 'web-2' }));
+
+  const report = await reportOf(log);
+  expect(AuditReport.parse(report)).toEqual(report);
+  expect(report.dryRun).toEqual({ decisions: 5, unnamed: 1, objects: 5, estimatedBytes: '300' });
+  const told = report.wouldGo.map(({ node, kind, name, rule, estimatedBytes, decisions }) =>
+    [node, kind, name, rule, estimatedBytes, decisions].join(' '),
+  );
+  expect(told).toEqual([
+    'web-2 image registry.example/a:1 D11 100 1',
+    'web-1 image registry.example/a:1 D11 90 2',
+    'web-1 image registry.example/b:1 D11 60 2',
+    'web-2 image registry.example/b:1 D11 50 1',
+    'web-1 container default/web/main#0 G7  1',
+  ]);
+  expect(report.wouldGo[1]).toMatchObject({ policy: 'try-out', firstMs: T + 1, lastMs: T + MINUTE + 1 });
 });
 
 test.each([

@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AuditReport } from '../../schemas/audit-report.ts';
 import { pauseKey } from '../../schemas/policy.ts';
+import { NO_VERDICTS } from '../../services/shared/decision/conclusion.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { timeText } from '../../services/shared/time-text.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
+import { decision } from '../fixtures/outputs.ts';
 import { EVERY_NODE } from '../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../fixtures/results.ts';
 import { HOUR, instant } from '../fixtures/time.ts';
@@ -113,6 +115,67 @@ test('json is what its schema says', async () => {
   expect(AuditReport.parse(JSON.parse(stdout))).toMatchObject({
     removed: { objects: 3, freedBytes: '2000000' },
     pulledAgain: [{ imageId: 'image-1' }],
+  });
+});
+
+describe('what a policy in dry-run would have removed', () => {
+  async function tried() {
+    const { log, path, publishAt } = await timedLog();
+    const images = [image('image-1', { repoTags: ['registry.example/a|b:1'] })];
+    await publishAt(T, outgoing(nodeOutput('inventory', inventory({ id: 'inventory-1', images }))));
+    const removes = {
+      position: 0,
+      action: 'remove',
+      rule: 'D11',
+      facts: { estimatedBytes: 1_500_000 },
+    } as const;
+    const verdicts = { ...NO_VERDICTS, images: [removes] };
+    for (const id of ['d1', 'd2'])
+      await publishAt(
+        T + 1_000,
+        outgoing(nodeOutput('decisions', decision({ id, outcome: 'dry-run', verdicts }))),
+      );
+    await log[Symbol.asyncDispose]();
+    return (...args: readonly string[]) =>
+      inProcess(['audit', 'report', ...RANGE, ...args, '--log', 'embedded', '--log-path', path]);
+  }
+
+  test('is a page of the report, and can be asked for alone', async () => {
+    const run = await tried();
+    const { stdout } = await run();
+    expect(stdout).toContain('1 object more would have gone, but the policy says dry-run');
+    expect(stdout).toContain(
+      '## Dry run: what would have gone\n\n1 object, each counted once on its node; the images would have freed about 1.5 MB.',
+    );
+    expect(stdout).toContain('## Removed, by reason');
+    const alone = (await run('--part', 'dry-run')).stdout;
+    expect(alone).toContain('| `prod/web-1` | 1 | 0 | 1.5 MB |');
+    expect(alone).toContain(
+      '| `registry.example/a\\|b:1` | 1 | 1.5 MB | unused, and least recently used | D11 |',
+    );
+    expect(alone).not.toContain('Removed, by reason');
+  });
+
+  test('is in every form', async () => {
+    const run = await tried();
+    expect((await run('-o', 'html', '--part', 'dry-run')).stdout).toContain(
+      '<h2>Dry run: what would have gone</h2>',
+    );
+    const { stdout } = await run('-o', 'json');
+    expect(AuditReport.parse(JSON.parse(stdout))).toMatchObject({
+      dryRun: { decisions: 2, unnamed: 0, objects: 1, estimatedBytes: '1500000' },
+      wouldGo: [{ node: 'web-1', name: 'registry.example/a|b:1', decisions: 2 }],
+    });
+    const lines = (await run('-o', 'ndjson')).stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => line.startsWith('{"part":"wouldGo"'))).toHaveLength(1);
+  });
+
+  test('is nothing where there was none', async () => {
+    const run = await recordedLog();
+    expect((await run(...RANGE)).stdout).not.toContain('Dry run');
+    expect((await run(...RANGE, '--part', 'dry-run')).stdout).toContain(
+      'No policy in dry-run would have removed anything.',
+    );
   });
 });
 

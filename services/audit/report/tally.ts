@@ -4,9 +4,10 @@ import type { LogRecord } from '../../shared/event-log/port.ts';
 import { parseRecord } from '../../shared/parse-record.ts';
 import { createPulledAgain, type ImageBack } from '../pulled-again.ts';
 import type { RecordedEvent } from '../read-log.ts';
-import { readOnDecisions } from '../verify/recorded-decision.ts';
+import { type DecisionHead, readOnDecisions } from '../verify/recorded-decision.ts';
 import { createSeen } from '../verify/seen.ts';
 import { createCounts } from './counts.ts';
+import { DryRuns } from './dry-runs.ts';
 import { createSetSightings } from './policy-signs.ts';
 import { createRemovals } from './removals.ts';
 import { createUnrelieved } from './unrelieved.ts';
@@ -16,7 +17,15 @@ export const REPORTED_TOPICS = ['inventory', 'decisions', 'results'] as const sa
 
 type Told = Pick<
   AuditReport,
-  'decisions' | 'removed' | 'refused' | 'failed' | 'refusedCommands' | 'unrelieved' | 'pulledAgain'
+  | 'decisions'
+  | 'removed'
+  | 'dryRun'
+  | 'wouldGo'
+  | 'refused'
+  | 'failed'
+  | 'refusedCommands'
+  | 'unrelieved'
+  | 'pulledAgain'
 >;
 type Stayed<List extends 'refused' | 'failed'> = Omit<AuditReport[List][number], 'objects'>;
 
@@ -39,6 +48,7 @@ export function createTally() {
   );
   const sightings = createSetSightings();
   const removals = createRemovals();
+  const dryRuns = new DryRuns();
   const refused = createCounts<Stayed<'refused'>>(({ kind, reason }) => `${kind} ${reason}`);
   const failed = createCounts<Stayed<'failed'>>(({ kind, reason }) => `${kind} ${reason}`);
   const refusedCommands = createCounts<AuditReport['refusedCommands'][number]['reason']>((reason) => reason);
@@ -70,21 +80,30 @@ export function createTally() {
     if (object.kind === 'image') pulledAgain.removed(event, atMs);
   };
 
+  const takeDecision = ({ decider, outcome, policySetHash }: DecisionHead, record: LogRecord): void => {
+    decisions.add({ decider: decider.name, outcome });
+    sightings.decided(policySetHash, record.timestampMs);
+    if (outcome === 'dry-run') takeDryRun(record);
+  };
+
+  const takeDryRun = (record: LogRecord): void => {
+    const event = eventOf('decisions', record);
+    if (event?.type === 'fleetgc.node.decision') dryRuns.decided(event, record.timestampMs);
+  };
+
   const takers: Record<(typeof REPORTED_TOPICS)[number], (record: LogRecord) => void> = {
     inventory: (record) => {
       const event = eventOf('inventory', record);
-      if (event?.status === 'complete') back.push(...pulledAgain.listed(event, record.timestampMs));
+      if (event?.status !== 'complete') return;
+      back.push(...pulledAgain.listed(event, record.timestampMs));
+      dryRuns.listed(event);
     },
     decisions: (record) => {
       const on = readOnDecisions(record);
       if (on.kind === 'rejected') read.unreadable++;
       else if (on.kind === 'unrelieved') {
         if (isNew(on.event, record)) unrelieved.add(on.event, record.timestampMs);
-      } else if (isNew(on.decision.head, record)) {
-        const { decider, outcome, policySetHash } = on.decision.head;
-        decisions.add({ decider: decider.name, outcome });
-        sightings.decided(policySetHash, record.timestampMs);
-      }
+      } else if (isNew(on.decision.head, record)) takeDecision(on.decision.head, record);
     },
     results: (record) => {
       const event = eventOf('results', record);
@@ -107,11 +126,13 @@ export function createTally() {
     /** What was remembered of its nodes is not needed any more. */
     endPartition: (): void => {
       pulledAgain = createPulledAgain();
+      dryRuns.endPartition();
       seen = createSeen();
     },
     told: (): Told => ({
       decisions: decisions.mostFirst().map(({ thing, count: number }) => ({ ...thing, decisions: number })),
       removed: removals.total(),
+      ...dryRuns.told(),
       refused: refused.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
       failed: failed.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
       refusedCommands: refusedCommands

@@ -3,7 +3,7 @@ import { printableLine } from '../../shared/printable.ts';
 import { barPlot } from './bar-plot.ts';
 import { htmlText } from './html-text.ts';
 import type { Cell, ReportPart, Table } from './report-part.ts';
-import { introduction, reportParts } from './report-parts.ts';
+import { introduction, reportParts, type WhichParts } from './report-parts.ts';
 
 /** Nothing is loaded and nothing runs, whatever a name in the report says. */
 const HEAD = `<meta charset="utf-8">
@@ -21,7 +21,7 @@ svg rect { fill: #2f7bbf; }
 </style>`;
 
 /** The report as one file that needs no other. */
-export const reportHtml = (report: AuditReport): string =>
+export const reportHtml = (report: AuditReport, which: WhichParts = 'all'): string =>
   [
     '<!doctype html>',
     '<html lang="en">',
@@ -29,7 +29,7 @@ export const reportHtml = (report: AuditReport): string =>
     '<body>',
     '<h1>FleetGC report</h1>',
     ...paragraph(introduction(report)),
-    ...reportParts(report).flatMap(partHtml),
+    ...reportParts(report, which).flatMap(partHtml),
     '</body>',
     '</html>',
   ].join('\n');

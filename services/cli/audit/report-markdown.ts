@@ -1,10 +1,10 @@
 import type { AuditReport } from '../../../schemas/audit-report.ts';
 import { printableLine } from '../../shared/printable.ts';
 import type { Cell, ReportPart, Table } from './report-part.ts';
-import { introduction, reportParts } from './report-parts.ts';
+import { introduction, reportParts, type WhichParts } from './report-parts.ts';
 
-export const reportMarkdown = (report: AuditReport): string =>
-  ['# FleetGC report', paragraph(introduction(report)), ...reportParts(report).map(partMarkdown)].join(
+export const reportMarkdown = (report: AuditReport, which: WhichParts = 'all'): string =>
+  ['# FleetGC report', paragraph(introduction(report)), ...reportParts(report, which).map(partMarkdown)].join(
     '\n\n',
   );
 

@@ -7,16 +7,24 @@ import { freedSumText } from '../telling/freed-text.ts';
 import { holdersText } from '../telling/holder-text.ts';
 import { sizeText } from '../telling/size-text.ts';
 import { keptText } from './kept-text.ts';
+import { dryRunParts } from './report-dry-run-parts.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
 
+/** All of it, or the page that turns a dry-run into `enforce`. */
+export type WhichParts = 'all' | 'dry-run';
+
+export const reportParts = (report: AuditReport, which: WhichParts): readonly ReportPart[] =>
+  which === 'dry-run' ? dryRunParts(report) : allParts(report);
+
 /** The report for people, in the order in which they ask. */
-export const reportParts = (report: AuditReport): readonly ReportPart[] =>
+const allParts = (report: AuditReport): readonly ReportPart[] =>
   report.read.records === 0
     ? [policyChangesPart(report), pausesPart(report)]
     : [
         freedPart(report),
         removedPart(report),
+        ...(report.dryRun.decisions === 0 ? [] : dryRunParts(report)),
         stayedPart(report),
         unrelievedPart(report),
         pulledAgainPart(report),
@@ -39,11 +47,8 @@ export function introduction({ range, read, kept = null }: AuditReport): readonl
   return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
 }
 
-function freedPart({ removed, pulledAgain, decisions }: AuditReport): ReportPart {
+function freedPart({ removed, pulledAgain, dryRun }: AuditReport): ReportPart {
   const { spanMs, spans } = removed.bySpan;
-  const dryRuns = decisions
-    .filter(({ outcome }) => outcome === 'dry-run')
-    .reduce((sum, { decisions: count }) => sum + count, 0);
   return {
     heading: 'Freed',
     text: [
@@ -52,8 +57,10 @@ function freedPart({ removed, pulledAgain, decisions }: AuditReport): ReportPart
       ...(pulledAgain.length > 0
         ? [`${counted(pulledAgain.length, 'image')} came back later, see "Removed and pulled again".`]
         : []),
-      ...(dryRuns > 0
-        ? [`${counted(dryRuns, 'decision')} would have removed something, but the policy says dry-run.`]
+      ...(dryRun.decisions > 0
+        ? [
+            `${counted(dryRun.objects, 'object')} more would have gone, but the policy says dry-run: see "Dry run: what would have gone".`,
+          ]
         : []),
     ],
     table: table(

@@ -13,6 +13,7 @@ import { readingProgress } from '../audit/reading-progress.ts';
 import { reportHtml } from '../audit/report-html.ts';
 import { reportMarkdown } from '../audit/report-markdown.ts';
 import { reportNdjson } from '../audit/report-ndjson.ts';
+import type { WhichParts } from '../audit/report-parts.ts';
 import { about } from '../verb-list.ts';
 
 const WEEK_MS = 7 * DAY_MS;
@@ -30,9 +31,14 @@ export const auditReport = defineVerb({
       description:
         'markdown or html for people, html with plots; json for everything there is to say; ndjson for an entry a line.',
     }),
+    part: withMeta(z.enum(['all', 'dry-run']).prefault('all'), {
+      commandLineOnly: true,
+      description:
+        'dry-run: only the page about what policies in dry-run would have removed, in markdown or html; json and ndjson have it all.',
+    }),
     ...auditLogOptions,
   }),
-  run: async ({ period, from, to, output, ...options }, context) => {
+  run: async ({ period, from, to, output, part, ...options }, context) => {
     const { logger, signal } = context;
     requireOneBeginning({ period, from });
     await using log = await openAuditLog(options, context);
@@ -40,7 +46,7 @@ export const auditReport = defineVerb({
     const range = await reportedRange({ period, from, to }, { log, nowMs, signal });
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const report = await makeReport({ log, range, nowMs, onProgress }, signal);
-    await context.write(`${FORMS[output](report).trimEnd()}\n`);
+    await context.write(`${FORMS[output](report, part).trimEnd()}\n`);
     if (report.read.unreadable > 0)
       logger.warn(`${report.read.unreadable} records could not be read, and are left out`);
     if (report.read.records === 0)
@@ -51,7 +57,9 @@ export const auditReport = defineVerb({
   },
 });
 
-const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'ndjson', (report: AuditReport) => string>> = {
+type Form = (report: AuditReport, which: WhichParts) => string;
+
+const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'ndjson', Form>> = {
   markdown: reportMarkdown,
   html: reportHtml,
   json: (report) => JSON.stringify(report, null, 2),

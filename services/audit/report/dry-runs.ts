@@ -1,0 +1,133 @@
+import type { AuditReport, WouldGo } from '../../../schemas/audit-report.ts';
+import { OBJECT_KINDS, type ObjectKind } from '../../../schemas/command.ts';
+import type { Decision, Verdict } from '../../../schemas/decision.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import { namesIn } from '../../shared/decision/object-names.ts';
+
+type ListName = keyof Decision['verdicts'];
+
+const LISTS: Readonly<Record<ObjectKind, ListName>> = {
+  image: 'images',
+  container: 'containers',
+  sandbox: 'sandboxes',
+  'pod-log-directory': 'podLogDirectories',
+  'log-symlink': 'logSymlinks',
+};
+
+/** A decision follows its inventory soon; what was taken for it is among the last so many of its node. */
+const KEPT_INVENTORIES = 16;
+
+type Named = Pick<WouldGo, 'kind' | 'id' | 'name'>;
+/** Objects by list and position, as verdicts name them. */
+type Listing = Readonly<Record<ListName, readonly Named[]>>;
+
+/** Sums up what policies in dry-run would have removed: each object of a node once. */
+export class DryRuns {
+  /** By installation, what its inventories list by their ids, the newest last. */
+  #nodes = new Map<string, ReadonlyMap<string, Listing>>();
+  readonly #wouldGo = new Map<string, WouldGo>();
+  #decisions = 0;
+  #unnamed = 0;
+
+  listed(inventory: CompleteInventory): void {
+    const key = installationKey(inventory);
+    const before = [...(this.#nodes.get(key) ?? [])];
+    const listing = listingOf(inventory, knownFrom(before.at(-1)?.[1]));
+    this.#nodes.set(key, new Map([...before, [inventory.id, listing] as const].slice(-KEPT_INVENTORIES)));
+  }
+
+  /** `atMs`: by the log's clock. */
+  decided(decision: Decision, atMs: number): void {
+    this.#decisions++;
+    const listing = this.#nodes.get(installationKey(decision))?.get(decision.input.id);
+    if (listing === undefined) this.#unnamed++;
+    else for (const kind of OBJECT_KINDS) this.#planned(decision, { list: LISTS[kind], listing, atMs });
+  }
+
+  #planned(decision: Decision, { list, listing, atMs }: PlannedList): void {
+    for (const verdict of decision.verdicts[list]) {
+      const object = listing[list][verdict.position];
+      if (verdict.action === 'remove' && object) this.#add({ decision, verdict, object, atMs });
+    }
+  }
+
+  #add({ decision, verdict, object, atMs }: Planned): void {
+    const key = `${installationKey(decision)} ${object.kind} ${object.id}`;
+    const before = this.#wouldGo.get(key);
+    const { estimatedBytes } = verdict.facts;
+    this.#wouldGo.set(key, {
+      cluster: decision.cluster,
+      node: decision.node,
+      ...object,
+      rule: verdict.rule,
+      policy: decision.policy?.name ?? '',
+      estimatedBytes: typeof estimatedBytes === 'number' ? Math.max(0, Math.round(estimatedBytes)) : null,
+      decisions: (before?.decisions ?? 0) + 1,
+      firstMs: before?.firstMs ?? atMs,
+      lastMs: atMs,
+    });
+  }
+
+  /** What was remembered of its nodes is not needed any more. */
+  endPartition(): void {
+    this.#nodes = new Map();
+  }
+
+  told(): Pick<AuditReport, 'dryRun' | 'wouldGo'> {
+    const wouldGo = [...this.#wouldGo.values()].toSorted(largestFirst);
+    const bytes = wouldGo.reduce((sum, { estimatedBytes }) => sum + BigInt(estimatedBytes ?? 0), 0n);
+    const dryRun = {
+      decisions: this.#decisions,
+      unnamed: this.#unnamed,
+      objects: wouldGo.length,
+      estimatedBytes: String(bytes),
+    };
+    return { dryRun, wouldGo };
+  }
+}
+
+interface PlannedList {
+  readonly list: ListName;
+  readonly listing: Listing;
+  readonly atMs: number;
+}
+
+interface Planned {
+  readonly decision: Decision;
+  readonly verdict: Verdict;
+  readonly object: Named;
+  readonly atMs: number;
+}
+
+const installationKey = (node: NodeIdentity): string => `${nodeKey(node)} ${node.nodeInstance}`;
+const objectKey = ({ kind, id, name }: Named): string => `${kind} ${id} ${name}`;
+
+/** So that an object that many inventories list is held once. */
+const knownFrom = (listing: Listing | undefined): ReadonlyMap<string, Named> =>
+  new Map(
+    Object.values(listing ?? {})
+      .flat()
+      .map((object: Named) => [objectKey(object), object]),
+  );
+
+function listingOf(inventory: CompleteInventory, known: ReadonlyMap<string, Named>): Listing {
+  const names = namesIn(inventory);
+  const named = (kind: ObjectKind, ids: readonly string[]): readonly Named[] =>
+    ids.map((id, position) => {
+      const object = { kind, id, name: names[LISTS[kind]][position] ?? id };
+      return known.get(objectKey(object)) ?? object;
+    });
+  const idOf = ({ id }: { readonly id: string }): string => id;
+  const nameOf = ({ name }: { readonly name: string }): string => name;
+  return {
+    images: named('image', inventory.images.map(idOf)),
+    containers: named('container', inventory.containers.map(idOf)),
+    sandboxes: named('sandbox', inventory.sandboxes.map(idOf)),
+    podLogDirectories: named('pod-log-directory', (inventory.podLogDirectories ?? []).map(nameOf)),
+    logSymlinks: named('log-symlink', (inventory.logSymlinks ?? []).map(nameOf)),
+  };
+}
+
+const largestFirst = (a: WouldGo, b: WouldGo): number =>
+  (b.estimatedBytes ?? 0) - (a.estimatedBytes ?? 0) || a.firstMs - b.firstMs;
