@@ -113,6 +113,7 @@ describe.concurrent('a full disk beside a real kubelet', () => {
     await endStaticPod(node, 'used-lately');
     await passed('the old images to be old', since, MINIMUM_AGE_MS - DETECTION_MS);
     await node.pull(images['young-known']);
+    const youngSince = performance.now();
     await passed('the young image to be detected', since, MINIMUM_AGE_MS);
 
     await node.stopFleetgc();
@@ -125,17 +126,23 @@ describe.concurrent('a full disk beside a real kubelet', () => {
       'the reclaim to end above its target',
       (event) => event.type === 'fleetgc.node.pressure-unrelieved' && event.node === name,
     );
-    expect(namesOf(images, removedIds(fleet.log, name))).toEqual([
+    const left = await node.imageIds();
+    const wasYoung = performance.now() - youngSince < MINIMUM_AGE_MS;
+    // On a machine at work the restart may last until it is old.
+    const ofThose = (names: readonly string[]): readonly string[] =>
+      names.filter((one) => wasYoung || one !== 'young-known');
+    expect(ofThose(namesOf(images, removedIds(fleet.log, name)))).toEqual([
       'never-used',
       'used-long-ago',
       'used-lately',
     ]);
-    const left = await node.imageIds();
-    expect(namesOf(images, left).toSorted()).toEqual(['in-use', 'young-known', 'young-new']);
+    expect(ofThose(namesOf(images, left).toSorted())).toEqual(
+      ofThose(['in-use', 'young-known', 'young-new']),
+    );
     expect(left).toContain(imported);
     expect(reasons(name)).toMatchObject({
       [images['in-use'].id]: 'C8',
-      [images['young-known'].id]: 'D10',
+      ...(wasYoung && { [images['young-known'].id]: 'D10' }),
       [images['young-new'].id]: 'D10',
       [imported]: 'M11',
     });

@@ -83,9 +83,12 @@ async function nothingBelieved(node: string, youngId: string): Promise<void> {
     return decisionsOf(fleet.log, 'image-gc', node).find(isOfNow) ?? null;
   });
   expect(decision.reason).toContain('it is not known which images pods want');
-  const { images } = inventoryOf(fleet.log, decision);
+  const { images, takenAt } = inventoryOf(fleet.log, decision);
   const tooYoung = decision.verdicts.images.filter(({ rule }) => rule === 'D10');
-  expect(tooYoung.map(({ position }) => images[position]?.id)).toEqual([youngId]);
+  const ageMs = takenAt.wallTimeMs - (historyOf(node).get(youngId)?.firstDetectedMs ?? Number.NaN);
+  // A machine at work may need so long for the restarts that it is young no more.
+  const expected = ageMs < MINIMUM_AGE_MS ? [youngId] : [];
+  expect(tooYoung.map(({ position }) => images[position]?.id)).toEqual(expected);
 }
 
 /** Two of them wait for minutes, so all share a fleet. */
@@ -162,9 +165,13 @@ describe.concurrent('over minutes', () => {
       removedIds(fleet.log, 'rebooted').includes(images.old.id),
     );
     const left = namesOf(images, await node.imageIds()).toSorted();
-    expect(Date.now() - pulledAtMs, 'too slow to tell').toBeLessThan(MINIMUM_AGE_MS);
-    expect(left).toEqual(['used', 'young']);
-    expect(objectResults(fleet.log, 'rebooted').map(({ object }) => object.id)).toEqual([images.old.id]);
+    const gone = objectResults(fleet.log, 'rebooted').map(({ object }) => object.id);
+    const wasYoung = Date.now() - pulledAtMs < MINIMUM_AGE_MS;
+    const mayGo = wasYoung ? [] : [images.young.id];
+    expect(gone.filter((id) => !mayGo.includes(id))).toEqual([images.old.id]);
+    expect(left.filter((name) => wasYoung || name !== 'young')).toEqual(
+      wasYoung ? ['used', 'young'] : ['used'],
+    );
   });
 });
 

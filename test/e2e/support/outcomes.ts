@@ -29,12 +29,16 @@ export const commandAtTarget = (log: FleetLog, node: string): Promise<FleetEvent
       event.result.targetReached === true,
   );
 
-/** The decisions of one decider about a node, in order. */
-export const decisionsOf = (log: FleetLog, decider: Decision['decider']['name'], node: string): Decision[] =>
+/** The decisions of one decider about a node, or about all, in order. */
+export const decisionsOf = (
+  log: FleetLog,
+  decider: Decision['decider']['name'],
+  node: string | null = null,
+): Decision[] =>
   log
     .events('decisions')
     .filter((event): event is Decision => event.type === 'fleetgc.node.decision')
-    .filter((event) => event.node === node && event.decider.name === decider);
+    .filter((event) => (node === null || event.node === node) && event.decider.name === decider);
 
 /** The inventory that a decision was made on. */
 export function inventoryOf(log: FleetLog, { input }: Decision): CompleteInventory {
