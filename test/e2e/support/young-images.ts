@@ -1,7 +1,7 @@
 import type { Fleet } from './fleet.ts';
 
-/** A minimum age that a test can wait for. */
-export const YOUNG_MS = 8_000;
+/** A minimum age that a test can wait for, and within which a busy machine pulls two images and is relieved. */
+export const YOUNG_MS = 20_000;
 /** Detections are 10 s apart, so an image can be that much older than its record says. */
 const OLD_ENOUGH_MS = YOUNG_MS + 11_000;
 
