@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './toolchain/command.ts';
 
@@ -37,6 +37,24 @@ export async function createTlsFiles(folder: string, serverNames: readonly strin
     clientKey: at('client.key'),
     serverKeyStore,
   };
+}
+
+/** Replaces the client's certificate and key by others of the same authority, that end after so many seconds. */
+export async function renewClient(folder: string, validSeconds: number): Promise<void> {
+  const at = (name: string): string => join(folder, name);
+  const time = (ms: number): string => `${new Date(ms).toISOString().replace(/\.\d+|[-:T]/g, '')}`;
+  const settings = `[ca]\ndefault_ca=own\n[own]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=any\nrand_serial=yes\nunique_subject=no\n[any]\ncommonName=supplied\n`;
+  writeFileSync(at('renewal.cnf'), settings);
+  writeFileSync(at('index'), '');
+  const request = ['-keyout', at('renewed.key'), '-out', at('renewed.csr'), '-subj', '/CN=client'];
+  await openssl(['req', ...NEW_KEY, ...request]);
+  const issuer = ['-cert', at('ca.pem'), '-keyfile', at('ca.key')];
+  const nowMs = Date.now();
+  const valid = ['-startdate', time(nowMs - 60_000), '-enddate', time(nowMs + validSeconds * 1000)];
+  const files = ['-in', at('renewed.csr'), '-out', at('renewed.pem'), '-notext', '-batch'];
+  await openssl(['ca', '-config', at('renewal.cnf'), ...issuer, ...valid, ...files]);
+  renameSync(at('renewed.key'), at('client.key'));
+  renameSync(at('renewed.pem'), at('client.pem'));
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

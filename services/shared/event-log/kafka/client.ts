@@ -6,7 +6,7 @@ import { registerZstd } from './compression.ts';
 import { repairFirstAnswer } from './first-answer.ts';
 import { repairIdleLoop } from './idle-loop.ts';
 import { logCreator } from './log-lines.ts';
-import { type KafkaOptions, saslOf, tlsOf } from './options.ts';
+import { type KafkaOptions, saslOf, tlsOf, whileRunning } from './options.ts';
 import { timeLimits } from './time-limits.ts';
 
 const KEEP_ALIVE_MS = 60_000;
@@ -23,15 +23,17 @@ export interface KafkaClient {
 
 type SocketRequest = Parameters<ISocketFactory>[0];
 
-function connect({ host, port, ssl, onConnect }: SocketRequest): Socket {
-  if (!ssl) return connectPlain({ host, port }, onConnect);
+/** Certificates and keys are replaced while we run, so each connection takes what the files hold then. */
+function connect(options: KafkaOptions, { host, port, onConnect }: SocketRequest): Socket {
+  const ssl = whileRunning(() => tlsOf(options));
+  if (ssl === null) return connectPlain({ host, port }, onConnect);
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ host, port, ...servername, ...ssl }, onConnect);
 }
 
 /** Without the delay of Nagle's algorithm, which holds back the last part of a large request. */
-function openSocket(request: SocketRequest, sockets: Set<Socket>): Socket {
-  const socket = connect(request);
+function openSocket(options: KafkaOptions, request: SocketRequest, sockets: Set<Socket>): Socket {
+  const socket = connect(options, request);
   socket.setKeepAlive(true, KEEP_ALIVE_MS);
   socket.setNoDelay(true);
   sockets.add(socket);
@@ -49,17 +51,16 @@ function prepareKafkajs(): void {
   prepared = true;
 }
 
-/** A client with connections of its own. Throws `CONFIG_INVALID` when a secret cannot be read. */
+/** A client with connections of its own. */
 export function openClient(options: KafkaOptions, { logger }: Pick<EventLogContext, 'logger'>): KafkaClient {
   prepareKafkajs();
   const sockets = new Set<Socket>();
   const { connectMs, requestMs } = timeLimits(options);
-  const tls = tlsOf(options);
   const sasl = saslOf(options);
   const kafka = new Kafka({
     brokers: [...options.brokers],
     clientId: options.clientId,
-    ...(tls !== null && { ssl: tls }),
+    ...(options.ssl !== undefined && { ssl: true }),
     ...(sasl !== null && { sasl }),
     connectionTimeout: connectMs,
     authenticationTimeout: connectMs,
@@ -68,7 +69,7 @@ export function openClient(options: KafkaOptions, { logger }: Pick<EventLogConte
     retry: RETRY,
     logLevel: logger.isLevelEnabled('debug') ? logLevel.INFO : logLevel.WARN,
     logCreator: logCreator(logger),
-    socketFactory: (request) => openSocket(request, sockets),
+    socketFactory: (request) => openSocket(options, request, sockets),
   });
   return {
     kafka,

@@ -2,6 +2,7 @@ import type { FleetGcError } from '../../errors.ts';
 import { lastingTrouble } from '../../lasting-trouble.ts';
 import type { EventLogContext } from '../context.ts';
 import type { LogHealth } from '../port.ts';
+import type { KafkaClient } from './client.ts';
 import { toLogError } from './errors.ts';
 import type { KafkaOptions } from './options.ts';
 
@@ -14,27 +15,77 @@ export interface KafkaCore {
   /** To be called when a broker answered. */
   readonly reached: () => void;
   readonly health: () => LogHealth;
+  /** Clients that keep connections; each adds itself, and takes itself out in the end. */
+  readonly clients: Set<Pick<KafkaClient, 'cutConnections'>>;
+  /**
+   * The same for one client of several, which reaches the brokers or not whatever the others do: a producer that is refused
+   * must not look well because a consumer goes on over a connection that it made before. Who has the same name is the same client.
+   * Disposed of, its trouble is forgotten.
+   */
+  readonly forClient: (name: string) => KafkaCore & Disposable;
+}
+
+/** How one client is. */
+interface Standing {
+  readonly name: string;
+  /** `undefined`: nobody knows yet. */
+  problem: string | null | undefined;
+}
+
+function healthOf(standings: readonly Standing[]): LogHealth {
+  const failing = standings.filter(({ problem }) => typeof problem === 'string');
+  const last = failing.at(-1)?.problem ?? null;
+  const isWell = standings.some(({ problem }) => problem === null);
+  if (last === null) return { connected: isWell, problem: isWell ? null : 'Kafka was not reached yet.' };
+  const each = [...new Set(failing.map(({ name, problem }) => `${name}: ${problem}`))];
+  return { connected: false, problem: isWell ? each.join('; ') : last };
 }
 
 /** An outage is logged when it begins, when it ends, and at growing intervals while it lasts, however often it is met. */
 export function createCore(options: KafkaOptions, context: EventLogContext): KafkaCore {
-  let health: LogHealth = { connected: false, problem: 'Kafka was not reached yet.' };
   const outage = lastingTrouble(context);
+  const standings = new Set<Standing>();
+  /** Somebody reached the brokers, who is not there any more. */
+  const former: Standing = { name: 'kafka', problem: undefined };
+  const health = (): LogHealth => healthOf([...standings]);
 
-  return {
-    options,
-    context,
-    explain: (error) => {
-      const failure = toLogError(options.brokers, error);
-      if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
-      outage.met(failure.code, { code: failure.code }, failure.message);
-      health = { connected: false, problem: failure.message };
-      return failure;
-    },
-    reached: () => {
-      if (outage.well()) context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
-      health = { connected: true, problem: null };
-    },
-    health: () => health,
-  };
+  function coreFor(standing: Standing): KafkaCore {
+    // The one that changed last comes last.
+    const note = (problem: string | null): void => {
+      standing.problem = problem;
+      standings.delete(standing);
+      standings.add(standing);
+    };
+    return {
+      options,
+      context,
+      health,
+      clients,
+      forClient: (name) => {
+        const own = [...standings].find((one) => one.name === name) ?? { name, problem: undefined };
+        standings.add(own);
+        const forget = (): void => {
+          standings.delete(own);
+          if (own.problem === null) former.problem = null;
+        };
+        return { ...coreFor(own), [Symbol.dispose]: forget };
+      },
+      explain: (error) => {
+        const failure = toLogError(options.brokers, error);
+        if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
+        outage.met(failure.code, { code: failure.code, client: standing.name }, failure.message);
+        note(failure.message);
+        return failure;
+      },
+      reached: () => {
+        note(null);
+        if (health().connected && outage.well())
+          context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
+      },
+    };
+  }
+
+  const clients: KafkaCore['clients'] = new Set();
+  standings.add(former);
+  return coreFor(former);
 }

@@ -12,17 +12,30 @@ export function startMember(
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
-  const { options, context } = core;
+  const { options, context, clients } = core;
   const { assignment } = subscription;
+  const own = core.forClient(`reader ${subscription.group}`);
   const stragglers = new Map<string, Promise<void>>();
   const former: FormerMember = { memberId: null };
   return supervise(context, {
     group: subscription.group,
     serve: (standing, stopping) => {
       const connections = prepareConnections(options, context, subscription);
-      const session = { connections, subscription, handle, core, standing, stopping, former, stragglers };
-      return assignment.kind === 'key' ? runKeySession(session, assignment) : runSession(session);
+      const { client } = connections;
+      const session = {
+        connections,
+        subscription,
+        handle,
+        core: own,
+        standing,
+        stopping,
+        former,
+        stragglers,
+      };
+      clients.add(client);
+      const running = assignment.kind === 'key' ? runKeySession(session, assignment) : runSession(session);
+      return running.finally(() => clients.delete(client));
     },
-    leave: async () => undefined,
+    leave: async () => own[Symbol.dispose](),
   });
 }

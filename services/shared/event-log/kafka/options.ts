@@ -6,7 +6,7 @@ import { FleetGcError, toFleetGcError } from '../../errors.ts';
 const Address = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/]+):\d{1,5}$/, { error: 'must be host:port' });
 const Path = z.string().min(1);
 
-/** TLS is on when `ssl` is given. All secrets are in files, which are read anew for each connection. */
+/** TLS is on when `ssl` is given. All secrets are in files, which are read anew for each connection: they are replaced while we run. */
 const Ssl = z.strictObject({
   /** Who signed the brokers' certificates, when not one the system trusts. PEM. */
   caFile: Path.optional(),
@@ -62,9 +62,32 @@ export function tlsOf({ ssl }: Pick<KafkaOptions, 'ssl'>) {
   };
 }
 
-/** SASL settings of kafkajs. Throws `CONFIG_INVALID` for a password file that cannot be read. */
+const passwordIn = ({ passwordFile }: { readonly passwordFile: string }): string =>
+  readSecret(passwordFile, 'password file').replace(/\r?\n$/, '');
+
+/** SASL settings of kafkajs; the password is read whenever it is asked for. */
 export function saslOf({ sasl }: Pick<KafkaOptions, 'sasl'>): SASLOptions | null {
   if (sasl === undefined) return null;
-  const password = readSecret(sasl.passwordFile, 'password file').replace(/\r?\n$/, '');
-  return { mechanism: sasl.mechanism, username: sasl.username, password };
+  return {
+    mechanism: sasl.mechanism,
+    username: sasl.username,
+    get password() {
+      return whileRunning(() => passwordIn(sasl));
+    },
+  };
+}
+
+/** What all files with secrets hold now, as one text. Throws `CONFIG_INVALID` for one that cannot be read. */
+export function secretsOf(options: Pick<KafkaOptions, 'ssl' | 'sasl'>): string {
+  const { sasl } = options;
+  return JSON.stringify([tlsOf(options), sasl === undefined ? null : passwordIn(sasl)]);
+}
+
+/** A file that is being replaced may be away or half written: what fails then is tried again, unlike a wrong path at the start. */
+export function whileRunning<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new FleetGcError('LOG_UNREACHABLE', toFleetGcError(error).message, { cause: error });
+  }
 }

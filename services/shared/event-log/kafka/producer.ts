@@ -56,8 +56,9 @@ function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly R
 }
 
 /** One producer per process. Every record is acknowledged by all copies that are in sync. */
-export function createProducer({ options, context }: KafkaCore): KafkaProducer {
+export function createProducer({ options, context, clients }: KafkaCore): KafkaProducer {
   const client = openClient(options, context);
+  clients.add(client);
   const producer = client.kafka.producer({
     createPartitioner: givenPartition,
     allowAutoTopicCreation: false,
@@ -88,6 +89,7 @@ export function createProducer({ options, context }: KafkaCore): KafkaProducer {
     },
     disconnect: async () => {
       await waitAtMost(producer.disconnect(), END_MS);
+      clients.delete(client);
       client.cutConnections();
     },
   };

@@ -165,12 +165,13 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
  * is left on the broker. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`.
  */
 export async function* readRecords(
-  core: KafkaCore,
+  log: KafkaCore,
   request: ReadRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
-  const { options, context } = core;
+  const core = log.forClient(`${request.to === 'forever' ? 'follower' : 'reader'} of ${request.topic}`);
+  const { options, context, clients } = core;
   const { silenceMs } = timeLimits(options);
   const buffered = emptyBuffer();
   const silent = (): FleetGcError => buffered.trouble ?? unanswered(options.brokers, silenceMs);
@@ -178,6 +179,7 @@ export async function* readRecords(
   const over = AbortSignal.any([signal, ended.signal]);
   using contact = watchContact(request.to === 'forever' ? null : silenceMs, silent);
   const connections = prepareConnections(options, context, { group: 'none', topics: [request.topic] });
+  clients.add(connections.client);
   try {
     yield* follow({ connections, request, core, buffered, contact, signal: over });
   } catch (error) {
@@ -185,6 +187,9 @@ export async function* readRecords(
     requireEndless(request.to);
   } finally {
     ended.abort();
+    clients.delete(connections.client);
+    // Who follows tries again, and is in trouble meanwhile.
+    if (request.to !== 'forever' || signal.aborted) core[Symbol.dispose]();
     await disconnect(connections, context);
   }
 }

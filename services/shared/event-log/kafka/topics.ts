@@ -22,11 +22,13 @@ const NEVER = new AbortController().signal;
 /** Settles as what it is given, or rejects when brokers are silent for too long. */
 type InTime = <T>(asked: Promise<T>) => Promise<T>;
 
+export type AdminWork<T> = (admin: Admin, inTime: InTime) => Promise<T>;
+
 /** Runs `work` with an administrator's connection of its own. Throws `LOG_UNREACHABLE` when no broker is reached in time. */
 export async function withAdmin<T>(
   options: KafkaOptions,
   context: EventLogContext,
-  work: (admin: Admin, inTime: InTime) => Promise<T>,
+  work: AdminWork<T>,
 ): Promise<T> {
   const { silenceMs } = timeLimits(options);
   using contact = watchContact(silenceMs, () => unanswered(options.brokers, silenceMs));

@@ -1,7 +1,12 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { KafkaOptions, saslOf, tlsOf } from '../../../../services/shared/event-log/kafka/options.ts';
+import {
+  KafkaOptions,
+  saslOf,
+  secretsOf,
+  tlsOf,
+} from '../../../../services/shared/event-log/kafka/options.ts';
 import { topicConfig } from '../../../../services/shared/event-log/kafka/topic-config.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -51,7 +56,7 @@ test('certificate files are read', () => {
 
 test('a file that cannot be read is a clear error', () => {
   const sasl = { mechanism: 'plain', username: 'u', passwordFile: '/nowhere/password' } as const;
-  expect(() => saslOf({ sasl })).toThrow(
+  expect(() => secretsOf({ sasl })).toThrow(
     expect.objectContaining({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('/nowhere/password'),
@@ -59,6 +64,18 @@ test('a file that cannot be read is a clear error', () => {
   );
   expect(() => tlsOf({ ssl: { caFile: '/nowhere/ca' } })).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('/nowhere/ca') }),
+  );
+});
+
+test('a password is read anew each time, and a file that is away just then is tried again', () => {
+  const passwordFile = file('before');
+  const settings = saslOf({ sasl: { mechanism: 'plain', username: 'u', passwordFile } });
+  expect(settings).toMatchObject({ password: 'before' });
+  writeFileSync(passwordFile, 'after');
+  expect(settings).toMatchObject({ password: 'after' });
+  rmSync(passwordFile);
+  expect(() => JSON.stringify(settings)).toThrow(
+    expect.objectContaining({ code: 'LOG_UNREACHABLE', retry: true }),
   );
 });
 
