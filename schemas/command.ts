@@ -27,8 +27,8 @@ export const PolicyReference = z.strictObject({
 export type PolicyReference = z.infer<typeof PolicyReference>;
 
 /**
- * Bytes that a reclaim could not touch, by the reason. `waiting` may go in a later round; `not-images` is the space that
- * no image accounts for.
+ * Bytes that a reclaim could not touch, by the reason. `waiting` may go in a later round, `held` once a pause or the node's own
+ * file does not hold it any more; `not-images` is the space that no image accounts for.
  */
 export const Holder = z.strictObject({
   reason: z.enum([
@@ -41,6 +41,7 @@ export const Holder = z.strictObject({
     'backing-off',
     'not-believed',
     'waiting',
+    'held',
     'not-images',
   ]),
   objects: z.int().nonnegative(),

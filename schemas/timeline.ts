@@ -38,10 +38,16 @@ const base = {
   object: ExplainedObject,
 };
 
+/** What an entry says in numbers. */
+const Said = z.strictObject({ reason: z.string(), facts: z.record(z.string(), Fact) });
+export type Said = z.infer<typeof Said>;
+
 /** Of equal consecutive events the first gives the entry its times; this is the last of them. */
 const repeated = {
   times: z.int().positive(),
   last: z.strictObject({ loggedAtMs: base.loggedAtMs, nodeTimeMs: base.nodeTimeMs }),
+  /** Where numbers differ among them: what is said with the least and with the most of each. */
+  spread: z.exactOptional(z.strictObject({ least: Said, most: Said })),
 };
 
 const decided = {

@@ -42,7 +42,8 @@ export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal:
     return recordRemovedBeforeRestart(work, progress.since, parts);
   const before = await readFilesystem(parts.filesystems, measuredFilesystem(work.entry.command));
   const skipped = reasonToSkip({ ...work, before }, signal);
-  if (skipped) return recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null });
+  if (skipped)
+    return recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null, name: null });
   await tryItem({ ...work, before }, parts, signal);
 }
 
@@ -55,7 +56,7 @@ function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }
     estimatedBytes: estimateOf(work.item),
     durationMs: durationMs(since, actedAt),
   };
-  recordItem(recorder, work.entry, { ...work, outcome, actedAt });
+  recordItem(recorder, work.entry, { ...work, outcome, actedAt, name: null });
 }
 
 function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {
@@ -78,8 +79,10 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
   const { recorder, tools } = parts;
   let since = recorder.clock.now();
   let isInHand = false;
-  const takeInHand = (now: Instant): void => {
+  let name: string | null = null;
+  const takeInHand = (now: Instant, ofObject: string): void => {
     since = now;
+    name = ofObject;
     isInHand = true;
     const position = { commandId: entry.command.id, index };
     recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
@@ -89,7 +92,7 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
   const actedAt = mayHaveActed(attempt, isInHand && !isLog(item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(attempt, work, { recorder, since, endedAt, after });
-  recordItem(recorder, entry, { index, item, outcome, actedAt });
+  recordItem(recorder, entry, { index, item, outcome, actedAt, name });
 }
 
 /**

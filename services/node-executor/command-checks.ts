@@ -2,6 +2,7 @@ import type { Command, ObjectKind } from '../../schemas/command.ts';
 import type { PauseRecord } from '../../schemas/policy.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
+import { pluralOf } from '../shared/kind-text.ts';
 import type { BackoffEntry } from './backoff.ts';
 import type { LastActions } from './journal-state.ts';
 import type { LocalRules } from './local-file.ts';
@@ -63,7 +64,7 @@ export function overtaken(
     return undefined;
   }
   if (last.at.sinceBootMs < command.takenAt.sinceBootMs) return undefined;
-  const message = `the node acted on ${kind}s after the inventory was taken (${last.commandId || 'journal lost'})`;
+  const message = `the node acted on ${pluralOf(kind)} after the inventory was taken (${last.commandId || 'journal lost'})`;
   return { reason: 'superseded', message };
 }
 

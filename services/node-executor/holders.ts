@@ -3,19 +3,24 @@ import type { ItemProgress, JournalEntry } from './journal-state.ts';
 
 /**
  * What holds the space after a command (M8): what image-gc said of the images that were not to go, and those of the
- * command that stayed all the same. `items` is empty when nothing of the command was begun.
+ * command that stayed all the same. `items` is empty when nothing of the command was begun; `isHeld`: a pause or the node's
+ * own file ended it.
  */
-export function holdersAfter(command: Command, items: JournalEntry['items']): Holder[] {
+export function holdersAfter(command: Command, items: JournalEntry['items'], isHeld: boolean): Holder[] {
   if (command.kind !== 'image-removal') return [];
+  const left = isHeld ? 'held' : 'waiting';
   const stayed = command.items.flatMap(({ estimatedBytes }, index): Holder[] => {
-    const reason = reasonToStay(items[index]);
+    const reason = reasonToStay(items[index], left);
     return reason ? [{ reason, objects: 1, bytes: estimatedBytes }] : [];
   });
   return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason).values()].map(together);
 }
 
-function reasonToStay(progress: ItemProgress | undefined): 'waiting' | 'backing-off' | undefined {
-  if (progress?.state !== 'done') return 'waiting';
+function reasonToStay(
+  progress: ItemProgress | undefined,
+  left: 'waiting' | 'held',
+): 'waiting' | 'held' | 'backing-off' | undefined {
+  if (progress?.state !== 'done') return left;
   switch (progress.outcome) {
     case 'removed':
     case 'not-found':
@@ -23,7 +28,7 @@ function reasonToStay(progress: ItemProgress | undefined): 'waiting' | 'backing-
     case 'failed':
       return 'backing-off';
     default:
-      return 'waiting';
+      return left;
   }
 }
 

@@ -5,6 +5,7 @@ import { type Attempt, NOT_FOUND, REMOVED, refused } from './attempt.ts';
 import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
+import { nameOf } from './object-name.ts';
 import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
@@ -21,8 +22,8 @@ export interface ItemTools {
   /** Read anew before each removal. */
   readonly restrictions: () => Promise<Restrictions>;
   readonly remover: ObjectRemover;
-  /** Writes to the journal that the removal is about to begin. */
-  readonly takeInHand: (since: Instant) => void;
+  /** Writes to the journal that the removal is about to begin; the name is for people. */
+  readonly takeInHand: (since: Instant, name: string) => void;
 }
 
 type Fresh = Extract<Look, { ok: true }>;
@@ -43,7 +44,7 @@ export async function removeItem(
   const judge = () => judged(command, item, tools);
   const first = await unlessAborted(judge(), signal);
   if (!first || !('look' in first)) return first?.verdict;
-  tools.takeInHand(tools.clock.now());
+  tools.takeInHand(tools.clock.now(), nameOf(first.verdict.object));
   const last = await freshest(first, judge, tools.clock);
   if (!('look' in last)) return last.verdict;
   const attempt = await removeObject(last.verdict.object, last.look.facts, tools.remover, async () => {

@@ -32,7 +32,7 @@ export interface ReclaimState extends Measurement {
 export function afterCommand(command: Command, state: ReclaimState): Unpublished['output'] | undefined {
   const { reclaim } = command;
   if (reclaim === null || state.targetReached === true) return undefined;
-  if (state.isHolding) return unrelieved(command, reclaim, state);
+  if (state.isHolding) return unrelieved(command, reclaim, { ...state, isHeld: true });
   const next = nextReclaim(reclaim, count(state.items, 'removed') > 0);
   if (next !== null) return observe(command, next, state.at);
   return count(state.items, 'not-done') > 0 ? undefined : unrelieved(command, reclaim, state);
@@ -58,8 +58,10 @@ export function afterRefusal(command: Command, refused: Refused): Unpublished['o
     const next = nextReclaim(reclaim, true);
     if (next !== null) return observe(command, next, at);
   }
-  return unrelieved(command, reclaim, { ...refused, items: [] });
+  return unrelieved(command, reclaim, { ...refused, items: [], isHeld: HOLDING.includes(reason) });
 }
+
+const HOLDING: readonly CommandRefusal[] = ['paused', 'held'];
 
 /** Reclaims of others say nothing about the disk of this node. */
 const NOT_OF_THIS_NODE: readonly CommandRefusal[] = ['other-node', 'other-instance'];
@@ -90,7 +92,12 @@ const observe = (command: Command, reclaim: Reclaim, at: Instant): Unpublished['
 function unrelieved(
   command: Command,
   reclaim: Reclaim,
-  { availableNow, at, items }: Omit<Measurement, 'targetReached'> & Pick<ReclaimState, 'items'>,
+  {
+    availableNow,
+    at,
+    items,
+    isHeld = false,
+  }: Omit<Measurement, 'targetReached'> & Pick<ReclaimState, 'items'> & { readonly isHeld?: boolean },
 ): Unpublished['output'] {
   const event: PressureUnrelieved = {
     type: 'fleetgc.node.pressure-unrelieved',
@@ -100,7 +107,7 @@ function unrelieved(
     takenAt: at,
     reclaim,
     availableNow: availableNow === null ? null : String(availableNow),
-    holders: holdersAfter(command, items),
+    holders: holdersAfter(command, items, isHeld),
   };
   return { topic: 'results', key: nodeKey(command), event };
 }

@@ -58,11 +58,13 @@ export interface ItemEnd {
   readonly item: CommandItem;
   readonly outcome: ObjectOutcome;
   readonly actedAt: Instant | null;
+  /** For the log lines; `null` where the runtime was not asked for it, or has it not any more. */
+  readonly name: string | null;
 }
 
 /** One write: the object is done, its result is to be published, and the kind of object was acted on. */
 export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
-  const { index, item, outcome, actedAt } = end;
+  const { index, item, outcome, actedAt, name } = end;
   if (item.kind === 'image') tellHistory(recorder, item.id, outcome);
   const result = objectResult(reporter(recorder), command, { index, item }, outcome);
   recorder.journal.update((state) =>
@@ -78,7 +80,10 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
   recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
   if (outcome.outcome === 'removed')
     countFreed(recorder.metrics, item.kind, freedSpace(outcome.measured, outcome.estimatedBytes));
-  recorder.logger.info({ commandId: command.id, kind: item.kind, id: item.id, ...outcome }, 'object done');
+  recorder.logger.info(
+    { commandId: command.id, kind: item.kind, id: item.id, ...(name && { name }), ...outcome },
+    'object done',
+  );
 }
 
 /** What went, or may go yet, is another image when it comes back. */

@@ -47,7 +47,7 @@ async function abandon(commandId: string, problem: string, parts: CarryOutParts)
       state === 'in-hand' ? 'while it removed this object, which may be gone' : 'before this object';
     const outcome = { outcome: 'not-done', message: `the executor failed ${when}: ${problem}` } as const;
     const actedAt = state === 'in-hand' ? recorder.clock.now() : null;
-    recordItem(recorder, entry, { index, item, outcome, actedAt });
+    recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
   }
   const items = find()?.items ?? [];
   const reached = await measuredNow(entry.command, parts);

@@ -60,6 +60,14 @@ describe('images of a command', () => {
     expect(metrics).toContain('fleetgc_executor_unmeasured_removals_total{kind="image"} 1\n');
   });
 
+  test('are named in the log lines, so that somebody who knows a name finds what became of it', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    await node.start().carryOut(imageRemoval([a]));
+    const line = node.logLines.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'object done');
+    expect(line).toMatchObject({ id: a, name: 'registry.example/team/a:1', outcome: 'removed' });
+  });
+
   test('[M31] that are gone already are a success and cost no attempt', async () => {
     const node = executorNode();
     const result = await node.start().carryOut(imageRemoval(ids('gone')));

@@ -175,7 +175,7 @@ describe('after a command of a reclaim', () => {
     expect(events).toMatchObject([
       {
         type: 'fleetgc.node.pressure-unrelieved',
-        holders: [IN_USE, { reason: 'waiting', objects: 1, bytes: 10 }],
+        holders: [IN_USE, { reason: 'held', objects: 1, bytes: 10 }],
       },
     ]);
   });
@@ -223,7 +223,11 @@ const paused = (): PauseRecord => ({
 });
 
 describe('a command of a reclaim that is refused whole', () => {
-  const waiting = { reason: 'waiting', objects: 1, bytes: 10 };
+  const left = (reason: string) => ({
+    reason: reason === 'held' || reason === 'paused' ? 'held' : 'waiting',
+    objects: 1,
+    bytes: 10,
+  });
 
   interface Refusal {
     readonly reason: string;
@@ -269,7 +273,7 @@ describe('a command of a reclaim that is refused whole', () => {
       {
         type: 'fleetgc.node.pressure-unrelieved',
         availableNow: given.availableNow,
-        holders: [IN_USE, waiting],
+        holders: [IN_USE, left(given.reason)],
       },
     ]);
   });
@@ -322,7 +326,7 @@ describe('a command of a reclaim that is refused whole', () => {
 
     test('[M8] by a command outside the reclaim in the last round: pressure is unrelieved', async () => {
       expect(await overtakenBy({}, 5)).toMatchObject([
-        { type: 'fleetgc.node.pressure-unrelieved', holders: [IN_USE, waiting] },
+        { type: 'fleetgc.node.pressure-unrelieved', holders: [IN_USE, left('superseded')] },
       ]);
     });
 

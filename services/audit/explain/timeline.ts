@@ -1,4 +1,5 @@
 import type { TimelineEntry } from '../../../schemas/timeline.ts';
+import { spreadOf } from './spread.ts';
 
 type Repeated = Extract<TimelineEntry, { readonly times: number }>;
 
@@ -58,11 +59,16 @@ export function createFolding(timeline: Timeline): Folding {
   };
 }
 
-const repeatedBy = (earlier: Repeated, { loggedAtMs, nodeTimeMs, record, ...later }: Repeated): Repeated => ({
-  ...later,
-  loggedAtMs: earlier.loggedAtMs,
-  nodeTimeMs: earlier.nodeTimeMs,
-  record: earlier.record,
-  times: earlier.times + 1,
-  last: { loggedAtMs, nodeTimeMs },
-});
+function repeatedBy(earlier: Repeated, later: Repeated): Repeated {
+  const { loggedAtMs, nodeTimeMs, record, ...rest } = later;
+  const spread = spreadOf(earlier, later);
+  return {
+    ...rest,
+    loggedAtMs: earlier.loggedAtMs,
+    nodeTimeMs: earlier.nodeTimeMs,
+    record: earlier.record,
+    times: earlier.times + 1,
+    last: { loggedAtMs, nodeTimeMs },
+    ...(spread && { spread }),
+  };
+}

@@ -11,6 +11,7 @@ import {
   verdictText,
 } from './outcome-text.ts';
 import { reasonText } from './reason-text.ts';
+import { spreadText } from './spread-text.ts';
 
 /** One line of a timeline. */
 export function entryText(entry: TimelineEntry): EntryText {
@@ -46,7 +47,8 @@ export function entryText(entry: TimelineEntry): EntryText {
 
 function undecidedText(entry: EntryOf<'undecided'>): string {
   const passedOver = entry.outcome === 'overtaken' ? 'passed over: ' : '';
-  return `${passedOver}${reasonText(entry.reason)}${repeatedText(entry)}`;
+  const reason = spreadText(entry, { reason: entry.reason, facts: {} }, (said) => reasonText(said.reason));
+  return `${passedOver}${reason}${repeatedText(entry)}`;
 }
 
 function seenText({ how, object, traits }: EntryOf<'seen'>): string {

@@ -6,6 +6,7 @@ import { holdersText } from '../telling/holder-text.ts';
 import { sizeText } from '../telling/size-text.ts';
 import type { EntryText } from './outcome-text.ts';
 import { reasonText } from './reason-text.ts';
+import { spreadText } from './spread-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   commanded: 'commands',
@@ -23,10 +24,11 @@ const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
 
 /** What a decider concluded for the node. */
 export function decisionText(entry: EntryOf<'decision'>): string {
-  const { decider, outcome, reason, answered } = entry;
+  const { decider, outcome, answered } = entry;
+  const reason = spreadText(entry, { reason: entry.reason, facts: {} }, (said) => reasonText(said.reason));
   const goes = entry.removals === 0 ? '' : `: ${removalsText(entry)}`;
   const answer = answered === false ? '; the log has no answer to its command' : '';
-  return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reasonText(reason)}`}${answer}`;
+  return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reason}`}${answer}`;
 }
 
 function removalsText({ removals, estimatedBytes }: EntryOf<'decision'>): string {

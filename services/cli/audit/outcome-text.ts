@@ -4,6 +4,7 @@ import { timeText } from '../../shared/time-text.ts';
 import { freedText } from '../telling/freed-text.ts';
 import { sizeText } from '../telling/size-text.ts';
 import { factsText } from './facts-text.ts';
+import { spreadText } from './spread-text.ts';
 
 /** A word that can be looked for, and a sentence. */
 export interface EntryText {
@@ -21,7 +22,13 @@ export function verdictText(entry: EntryOf<'verdict'>): EntryText {
 }
 
 /** The rule in words, its number, and what it looked at, where the words do not say it already. */
-export function ruleText({ because, rule, facts: { user: _, ...facts } }: EntryOf<'verdict'>): string {
+export const ruleText = (entry: EntryOf<'verdict'>): string =>
+  spreadText(entry, entry, ({ facts }) => ruleWith(entry, facts));
+
+function ruleWith(
+  { because, rule }: Pick<EntryOf<'verdict'>, 'because' | 'rule'>,
+  { user: _, ...facts }: EntryOf<'verdict'>['facts'],
+): string {
   const untold = Object.entries(facts).filter(
     ([, value]) => typeof value !== 'string' || !because.includes(value),
   );

@@ -90,7 +90,7 @@ const notOursSection = (notOurs: Found['notOurs']): readonly string[] =>
   notOurs.total === 0
     ? []
     : [
-        `NOT OURS: gone between two inventories, and nothing says that FleetGC removed it (${notOurs.total})`,
+        `Gone by other hands, which is no fault: ${counted(notOurs.total, 'object')} went between two inventories, and FleetGC was not at ${notOurs.total === 1 ? 'it' : 'them'}. The kubelet collects too, and so may others.`,
         ...notOursLines(notOurs).map((line) => `  ${line}`),
         '',
       ];

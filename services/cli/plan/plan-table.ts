@@ -1,6 +1,6 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
 import type { Plan, PlannedObject } from '../../../schemas/plan.ts';
 import { countedAs } from '../../shared/decision/keep-list-text.ts';
+import { countedKind } from '../../shared/kind-text.ts';
 import { tableLines } from '../../shared/output.ts';
 import { printableLine } from '../../shared/printable.ts';
 import { sizeText } from '../telling/size-text.ts';
@@ -58,20 +58,10 @@ function sumLines(plan: Plan): readonly string[] {
   ];
 }
 
-const PLURALS: Readonly<Record<ObjectKind, string>> = {
-  container: 'containers',
-  sandbox: 'sandboxes',
-  'pod-log-directory': 'pod log directories',
-  'log-symlink': 'log symlinks',
-  image: 'images',
-};
-
 function countsText(objects: readonly PlannedObject[]): string {
   if (objects.length === 0) return 'nothing';
   const counts = Map.groupBy(objects, ({ kind }) => kind);
-  return [...counts]
-    .map(([kind, { length }]) => `${length} ${length === 1 ? kind.replaceAll('-', ' ') : PLURALS[kind]}`)
-    .join(', ');
+  return [...counts].map(([kind, { length }]) => countedKind(length, kind)).join(', ');
 }
 
 /** Less than the listed sizes together where images that stay share layers with those that go (M7). */

@@ -1,5 +1,7 @@
+import type { ObjectKind } from '../../../schemas/command.ts';
 import type { Decision } from '../../../schemas/decision.ts';
 import type { ObjectNames } from '../../shared/decision/object-names.ts';
+import { countedKind } from '../../shared/kind-text.ts';
 import { sizeText } from '../telling/size-text.ts';
 
 const MOST_NAMES = 3;
@@ -41,30 +43,27 @@ function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | und
   }));
   const groups = chosen
     .filter(({ positions }) => positions.length > 0)
-    .map(({ list, positions }) => `${counted(positions.length, list)} (${listed(positions, names?.[list])})`);
+    .map(
+      ({ list, positions }) =>
+        `${countedKind(positions.length, KINDS[list])}${listed(positions, names?.[list])}`,
+    );
   return `${groups.join(' and ')}${estimatedBytes > 0 ? `, about ${sizeText(BigInt(estimatedBytes))}` : ''}`;
 }
 
-const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;
-const SINGULAR = {
+const KINDS = {
   containers: 'container',
   sandboxes: 'sandbox',
-  podLogDirectories: 'pod log directory',
-  logSymlinks: 'log symlink',
+  podLogDirectories: 'pod-log-directory',
+  logSymlinks: 'log-symlink',
   images: 'image',
-} as const;
-const PLURAL = {
-  containers: 'containers',
-  sandboxes: 'sandboxes',
-  podLogDirectories: 'pod log directories',
-  logSymlinks: 'log symlinks',
-  images: 'images',
-} as const;
-const counted = (count: number, list: (typeof LISTS)[number]): string =>
-  `${count} ${count === 1 ? SINGULAR[list] : PLURAL[list]}`;
+} as const satisfies Readonly<Record<string, ObjectKind>>;
+const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;
 
-function listed(positions: readonly number[], names: readonly string[] | undefined): string {
-  const shown = positions.slice(0, MOST_NAMES).map((position) => names?.[position] ?? `number ${position}`);
+/** ` (a, b and 2 more)`; nothing where nobody knows what they are called. */
+function listed(positions: readonly number[], names: readonly string[] = []): string {
+  const known = positions.flatMap((position) => names[position] ?? []);
+  const shown = known.slice(0, MOST_NAMES);
+  if (shown.length === 0) return '';
   const more = positions.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return ` (${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
 }

@@ -12,12 +12,26 @@ export interface Following {
   readonly fromMs: number;
 }
 
+/** Inventories come every five minutes: what is decided on at first is one of these. */
+const KNOWN_BEFORE_MS = 15 * 60_000;
+
 /** Tells of what comes to the log, until the signal aborts. */
 export async function follow({ log, teller, fromMs }: Following, signal: AbortSignal): Promise<void> {
+  await knowNames({ log, teller, fromMs }, signal);
   const followTopic = async (topic: TopicId): Promise<void> => {
     for await (const event of eventsOf(log, { topic, fromMs }, signal)) teller.tell(event);
   };
   await Promise.all(FOLLOWED.map(followTopic));
+}
+
+/** After a crash the first decisions are on inventories from before it, and results on objects that are gone. */
+async function knowNames({ log, teller, fromMs }: Following, signal: AbortSignal): Promise<void> {
+  const from = { timestampMs: fromMs - KNOWN_BEFORE_MS };
+  for await (const event of log.read({ topic: TOPICS.inventory.name, from, to: 'end' }, signal)) {
+    if (event.kind !== 'record') continue;
+    const parsed = parseRecord('inventory', event.record);
+    if (parsed.ok && parsed.event.status === 'complete') teller.know(parsed.event);
+  }
 }
 
 async function* eventsOf<Id extends TopicId>(

@@ -1,4 +1,5 @@
 import type { Decision } from '../../../schemas/decision.ts';
+import type { CompleteInventory } from '../../../schemas/inventory.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
 import { namesIn, type ObjectNames } from '../../shared/decision/object-names.ts';
 import { createNarrator, type Tale } from '../telling/narrator.ts';
@@ -7,6 +8,8 @@ import { decisionLine } from './decision-line.ts';
 
 /** Tells people what happens on one node. */
 export interface NodeTeller {
+  /** What was on the log before: nothing is told of it, but names are known by it. */
+  know(inventory: CompleteInventory): void;
   tell(event: FleetEvent): void;
 }
 
@@ -15,10 +18,14 @@ type Print = (line: string) => void;
 /** A line for each thing that happens. */
 export function lineTeller(print: Print): NodeTeller {
   const narrator = createNarrator();
-  const tellDecision = decisionTeller(print);
+  const decisions = decisionTeller(print);
   return {
+    know: (inventory) => {
+      narrator.tell(inventory);
+      decisions.know(inventory);
+    },
     tell: (event) => {
-      tellDecision(event);
+      decisions.tell(event);
       const lines = [...narrator.tell(event).map(lineOf), refusalLine(event)];
       for (const line of lines) if (line !== null) print(line);
     },
@@ -36,25 +43,40 @@ const refusalLine = (event: FleetEvent): string | null =>
     ? `a command was refused: ${event.result.message}`
     : null;
 
+/** Decisions may be on older inventories, where deciders catch up. */
+const KNOWN_INVENTORIES = 8;
+
 /** What a decider said last is not said again, neither by itself nor by another. */
-function decisionTeller(print: Print): (event: FleetEvent) => void {
+function decisionTeller(print: Print): NodeTeller {
   const lastOf = new Map<string, string | null>();
-  let latest: { readonly inventoryId: string; readonly names: ObjectNames } | null = null;
+  let known: readonly (readonly [inventoryId: string, names: ObjectNames])[] = [];
+  let isPaused = false;
+  const know = (inventory: CompleteInventory): void => {
+    known = [...known, [inventory.id, namesIn(inventory)] as const].slice(-KNOWN_INVENTORIES);
+  };
   const tellOf = (decision: Decision): void => {
-    const names = latest?.inventoryId === decision.input.id ? latest.names : undefined;
+    const names = new Map(known).get(decision.input.id);
     const line = decisionLine(decision, names);
+    if (isPaused && isUnpaused(decision)) print('not paused any more');
+    isPaused = decision.outcome === 'paused' || (isPaused && !isUnpaused(decision));
     if (line !== null && ![...lastOf.values()].includes(line)) print(line);
     lastOf.set(decision.decider.name, line);
   };
-  return (event) => {
-    if (event.type === 'fleetgc.node.decision') tellOf(event);
-    if (event.type === 'fleetgc.node.inventory' && event.status === 'complete')
-      latest = { inventoryId: event.id, names: namesIn(event) };
+  return {
+    know,
+    tell: (event) => {
+      if (event.type === 'fleetgc.node.decision') tellOf(event);
+      if (event.type === 'fleetgc.node.inventory' && event.status === 'complete') know(event);
+    },
   };
 }
 
+/** What was passed over was not decided under any policy. */
+const isUnpaused = ({ outcome }: Decision): boolean => outcome !== 'paused' && outcome !== 'overtaken';
+
 /** The decisions and results themselves, one JSON document a line. Inventories are large, and lie on the log. */
 export const jsonTeller = (print: Print): NodeTeller => ({
+  know: () => undefined,
   tell: (event) => {
     if (event.type !== 'fleetgc.node.inventory') print(JSON.stringify(event));
   },

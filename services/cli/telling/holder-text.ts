@@ -13,6 +13,7 @@ const OF_IMAGES: Readonly<Record<Exclude<Holder['reason'], 'not-images'>, string
   'backing-off': 'whose removal failed before',
   'not-believed': 'of which not all was believed',
   waiting: 'that wait for the next round',
+  held: 'held by a pause or by the node’s own file',
 };
 
 /** What holds the space of a disk, the most first: `14 images in use 7.2 GB, what is no image 2.0 GB`. */

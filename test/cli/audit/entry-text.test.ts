@@ -90,6 +90,34 @@ test.each<{ is: string; entry: TimelineEntry }>([
     entry: { ...verdict, times: 1, action: 'remove', rule: 'D11', outcome: 'dry-run' },
   },
   {
+    is: 'kept: too young (D10: age 3m to 13m, minimum age 1h), 3 times until 2026-01-01T00:01:00Z',
+    entry: {
+      ...verdict,
+      action: 'keep',
+      rule: 'D10',
+      because: 'too young',
+      facts: { ageMs: 13 * MINUTE, minimumAgeMs: 60 * MINUTE },
+      spread: {
+        least: { reason: '', facts: { ageMs: 3 * MINUTE, minimumAgeMs: 60 * MINUTE } },
+        most: { reason: '', facts: { ageMs: 13 * MINUTE, minimumAgeMs: 60 * MINUTE } },
+      },
+    },
+  },
+  {
+    is: 'undecided: imagefs is used to 60% to 73%, with 900 MB to 1.2 GB left, 3 times until 2026-01-01T00:01:00Z',
+    entry: {
+      what: 'undecided',
+      ...base,
+      ...repeated,
+      ...decided,
+      reason: 'imagefs is used to 73%, with 900000000 bytes left',
+      spread: {
+        least: { reason: 'imagefs is used to 60%, with 900000000 bytes left', facts: {} },
+        most: { reason: 'imagefs is used to 73%, with 1200000000 bytes left', facts: {} },
+      },
+    },
+  },
+  {
     is: 'undecided: the node is paused, 3 times until 2026-01-01T00:01:00Z',
     entry: { what: 'undecided', ...base, ...repeated, ...decided },
   },

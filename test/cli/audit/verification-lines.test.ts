@@ -39,6 +39,17 @@ test.each([
   expect(verificationLines({ range, ...collector.found() })).toContain(says);
 });
 
+test('what the kubelet removed is told as no fault', () => {
+  const collector = createCollector();
+  const place = { topic: 'gc.node.inventory', partition: 0, offset: '1', timestampMs: NOW };
+  for (const id of ['a', 'b'])
+    collector.notOurs({ kind: 'image', id, node: 'prod/web-1', places: [place, place] });
+
+  const told = verificationLines({ range, ...collector.found() }).join('\n');
+  expect(told).toContain('Gone by other hands, which is no fault: 2 objects went between two inventories');
+  expect(told).not.toContain('NOT OURS');
+});
+
 test('commands that nobody answered are told node by node, those that live on first', () => {
   const command = (node: string, minute: number, heardMs: number | null): Unanswered => ({
     kind: heardMs === null ? 'node-silent' : 'node-lives-on',
