@@ -27,8 +27,9 @@ const DURATION = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
 const DURATION_TERM = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 /**
- * Milliseconds of a duration in Go's form, such as `1m30s`, `1.5h`, `-1s` or `0`. `undefined` when it is malformed, not
- * a whole number of milliseconds, or beyond what Go holds (292 years).
+ * Milliseconds of a duration in Go's form, such as `1m30s`, `1.5h`, `-1s` or `0`. A part of a millisecond, which a kubelet
+ * takes too, counts as a whole one, so that what is not zero never becomes it. `undefined` when it is malformed, or beyond what
+ * Go holds (292 years).
  */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0') return 0;
@@ -37,9 +38,9 @@ export function parseDurationMs(text: string): number | undefined {
   const ns = [...terms.matchAll(DURATION_TERM)]
     .map(([, number = '', unit = '']) => multiply(parseDecimal(number), whole(DURATION_UNITS_NS[unit] ?? 0n)))
     .reduce(add);
-  if (ns.numerator % (ns.denominator * NS_PER_MS) !== 0n || ns.numerator > MAX_INT64 * ns.denominator)
-    return undefined;
-  const ms = Number(ns.numerator / ns.denominator / NS_PER_MS);
+  if (ns.numerator > MAX_INT64 * ns.denominator) return undefined;
+  const perMs = ns.denominator * NS_PER_MS;
+  const ms = Number((ns.numerator + perMs - 1n) / perMs);
   return sign === '-' && ms !== 0 ? -ms : ms;
 }
 
@@ -103,7 +104,7 @@ export function parsePercentNumber(text: string): number | undefined {
 /** A duration in Go's form as milliseconds; may be negative. */
 export const DurationMs = parsedText(
   parseDurationMs,
-  'must be a duration in whole milliseconds such as 300ms, 90s, 1m30s or 24h',
+  'must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
 );
 
 /** A number of bytes in Kubernetes' form. */

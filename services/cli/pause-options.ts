@@ -1,5 +1,6 @@
 import type { NodeSelector } from '../../schemas/policy.ts';
 import { selectorConditions } from '../../schemas/policy-sections.ts';
+import type { LogOptions } from '../shared/option-groups.ts';
 import { TextList, withMeta } from '../shared/option-types.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
@@ -34,13 +35,17 @@ export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Give
   nodeLabels: {},
 });
 
-/** The command that ends the pause of these nodes, to be typed in a shell. */
-export const resumeCommand = ({ clusters, nodeNames, pools }: NodeSelector): string =>
+/** The command that ends the pause of these nodes on this log, to be typed in a shell. */
+export const resumeCommand = (
+  { clusters, nodeNames, pools }: NodeSelector,
+  { log, logPath }: Pick<LogOptions, 'log' | 'logPath'>,
+): string =>
   [
     'fleetgc resume',
     ...optionText('--cluster', clusters),
     ...optionText('--node-name', nodeNames),
     ...optionText('--pool', pools),
+    ...(log === 'embedded' ? ['--log embedded', ...optionText('--log-path', [logPath])] : []),
   ].join(' ');
 
 const optionText = (flag: string, values: readonly string[]): readonly string[] =>

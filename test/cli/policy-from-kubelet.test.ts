@@ -55,6 +55,18 @@ test('[B1] with all options; what it prints can be validated', async () => {
   expect(await inProcess(['policy', 'validate', file(stdout)])).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
+test('[B1] durations of less than a millisecond are taken over, as a kubelet takes them', async () => {
+  const { exitCode, stdout } = await inProcess([
+    'policy',
+    'from-kubelet',
+    file(`${CONFIGURATION}imageMinimumGCAge: 500us\nimageMaximumGCAge: 1h0.5ms\n`),
+  ]);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('imageMinimumGCAge: ');
+  expect(await inProcess(['policy', 'validate', file(stdout)])).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
 test('[B12] wrong values: all at once, no policy, exit code 2', async () => {
   const path = file(`${CONFIGURATION}imageMinimumGCAge: 5\nimageMaximumGCAge: -1s\n`);
 

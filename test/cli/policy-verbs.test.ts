@@ -235,8 +235,7 @@ test('pause says what stands still and by when', async () => {
   expect(await own.run('pause')).toEqual({
     exitCode: 0,
     stdout: 'paused: all nodes\n',
-    stderr:
-      'Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. This undoes it: fleetgc resume\n',
+    stderr: `Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. This undoes it: fleetgc resume --log embedded --log-path ${own.path}\n`,
   });
 });
 
@@ -249,9 +248,11 @@ test.each([
   },
   { options: ['--pool', "it's"], command: "fleetgc resume --pool 'it'\\''s'" },
 ])('pause $options tells the command that undoes it, for a shell', async ({ options, command }) => {
-  const { run } = await ownLog();
+  const { run, path } = await ownLog();
 
-  expect((await run('pause', ...options)).stderr).toMatch(` This undoes it: ${command}\n`);
+  expect((await run('pause', ...options)).stderr).toContain(
+    ` This undoes it: ${command} --log embedded --log-path ${path}\n`,
+  );
 });
 
 test.each([

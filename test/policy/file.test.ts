@@ -55,7 +55,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     text: 'name: a\nmode: on\nimageMinimumGCAge: 2 minutes\n',
     says: [
       'p.yaml:2:7: mode: must be dry-run (decide and record, remove nothing) or enforce',
-      'p.yaml:3:20: imageMinimumGCAge: must be a duration in whole milliseconds such as 300ms, 90s, 1m30s or 24h',
+      'p.yaml:3:20: imageMinimumGCAge: must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
     ],
   },
   {

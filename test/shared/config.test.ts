@@ -128,7 +128,7 @@ test.each<{ name: string; given: Given; message: string }>([
     name: 'a wrong flag',
     given: { flags: { cluster: 'c', gracePeriod: '5 minutes' } },
     message:
-      '--grace-period must be a duration in whole milliseconds such as 300ms, 90s, 1m30s or 24h, not "5 minutes"',
+      '--grace-period must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h, not "5 minutes"',
   },
   {
     name: 'a wrong variable',

@@ -11,6 +11,7 @@ import { FleetGcError } from '../../shared/errors.ts';
 import type { EventLog } from '../../shared/event-log/port.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
+import { shellWord } from '../../shared/shell-word.ts';
 import type { VerbContext } from '../../shared/verb.ts';
 import { runDeciders } from '../decide.ts';
 import { openProcess } from '../open-process.ts';
@@ -20,6 +21,7 @@ import type { Tale } from '../telling/narrator.ts';
 import { whenAllReported } from './all-reported.ts';
 import { DEMO_POLICY } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
+import { lastRemovedImage, type RemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
 import { watchLog } from './watch.ts';
 
@@ -71,7 +73,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
     };
     await showPipeline({ process, directory, view, show }, AbortSignal.any([context.signal, ended.signal]));
   }
-  const summary = { tally: view.tally, logPath, questions: questions(logPath) };
+  const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
   for (const line of ['', ...summaryLines(summary)]) talk(line);
 }
@@ -149,9 +151,16 @@ async function showPipeline({ process, directory, view, show }: Stage, signal: A
   }
 }
 
-const questions = (logPath: string): readonly string[] => [
-  `bin/fleetgc audit explain node/demo/node-2 --log embedded --log-path ${logPath}`,
-  `bin/fleetgc policy show demo --log embedded --log-path ${logPath}`,
-  `bin/fleetgc dead-letters list --log embedded --log-path ${logPath}`,
-  `bin/fleetgc topics check --log embedded --log-path ${logPath}`,
-];
+/** What is worth asking first; each can be typed as it stands. */
+function questions(logPath: string, image: RemovedImage | null): readonly string[] {
+  const at = `--log embedded --log-path ${shellWord(logPath)}`;
+  return [
+    ...(image === null
+      ? []
+      : [`bin/fleetgc audit explain ${shellWord(image.name)} --node ${shellWord(image.node)} ${at}`]),
+    `bin/fleetgc audit report ${at}`,
+    `bin/fleetgc audit verify ${at}`,
+    `bin/fleetgc nodes ${at}`,
+    `bin/fleetgc policy show demo ${at}`,
+  ];
+}

@@ -7,6 +7,8 @@ export interface NodeTally {
   highestPercent: number;
   reclaims: number;
   freed: FreedSums;
+  /** The image that went last. */
+  lastImage: string | null;
   /** Objects removed, by kind and reason. */
   readonly removed: Map<string, number>;
   /** Objects a command named that stayed after the second look, by reason. */
@@ -20,6 +22,19 @@ export type Tally = ReadonlyMap<string, NodeTally>;
 
 export const nodesByName = (tally: Tally): readonly (readonly [string, NodeTally])[] =>
   [...tally].toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+export interface RemovedImage {
+  readonly node: string;
+  readonly name: string;
+}
+
+/** One to ask about; `null` where none went. */
+export function lastRemovedImage(tally: Tally): RemovedImage | null {
+  const [first] = nodesByName(tally).flatMap(([node, { lastImage }]) =>
+    lastImage === null ? [] : [{ node, name: lastImage }],
+  );
+  return first ?? null;
+}
 
 /** Counts tales. The returned map is the same one all the time. */
 export function createTally(): { readonly tally: Tally; count(tale: Tale): void } {
@@ -38,6 +53,7 @@ const emptyTally = (): NodeTally => ({
   highestPercent: 0,
   reclaims: 0,
   freed: NOTHING_FREED,
+  lastImage: null,
   removed: new Map(),
   stayed: new Map(),
   kept: new Map(),
@@ -54,6 +70,7 @@ function add(node: NodeTally, tale: Tale): void {
       return;
     case 'removed':
       node.freed = withFreed(node.freed, tale.freed);
+      if (tale.object === 'image') node.lastImage = tale.name;
       increase(node.removed, `${tale.object}: ${tale.why}`);
       return;
     case 'stayed':

@@ -1,5 +1,6 @@
 import { type PolicySet, type SelectableNode, selectPolicy } from '../../../schemas/policy.ts';
 import { selectorText } from '../../policy/selector-text.ts';
+import { resumeCommand } from '../pause-options.ts';
 import type { Settled } from './settle-policies.ts';
 
 /** What `run` is about to do. */
@@ -27,14 +28,14 @@ export const introductionLines = (introduction: Introduction): readonly string[]
 ];
 
 /** Which policy this node has, and whether anything can go. */
-function holdingLine({ policies, node }: Introduction): string {
+function holdingLine({ policies, node, logPath }: Introduction): string {
   const selection = selectPolicy(policies, node);
   switch (selection.kind) {
     case 'none':
       return 'No policy selects this node: nothing will be removed.';
     case 'paused': {
       const { selector, reason } = selection.pause;
-      return `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "fleetgc resume".`;
+      return `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "${resumeCommand(selector, { log: 'embedded', logPath })}".`;
     }
     case 'policy': {
       const { name, mode } = selection.record.policy;

@@ -58,26 +58,47 @@ export async function partitionCounts(
 }
 
 /** What creating asks of kafkajs. */
-export type TopicAdmin = Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'createTopics'>;
+export type TopicAdmin = Pick<
+  Admin,
+  'listTopics' | 'fetchTopicMetadata' | 'createTopics' | 'describeCluster'
+>;
 
 /** Creates what is missing, and waits until it can be used; what exists is left as it is. */
 export async function createMissing(admin: TopicAdmin, options: KafkaOptions): Promise<readonly TopicName[]> {
   const existing = await partitionCounts(admin);
   const missing = TOPIC_NAMES.filter((name) => !existing.has(name));
   if (missing.length === 0) return [];
-  await admin.createTopics({
-    // kafkajs would take a broker that has not heard of a new topic yet for one that will never have it.
-    waitForLeaders: false,
-    timeout: CREATE_TIMEOUT_MS,
-    topics: missing.map((topic) => ({
-      topic,
-      numPartitions: topicSpec(topic).partitions,
-      replicationFactor: options.replicationFactor,
-      configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
-    })),
-  });
+  await admin
+    .createTopics({
+      // kafkajs would take a broker that has not heard of a new topic yet for one that will never have it.
+      waitForLeaders: false,
+      timeout: CREATE_TIMEOUT_MS,
+      topics: missing.map((topic) => ({
+        topic,
+        numPartitions: topicSpec(topic).partitions,
+        replicationFactor: options.replicationFactor,
+        configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
+      })),
+    })
+    .catch((error) => withCounts(error, admin, options));
   await untilUsable(admin, missing);
   return missing;
+}
+
+/** Kafka says that the number is wrong; which numbers those are helps more. */
+async function withCounts(
+  error: unknown,
+  admin: Pick<Admin, 'describeCluster'>,
+  { replicationFactor }: KafkaOptions,
+): Promise<never> {
+  if (protocolType(error) !== 'INVALID_REPLICATION_FACTOR') throw error;
+  const { brokers } = await admin.describeCluster();
+  const there = brokers.length === 1 ? '1 broker' : `${brokers.length} brokers`;
+  throw new FleetGcError(
+    'TOPICS_MISSING',
+    `Kafka has ${there}, and ${replicationFactor} copies of each record were asked for. With so few brokers for good, say --kafka-replication-factor ${brokers.length}, here and to "fleetgc topics check"; else wait until all brokers have started.`,
+    { cause: error },
+  );
 }
 
 async function untilUsable(admin: TopicAdmin, topics: readonly TopicName[]): Promise<void> {

@@ -11,6 +11,11 @@ function emptyCluster(answers: readonly (Error | { readonly leader: number })[])
   const asked = { created: 0, looks: 0 };
   const admin: TopicAdmin = {
     listTopics: async () => [],
+    describeCluster: async () => ({
+      brokers: [{ nodeId: 1, host: 'kafka', port: 9092 }],
+      controller: 1,
+      clusterId: 'test',
+    }),
     createTopics: async () => {
       asked.created += 1;
       return true;
@@ -41,4 +46,18 @@ test('another failure after the creation is told at once', async () => {
   const { admin, asked } = emptyCluster([refused]);
   await expect(createMissing(admin, options)).rejects.toBe(refused);
   expect(asked.looks).toBe(1);
+});
+
+test('too few brokers for the copies are told with both numbers, and what to say', async () => {
+  const { admin } = emptyCluster([{ leader: 1 }]);
+  const few: TopicAdmin = {
+    ...admin,
+    createTopics: async () => {
+      throw kafkaError('INVALID_REPLICATION_FACTOR');
+    },
+  };
+  await expect(createMissing(few, options)).rejects.toMatchObject({
+    code: 'TOPICS_MISSING',
+    message: expect.stringMatching(/^Kafka has 1 broker, and 3 copies .* --kafka-replication-factor 1, /),
+  });
 });
