@@ -12,6 +12,7 @@ import { reclaim } from '../../fixtures/reclaim.ts';
 
 export const LOAD_CLUSTER = 'load';
 const IMAGES = 20;
+const LOOK_MS = 100;
 
 export interface LoadOptions {
   readonly nodes: number;
@@ -19,6 +20,8 @@ export interface LoadOptions {
   readonly inventoriesPerSecond: number;
   /** Whether each inventory comes with disk statistics. */
   readonly diskStats?: boolean;
+  /** Asked before each report: nobody reports while it is true, so that a slow machine is not given ever more to do. */
+  readonly isEnough?: () => boolean;
 }
 
 /** Nodes that only report, each under pressure all the time: every one of their inventories asks for a command. */
@@ -32,7 +35,7 @@ export interface Load extends AsyncDisposable {
 
 /** Publishes inventories, each node at its own pace, until it is stopped. */
 export function startLoad(log: EventLog, options: LoadOptions): Load {
-  const { nodes, inventoriesPerSecond } = options;
+  const { nodes, inventoriesPerSecond, isEnough = () => false } = options;
   const publisher = createPublisher({ log, source: '/fleetgc/load', now: Date.now, ids: randomTraceIds });
   const everyMs = (nodes * 1000) / inventoriesPerSecond;
   const published: string[] = [];
@@ -42,6 +45,7 @@ export function startLoad(log: EventLog, options: LoadOptions): Load {
     const identity = { cluster: LOAD_CLUSTER, node: `node-${index}`, nodeInstance: randomUUID() };
     await pause((everyMs * index) / nodes, stopping.signal);
     for (let turn = 0; !stopping.signal.aborted; turn += 1) {
+      while (isEnough() && !stopping.signal.aborted) await pause(LOOK_MS, stopping.signal);
       const event = inventoryOf(identity, turn);
       const stats = options.diskStats ? [diskStats({}, { ...identity, id: `disk-stats-${event.id}` })] : [];
       await publisher.publish([
