@@ -8,6 +8,7 @@ import { OWN_RULES } from '../shared/decision/own-rules.ts';
 import { allKept, plannedObjects } from './objects.ts';
 import { type Ordered, ordered } from './ordered.ts';
 import { type Passed, passThrough } from './pass.ts';
+import { unpullableNotes } from './unpullable-note.ts';
 
 /** Everything a plan follows from. */
 export interface PlanInput {
@@ -81,7 +82,7 @@ function planOf(input: PlanInput, inventory: CompleteInventory, passed: Passed):
     keep,
     estimatedBytes: String(passed.estimatedBytes),
     notBelieved: [...passed.notBelieved],
-    notes: [...(input.notes ?? []), ...passed.notes],
+    notes: [...(input.notes ?? []), ...passed.notes, ...unpullableNotes(keep)],
   };
 }
 

@@ -74,8 +74,35 @@ test('[C14, A8] one look at this machine: what it cannot know stays, and it says
   expect(fateOf(plan, 'default/web/app#0')).toBe('stays G7');
   expect(fateOf(plan, 'default/web/app#1')).toBe('stays G3');
   expect(plan.remove).toEqual([]);
-  expect(plan.notes.map(({ rule }) => rule)).toEqual(['C14', 'A8']);
+  expect(plan.notes.map(({ rule }) => rule)).toEqual(['C14', 'A8', 'D6']);
   expect([...node.runtime.images.values()].flatMap(({ repoTags }) => repoTags)).toContain(UNUSED);
+});
+
+test('[C14] before any agent has run --assume-old shows what goes once it is old enough, and the plan says so', async () => {
+  const table = (...args: readonly string[]) =>
+    inProcess([
+      ...['plan', '--policy', policy, '--runtime-endpoint', node.endpoint],
+      ...['--pod-logs-dir', node.podLogsDir, '--container-logs-dir', node.containerLogsDir],
+      ...args,
+    ]);
+  expect((await table()).stdout).toContain(
+    'Would be removed: nothing yet, since nobody knows how old anything is (--assume-old shows what would go once it is old enough).',
+  );
+  const assumed = await planned('--assume-old');
+  expect(fateOf(assumed, 'unused:1')).toBe('goes E3');
+  expect(assumed.notes[0]).toMatchObject({
+    rule: 'C14',
+    message: expect.stringContaining('--assume-old was given'),
+  });
+
+  const directory = temporaryDirectory();
+  keepHistory(directory, 5 * SECOND);
+  const known = await planned('--assume-old', '--state-directory', directory);
+  expect(fateOf(known, 'unused:1')).toBe('stays D10');
+  expect(known.notes[0]?.message).toContain('--assume-old changes nothing');
+
+  const given = await inProcess(['plan', '--inventory', '-', '--assume-old']);
+  expect(given).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--assume-old') });
 });
 
 test.each([
@@ -90,7 +117,7 @@ test.each([
   const plan = await planned('--state-directory', directory);
 
   expect(fateOf(plan, 'unused:1')).toBe(fate);
-  expect(plan.notes.map(({ rule }) => rule)).toEqual(['A8']);
+  expect(plan.notes.map(({ rule }) => rule)).toEqual(['A8', 'D6']);
   expect(contentsOf(directory)).toEqual(before);
 });
 

@@ -307,6 +307,33 @@ test('[M11, M30] keep rules that match nothing are noted once, beside what the a
   ]);
 });
 
+test('[M11, M12] images that could not be pulled again are noted once, with why and what to set', () => {
+  const node = inventory({
+    images: [
+      image('by-ctr', { origin: 'not-pulled' }),
+      image('also', { origin: 'not-pulled' }),
+      image('built', { repoDigests: [] }),
+      image('pulled'),
+    ],
+  });
+  const notesOf = (unpullable: boolean) =>
+    planFor({ inventory: node, policies: policySet({ keep: keepList({ unpullable }) }), trigger: 'forced' })
+      .notes;
+  expect(notesOf(true)).toEqual([
+    {
+      rule: 'M12',
+      message: expect.stringMatching(
+        /^2 images that stay are not pulled through CRI.* ctr .*unpullable: false/,
+      ),
+    },
+    {
+      rule: 'M11',
+      message: expect.stringMatching(/^1 image that stays is without a place to pull .*unpullable: false/),
+    },
+  ]);
+  expect(notesOf(false)).toEqual([]);
+});
+
 test('[G23] right after a container died, what its death takes is in the plan', () => {
   const node = inventory({
     trigger: 'container-died',

@@ -9,12 +9,17 @@ import { systemSources } from '../../shared/system-sources.ts';
 import { openKubeletPods } from '../node/kubelet-pods.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../node/node-options.ts';
 import { thisMachine } from '../node/this-machine.ts';
+import { assumeOld } from './assume-old.ts';
 import { hasHistory, keptState } from './kept-state.ts';
 import { lookOnce } from './look-once.ts';
 
 export type LiveOptions = KubeletOptions &
   ContainerdOptions &
-  Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & { readonly stateDirectory?: string | undefined };
+  Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & {
+    readonly stateDirectory?: string | undefined;
+    /** What no agent has kept counts as old, and not as just detected. */
+    readonly assumeOld: boolean;
+  };
 
 /** What this machine is now, and what one look cannot tell. */
 export interface LiveLook {
@@ -33,7 +38,8 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
     log: 'embedded',
   });
   const state = keptState(options.stateDirectory);
-  const notes = [...historyNotes(hasHistory(state), options.stateDirectory), podNote(options)];
+  const isKept = hasHistory(state);
+  const notes = [...historyNotes(isKept, options), podNote(options), RESERVED];
   const containerd = options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null;
   const runtime = withOtherUses(resources.use(connectReader(runtimeEndpoint)), containerd, systemSources);
   const pods = resources.use(openKubeletPods(options));
@@ -51,11 +57,37 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
     clock,
     logger,
   });
-  return { inventory, notes };
+  return { inventory: options.assumeOld && !isKept ? assumeOld(inventory) : inventory, notes };
 }
 
-function historyNotes(isKept: boolean, directory: string | undefined): readonly Note[] {
-  if (isKept) return [];
+/** Who compares with `df` finds a few percent less there. */
+const RESERVED: Note = {
+  rule: 'D6',
+  message:
+    'how full a disk is counts what is reserved for root as used, and is rounded up, as a kubelet does it: df shows a few percent less',
+};
+
+function historyNotes(
+  isKept: boolean,
+  { stateDirectory: directory, assumeOld: isAssumed }: Pick<LiveOptions, 'stateDirectory' | 'assumeOld'>,
+): readonly Note[] {
+  if (isKept)
+    return isAssumed
+      ? [
+          {
+            rule: 'C14',
+            message: `--assume-old changes nothing: an agent has kept how old everything is in ${directory}`,
+          },
+        ]
+      : [];
+  if (isAssumed)
+    return [
+      {
+        rule: 'C14',
+        message:
+          'images and containers count as old enough, since --assume-old was given: what goes really has to reach its age first, from when an agent has seen it',
+      },
+    ];
   const why =
     directory === undefined
       ? 'no --state-directory of one was given'
@@ -63,7 +95,7 @@ function historyNotes(isKept: boolean, directory: string | undefined): readonly 
   return [
     {
       rule: 'C14',
-      message: `what only an agent knows is not known, since ${why}: images count as just detected, and ages of containers from this look, as for an agent that starts now; whatever has to be older is kept`,
+      message: `what only an agent knows is not known, since ${why}: images count as just detected, and ages of containers from this look, as for an agent that starts now; whatever has to be older is kept. To see what goes once it is old enough: --assume-old`,
     },
   ];
 }

@@ -48,7 +48,7 @@ function sumLines(plan: Plan): readonly string[] {
   if (plan.status === 'not-planned') return [];
   const { remove, keep, policy } = plan;
   return [
-    `Would be removed: ${countsText(remove)}${freedText(plan)}.`,
+    `Would be removed: ${countsText(remove)}${freedText(plan)}${agelessText(plan)}.`,
     ...targetLines(plan),
     `Would be kept: ${countsText(keep)}.`,
     ...reasonLines(keep),
@@ -62,6 +62,14 @@ function countsText(objects: readonly PlannedObject[]): string {
   if (objects.length === 0) return 'nothing';
   const counts = Map.groupBy(objects, ({ kind }) => kind);
   return [...counts].map(([kind, { length }]) => countedKind(length, kind)).join(', ');
+}
+
+/** Before an agent has run, nothing is old enough: that is no answer to what would go. */
+function agelessText({ remove, keep, notes }: Plan): string {
+  const isAgeless = notes.some(({ rule }) => rule === 'C14') && keep.some(({ rule }) => rule === 'D10');
+  return remove.length === 0 && isAgeless
+    ? ' yet, since nobody knows how old anything is (--assume-old shows what would go once it is old enough)'
+    : '';
 }
 
 /** Less than the listed sizes together where images that stay share layers with those that go (M7). */

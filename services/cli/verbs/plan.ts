@@ -7,7 +7,7 @@ import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import { readAllBytes } from '../../shared/byte-stream.ts';
 import type { OptionSources } from '../../shared/config.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { FilePath, withMeta } from '../../shared/option-types.ts';
+import { FilePath, Switch, withMeta } from '../../shared/option-types.ts';
 import { flagOf, offFlagOf } from '../../shared/options.ts';
 import { formatResult } from '../../shared/output.ts';
 import { policySet } from '../../shared/policy-set.ts';
@@ -38,6 +38,11 @@ const lookOptions = {
   stateDirectory: withMeta(FilePath.optional(), {
     placeholder: 'DIRECTORY',
     description: "State directory of this node's agent, read for the age of images; nothing is written.",
+  }),
+  assumeOld: withMeta(Switch.prefault('false'), {
+    commandLineOnly,
+    description:
+      'Before an agent has run here nobody knows how old images are, and so nothing goes: take them all for old enough.',
   }),
   ...containerdOptions,
   ...kubeletOptions,
