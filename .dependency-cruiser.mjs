@@ -68,12 +68,12 @@ export default {
       name: 'a-plan-is-pure',
       comment: 'Around it requests are read; the plan itself knows no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/plan/(plan|pass|ordered|objects|after-containers)\\.ts$' },
+      from: { path: '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$' },
       to: {
         pathNot: [
           '^schemas/',
           '^services/shared/decision/',
-          '^services/plan/(plan|pass|ordered|objects|after-containers)\\.ts$',
+          '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$',
           '^services/(image-gc|container-gc|pressure)/',
         ],
       },
