@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { PolicySet } from '../../schemas/policy.ts';
-import type { LogHealth } from './event-log/port.ts';
+import { TOPICS } from '../../schemas/topics.ts';
+import type { EventLog, LogHealth } from './event-log/port.ts';
 import type { PolicyEntry, PolicyReading } from './policy-reading.ts';
 import { policySet } from './policy-set.ts';
 
@@ -23,7 +24,7 @@ export interface PolicyKnowledge {
 }
 
 export interface KnowledgeSettings {
-  readonly log: { health(): LogHealth };
+  readonly log: Pick<EventLog, 'health'>;
   readonly logger: Logger;
   readonly outside: { readonly now: () => number };
 }
@@ -68,7 +69,10 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
   };
   return {
     set: () => state.set,
-    problem: () => problemOf(state) ?? delayProblem(state, outside.now()) ?? disconnection(log.health()),
+    problem: () =>
+      problemOf(state) ??
+      delayProblem(state, outside.now()) ??
+      disconnection(log.health(TOPICS.policies.name)),
     begin: () => {
       state.current = false;
       state.beganAtMs = outside.now();

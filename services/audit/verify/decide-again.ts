@@ -44,7 +44,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   const input = await parts.inputs.find(head.input);
   if (input === null) return { input, outputs: await notFound(decision, parts) };
   const sha256 = parts.inputs.sha256Of(input);
-  if (sha256 !== head.input.sha256) return { input, outputs: inputChanged(decision, parts, input) };
+  if (sha256 !== head.input.sha256) return { input, outputs: await otherInput(decision, parts, input) };
   const decider = await parts.findDecider(head.decider.name, head.decider.version);
   if (decider === null)
     return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
@@ -71,14 +71,16 @@ function tellNotInForce(decision: RecordedDecision, { policies, inForce, finding
 
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
   const why = await whyNeverWas(decision, parts);
-  if (why === null) return tellInputGone(decision, parts);
+  if (why === null) return await tellInputGone(decision, parts);
   const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
   parts.findings.deviation({ kind: 'input-never-was', message, ...subject(decision) });
   return null;
 }
 
-function tellInputGone(decision: RecordedDecision, parts: DecidingAgain): null {
+async function tellInputGone(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
   const { record, head } = decision;
+  if (await parts.inputs.beganAfter(head.input.topic, record.timestampMs))
+    return gap(decision, parts, 'topic-recreated', recreated(head));
   const isExpired =
     parts.deletes &&
     head.input.topic === TOPICS.diskStats.name &&
@@ -164,9 +166,23 @@ function wrongId(decision: RecordedDecision, { findings }: DecidingAgain): null 
   return null;
 }
 
+const recreated = ({ input: { topic, partition } }: DecisionHead): string =>
+  `${topic}/${partition} begins after this was decided: the topic was deleted and made anew, and what was decided on is gone with the old one`;
+
+/**
+ * A topic that was made anew counts its offsets from the start again. It is told from a forgery by its very first message: who
+ * forges a decision writes it now, and the log gives it its time, so it cannot lie before the topic that it names began.
+ */
+async function otherInput(decision: RecordedDecision, parts: DecidingAgain, input: LogRecord): Promise<null> {
+  const { record, head } = decision;
+  return (await parts.inputs.beganAfter(head.input.topic, record.timestampMs))
+    ? gap(decision, parts, 'topic-recreated', recreated(head))
+    : inputChanged(decision, parts, input);
+}
+
 function inputChanged(decision: RecordedDecision, { findings }: DecidingAgain, input: LogRecord): null {
-  const message =
-    'the message at the position that the record names does not have the SHA-256 that it was decided with';
+  const isNewer = input.timestampMs > decision.record.timestampMs;
+  const message = `the message at the position that the record names does not have the SHA-256 that it was decided with${isNewer ? `, and was logged after the record: what stood there was replaced, the topic was made anew, or the record names what nobody had written yet` : ''}`;
   const { node, places } = subject(decision);
   findings.deviation({ kind: 'input-changed', message, node, places: [...places, placeOf(input)] });
   return null;

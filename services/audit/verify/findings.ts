@@ -76,6 +76,8 @@ export type GapKind =
   | 'input-gone'
   /** The same for disk statistics older than they are kept: pressure's decisions are kept much longer. */
   | 'disk-stats-gone'
+  /** The topic was deleted and made anew since. */
+  | 'topic-recreated'
   | 'unknown-decider'
   | 'unknown-policy-set'
   | 'unknown-version'

@@ -22,6 +22,11 @@ export interface Inputs {
   hasLater(input: InputReference): Promise<boolean>;
   /** Whether the log has messages of that topic, and all of them lie before a place where nothing was found. */
   isPastEnd(input: InputReference): Promise<boolean>;
+  /**
+   * Whether the very first message of that topic was logged after this time, so that what was decided on by then was on another topic
+   * of this name, which was deleted. Where retention took the first one nobody can tell.
+   */
+  beganAfter(topic: string, timestampMs: number): Promise<boolean>;
   /** Whether the log got any message of that topic at this time or later. */
   hasSince(topic: string, timestampMs: number): Promise<boolean>;
   /** Of the bytes of a message; several deciders ask for the same. */
@@ -84,7 +89,7 @@ export function createInputs(
   const passed = createKeeper(PASSED_BYTES);
   const hashes = new WeakMap<LogRecord, string>();
   const messages = new Map<LogRecord, Message>();
-  const oldest = new Map<TopicName, bigint | null>();
+  const oldest = new Map<TopicName, Pick<LogRecord, 'offset' | 'timestampMs'> | null>();
   /** The highest that came by or was read again: what is missing before it needs no reading of its own. */
   const highest = new Map<string, bigint>();
   let parsedBytes = 0;
@@ -101,13 +106,13 @@ export function createInputs(
     for (const { events } of closed) await events.return?.();
   };
 
-  const oldestOffset = async (topic: TopicName): Promise<bigint | null> => {
+  const oldestOf = async (topic: TopicName): Promise<Pick<LogRecord, 'offset' | 'timestampMs'> | null> => {
     const known = oldest.get(topic);
     if (known !== undefined) return known;
     const first = await firstRecord(log, { topic, partition, from: 'earliest' }, signal);
-    const offset = first?.offset ?? null;
-    oldest.set(topic, offset);
-    return offset;
+    const found = first && { offset: first.offset, timestampMs: first.timestampMs };
+    oldest.set(topic, found);
+    return found;
   };
 
   const readingAt = async (topic: TopicName, offset: bigint): Promise<Reading> => {
@@ -122,8 +127,8 @@ export function createInputs(
   };
 
   const lookUp = async (topic: TopicName, offset: bigint): Promise<LogRecord | null> => {
-    const first = await oldestOffset(topic);
-    if (first === null || offset < first) return null;
+    const first = await oldestOf(topic);
+    if (first === null || offset < first.offset) return null;
     return await readOn(await readingAt(topic, offset), offset, (record) => {
       noteOffset(record);
       passed.put(record);
@@ -168,8 +173,13 @@ export function createInputs(
     hasLater,
     isPastEnd: async (input) => {
       const topic = inputTopicOf(input.topic);
-      const first = topic === undefined ? null : await oldestOffset(topic);
-      return first !== null && first <= BigInt(input.offset) && !(await hasLater(input));
+      const first = topic === undefined ? null : await oldestOf(topic);
+      return first !== null && first.offset <= BigInt(input.offset) && !(await hasLater(input));
+    },
+    beganAfter: async (name, timestampMs) => {
+      const topic = inputTopicOf(name);
+      const first = topic === undefined ? null : await oldestOf(topic);
+      return first !== null && first.offset === 0n && first.timestampMs > timestampMs;
     },
     hasSince: async (name, timestampMs) => {
       const topic = inputTopicOf(name);

@@ -20,6 +20,7 @@ export async function whyNeverWas(decision: RecordedDecision, from: ReadFromLog)
     return `${decider.name} decides on nothing of ${input.topic}`;
   if (input.partition !== record.partition) return `its node is in partition ${record.partition}`;
   if (!isOffset(input.offset)) return 'that is no offset';
+  if (await from.inputs.beganAfter(topic, record.timestampMs)) return null;
   // Retention takes the older first, and a decision is written after its input.
   if (!(await from.inputs.isPastEnd(input)) || !(await wouldBeThere(decision, topic, from))) return null;
   return 'nothing lies there or behind it, and older messages are there';

@@ -32,7 +32,7 @@ export function partitionDifference(
     kind: 'partitions',
     expected: `${partitions} partitions`,
     found: `${found} partitions`,
-    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Keys would be looked for in the wrong place: another number needs a new topic name and a drain.`,
+    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Keys would be looked for in the wrong place, so all stands still until it is put right: stop all parts, delete the topic, create it with: ${creation}, and start them.`,
   };
 }
 

@@ -144,5 +144,6 @@ export interface EventLog extends AsyncDisposable {
   servers(): Promise<readonly string[]>;
   /** In the order of the names. A group that never was has no members and no lag. */
   groups(names: readonly string[]): Promise<readonly GroupProgress[]>;
-  health(): LogHealth;
+  /** Of all that this process does on the log, or of its reading for ever of one topic. */
+  health(follows?: TopicName): LogHealth;
 }

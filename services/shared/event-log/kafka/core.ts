@@ -1,3 +1,4 @@
+import type { TopicName } from '../../../../schemas/topics.ts';
 import type { FleetGcError } from '../../errors.ts';
 import { lastingTrouble } from '../../lasting-trouble.ts';
 import type { EventLogContext } from '../context.ts';
@@ -14,7 +15,9 @@ export interface KafkaCore {
   readonly explain: (error: unknown) => FleetGcError;
   /** To be called when a broker answered. */
   readonly reached: () => void;
-  readonly health: () => LogHealth;
+  readonly health: (follows?: TopicName) => LogHealth;
+  /** To be called with what is wrong with the partitions of a topic, `null` when nothing is: while anything is, all stands still. */
+  readonly noteTopic: (topic: TopicName, problem: string | null) => void;
   /** Clients that keep connections; each adds itself, and takes itself out in the end. */
   readonly clients: Set<Pick<KafkaClient, 'cutConnections'>>;
   /**
@@ -32,6 +35,8 @@ interface Standing {
   problem: string | null | undefined;
 }
 
+export const followerName = (topic: TopicName): string => `follower of ${topic}`;
+
 function healthOf(standings: readonly Standing[]): LogHealth {
   const failing = standings.filter(({ problem }) => typeof problem === 'string');
   const last = failing.at(-1)?.problem ?? null;
@@ -47,7 +52,20 @@ export function createCore(options: KafkaOptions, context: EventLogContext): Kaf
   const standings = new Set<Standing>();
   /** Somebody reached the brokers, who is not there any more. */
   const former: Standing = { name: 'kafka', problem: undefined };
-  const health = (): LogHealth => healthOf([...standings]);
+  const wrongTopics = new Map<TopicName, string>();
+  const health = (follows?: TopicName): LogHealth => {
+    const [wrong] = wrongTopics.values();
+    if (wrong !== undefined) return { connected: false, problem: wrong };
+    const all = [...standings];
+    // Between two readings of the same topic nobody knows more than the others do.
+    const follower =
+      follows && all.find(({ name, problem }) => name === followerName(follows) && problem !== undefined);
+    return healthOf(follower === undefined ? all : [follower]);
+  };
+  const noteTopic = (topic: TopicName, problem: string | null): void => {
+    if (problem === null) wrongTopics.delete(topic);
+    else wrongTopics.set(topic, problem);
+  };
 
   function coreFor(standing: Standing): KafkaCore {
     // The one that changed last comes last.
@@ -60,6 +78,7 @@ export function createCore(options: KafkaOptions, context: EventLogContext): Kaf
       options,
       context,
       health,
+      noteTopic,
       clients,
       forClient: (name) => {
         const own = [...standings].find((one) => one.name === name) ?? { name, problem: undefined };

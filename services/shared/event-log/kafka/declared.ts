@@ -12,6 +12,7 @@ import { partitionCounts, withAdmin } from './topics.ts';
 export function createDeclaredCheck({
   options,
   context,
+  noteTopic,
 }: KafkaCore): (topics: readonly TopicName[]) => Promise<void> {
   const checked = new Set<TopicName>();
   let asking: Promise<Differences> | null = null;
@@ -21,7 +22,10 @@ export function createDeclaredCheck({
     const found = TOPIC_NAMES.map(
       (topic) => [topic, partitionDifference(topic, counts.get(topic) ?? 0)] as const,
     );
-    for (const [topic, difference] of found) if (difference === null) checked.add(topic);
+    for (const [topic, difference] of found) {
+      noteTopic(topic, difference?.kind === 'partitions' ? difference.message : null);
+      if (difference === null) checked.add(topic);
+    }
     return new Map(found);
   };
 

@@ -87,7 +87,10 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
       topics: subscription.topics,
       random: core.context.random,
       wait: pause,
-      tell: (topic, problem) => standing.problems.set(topic, problem),
+      tell: (topic, problem) => {
+        standing.problems.set(topic, problem);
+        core.noteTopic(topic, problem);
+      },
     },
     session.over,
   );

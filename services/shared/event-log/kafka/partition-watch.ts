@@ -3,8 +3,8 @@ import type { TopicName } from '../../../../schemas/topics.ts';
 import type { pause } from '../back-off.ts';
 import { partitionDifference } from '../differences.ts';
 
-/** How soon somebody is told of partitions that were added behind our back; a moved leader is told by the brokers. */
-const LOOK_EVERY_MS = 600_000;
+/** How soon somebody is told of partitions that were added behind our back, and stands still: about as long as a command lives. */
+const LOOK_EVERY_MS = 60_000;
 
 interface WatchedPartitions {
   readonly cluster: Pick<Cluster, 'refreshMetadata' | 'findTopicPartitionMetadata'>;

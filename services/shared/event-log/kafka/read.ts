@@ -7,10 +7,11 @@ import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../port.ts';
 import { type Connections, connectFor, disconnect, prepareConnections } from './connections.ts';
 import { type Contact, watchContact } from './contact.ts';
-import type { KafkaCore } from './core.ts';
+import { followerName, type KafkaCore } from './core.ts';
 import type { Cursor } from './cursor.ts';
 import { unanswered, undecodable } from './errors.ts';
 import { startFetcher } from './fetcher.ts';
+import { watchPartitions } from './partition-watch.ts';
 import { type Range, readRanges } from './ranges.ts';
 import { timeLimits } from './time-limits.ts';
 
@@ -133,6 +134,18 @@ async function findRanges({ connections, request, core, contact, signal }: Readi
   });
 }
 
+/** A policy in a partition that nobody reads might forbid what is done. */
+const watchTopics = ({
+  connections: { cluster },
+  request: { topic },
+  core,
+  signal,
+}: Reading): Promise<void> =>
+  watchPartitions(
+    { cluster, topics: [topic], random: core.context.random, wait: pause, tell: core.noteTopic },
+    signal,
+  );
+
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
   const { connections, request, core, buffered, contact, signal } = reading;
   const parts = await contact.waitFor(findRanges(reading), signal);
@@ -146,6 +159,7 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
     report: createReport(reading),
     signal,
   });
+  if (request.to === 'forever') void watchTopics(reading);
   const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
   for (;;) {
     if (buffered.failure !== null) throw buffered.failure;
@@ -170,7 +184,8 @@ export async function* readRecords(
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
-  const core = log.forClient(`${request.to === 'forever' ? 'follower' : 'reader'} of ${request.topic}`);
+  const { topic, to } = request;
+  const core = log.forClient(to === 'forever' ? followerName(topic) : `reader of ${topic}`);
   const { options, context, clients } = core;
   const { silenceMs } = timeLimits(options);
   const buffered = emptyBuffer();

@@ -61,6 +61,7 @@ function tellOfPartitions({ connections, core, standing, subscription }: Session
   for (const topic of subscription.topics) {
     const found = connections.cluster.findTopicPartitionMetadata(topic).length;
     const difference = partitionDifference(topic, found);
+    core.noteTopic(topic, difference?.message ?? null);
     if (difference === null) continue;
     standing.problems.set(topic, difference.message);
     core.context.logger.warn({ topic, found }, difference.message);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FleetGcError } from '../../../../services/shared/errors.ts';
-import { createCore } from '../../../../services/shared/event-log/kafka/core.ts';
+import { createCore, followerName } from '../../../../services/shared/event-log/kafka/core.ts';
 import { KafkaOptions } from '../../../../services/shared/event-log/kafka/options.ts';
 import { createLogger } from '../../../../services/shared/logger.ts';
 import { logLines, parsedLines } from '../../../support/log-lines.ts';
@@ -65,4 +65,39 @@ test('an outage of one ends when that one is well again, whatever the others do'
   expect(parsedLines(destination.lines)).toHaveLength(1);
   producer.reached();
   expect(parsedLines(destination.lines).at(-1)).toMatchObject({ msg: 'Kafka is reached again' });
+});
+
+test('who follows the policies goes on while a producer is refused, and is told apart from it', () => {
+  const core = createCore(options, silentContext());
+  core.forClient('producer').explain(refused);
+  const follower = core.forClient(followerName('gc.policies'));
+  expect(core.health('gc.policies').connected).toBe(false);
+  follower.reached();
+  expect(core.health('gc.policies')).toEqual({ connected: true, problem: null });
+  expect(core.health().connected).toBe(false);
+  follower.explain(refused);
+  expect(core.health('gc.policies')).toEqual({ connected: false, problem: refused.message });
+});
+
+test('wrong partitions of a topic make all unwell, also who follows the policies, until they are right', () => {
+  const core = createCore(options, silentContext());
+  const follower = core.forClient(followerName('gc.policies'));
+  follower.reached();
+  follower.noteTopic('gc.node.commands', 'Topic gc.node.commands has 40 partitions');
+  follower.reached();
+  const wrong = { connected: false, problem: 'Topic gc.node.commands has 40 partitions' };
+  expect(core.health()).toEqual(wrong);
+  expect(core.health('gc.policies')).toEqual(wrong);
+  core.noteTopic('gc.node.commands', null);
+  expect(core.health('gc.policies')).toEqual({ connected: true, problem: null });
+});
+
+test('between two readings of the policies nothing is in the way, and the second begins well', () => {
+  const core = createCore(options, silentContext());
+  const first = core.forClient(followerName('gc.policies'));
+  first.reached();
+  first[Symbol.dispose]();
+  expect(core.health('gc.policies')).toEqual({ connected: true, problem: null });
+  core.forClient(followerName('gc.policies'));
+  expect(core.health('gc.policies')).toEqual({ connected: true, problem: null });
 });
