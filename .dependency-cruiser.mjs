@@ -29,8 +29,19 @@ export default {
     {
       name: 'a-service-knows-no-other-service',
       severity: 'error',
-      from: { path: `^services/(${SERVICES})/` },
+      from: { path: `^services/(${SERVICES})/`, pathNot: '^services/node-executor/own-plan\\.ts$' },
       to: { path: '^services/', pathNot: '^services/(shared|$1)/' },
+    },
+    {
+      name: 'the-executor-decides-by-the-deciders',
+      comment:
+        'What goes is what the node itself would remove: the pure decide.ts of image-gc and container-gc is a library, and nothing else of them is.',
+      severity: 'error',
+      from: { path: '^services/node-executor/own-plan\\.ts$' },
+      to: {
+        path: '^services/',
+        pathNot: ['^services/(shared|node-executor)/', '^services/(image-gc|container-gc)/decide\\.ts$'],
+      },
     },
     {
       name: 'decide-is-pure',

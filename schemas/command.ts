@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { FilesystemName } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
-import { NamedKeep } from './image-pattern.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -11,6 +10,8 @@ export const ACCEPTED_COMMAND_VERSIONS: readonly number[] = [COMMAND_VERSION];
 
 /** A plan holds at most so many objects; more waits for the next round. */
 export const MAX_COMMAND_ITEMS = 50;
+/** A command takes no more than this on the log: so many objects with the longest names that a node can have. */
+export const MAX_COMMAND_BYTES = 32 * 1024;
 /** No command is carried out later than this after its inventory was taken, whatever it says. */
 export const MAX_COMMAND_LIFETIME_MS = 600_000;
 
@@ -67,7 +68,6 @@ const header = {
 export const ImageRemoval = z.strictObject({
   ...header,
   kind: z.literal('image-removal'),
-  keep: NamedKeep,
   /** What the executor reports when the target is out of reach. */
   holders: z.array(Holder),
   items: z
@@ -94,8 +94,6 @@ export type ImageRemoval = z.infer<typeof ImageRemoval>;
 export const ContainerRemoval = z.strictObject({
   ...header,
   kind: z.literal('container-removal'),
-  /** Checked again at the removal, for containers whose state is `created` (M32). */
-  minimumCreatedContainerAgeMs: z.int().nonnegative(),
   items: z
     .array(
       z.discriminatedUnion('kind', [

@@ -9,6 +9,7 @@ import { Instant } from './time.ts';
 export const CommandRefusal = z.enum([
   'expired',
   'superseded',
+  'policy-not-in-force',
   'other-boot',
   'other-node',
   'other-instance',
@@ -26,6 +27,7 @@ export const ObjectRefusal = z.enum([
   'in-use',
   'pinned',
   'kept-by-policy',
+  'kept-by-own-plan',
   'kept-by-node',
   'running',
   'ready',

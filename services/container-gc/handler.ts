@@ -68,8 +68,5 @@ const containerRemoval = (
   ...commandHeader(deciding, record),
   reclaim,
   kind: 'container-removal',
-  // The kubelet has no such age (M32).
-  minimumCreatedContainerAgeMs:
-    record.policy.profile === 'kubelet' ? 0 : record.policy.minimumCreatedContainerAgeMs,
   items: [...items],
 });

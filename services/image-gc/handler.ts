@@ -1,7 +1,6 @@
 import type { ImageRemoval } from '../../schemas/command.ts';
-import type { NamedKeep } from '../../schemas/image-pattern.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
-import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { type Conclusion, keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
 import {
@@ -57,15 +56,6 @@ const imageRemoval = (
   ...commandHeader(deciding, record),
   kind: 'image-removal',
   reclaim,
-  keep: keepRules(record.policy),
   holders: [...holders],
   items: [...items],
-});
-
-/** What the executor can tell by an image's names; the other rules have decided already. */
-const keepRules = ({ keep: { patterns, digests, labels, unpullable } }: Policy): NamedKeep => ({
-  patterns,
-  digests,
-  labels,
-  unpullable,
 });

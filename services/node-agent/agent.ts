@@ -23,6 +23,7 @@ import { inventoryPublishing } from './inventory-publishing.ts';
 import type { LogReader } from './log-entries.ts';
 import { createLook, type Look } from './look.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { ownInventory, type TakeInventory } from './own-inventory.ts';
 import type { KubeletSource } from './pod-states.ts';
 import { watchPods } from './pod-watch.ts';
 import { type Repeating, together } from './repeat.ts';
@@ -57,6 +58,8 @@ export interface NodeAgent {
   readonly observe: Handler<Observe>;
   /** Reads the node and publishes facts until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** For the executor of the same process. */
+  readonly takeInventory: TakeInventory;
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
   problem(): string | null;
 }
@@ -85,10 +88,12 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
   });
   const disks = watchDisks(deps);
   const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
+  const backoff = backoffReader(deps.state, logger);
+  const look = createLook({ ...deps, pods, history });
   const publish = inventoryPublishing({
     events,
     runtime,
-    backoff: backoffReader(deps.state, logger),
+    backoff,
     historyUnreadable: history.unreadable,
     contentsOf: deps.contents,
     outbox: outboxes.inventory,
@@ -96,7 +101,7 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     logger,
   });
   const inventories = createInventories({
-    look: createLook({ ...deps, pods, history }),
+    look,
     readings: disks.readings,
     publish: (found, work) => {
       // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
@@ -120,6 +125,7 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
   };
 
   return {
+    takeInventory: ownInventory({ look, events, backoff, contentsOf: deps.contents }),
     observe: observeHandler({ self: identity, clock, accept: inventories.accept, metrics, logger }),
     run: async (signal) => {
       await together(

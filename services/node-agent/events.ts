@@ -2,6 +2,7 @@ import { ACCEPTED_COMMAND_VERSIONS } from '../../schemas/command.ts';
 import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Inventory } from '../../schemas/inventory.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { RuntimeVersion } from '../shared/cri/port.ts';
 import { deriveId } from '../shared/ids.ts';
@@ -19,9 +20,10 @@ export interface AgentSelf {
 }
 
 /** What was found, and why it was looked for. */
-export interface Found {
+export interface Found extends Pick<Work, 'trigger' | 'diedContainerIds'> {
   readonly look: Look;
-  readonly work: Work;
+  /** The reclaim that it answers. */
+  readonly reclaim: Reclaim | null;
   readonly runtime: Pick<RuntimeVersion, 'name' | 'version'>;
 }
 
@@ -48,7 +50,10 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
       nodeLabels: { ...nodeLabels },
       ...facts,
     }),
-    inventory: ({ look, work, runtime }: Found, parts: Omit<InventoryParts, 'diedContainerIds'>): Inventory =>
+    inventory: (
+      { look, trigger, reclaim, diedContainerIds, runtime }: Found,
+      parts: Omit<InventoryParts, 'diedContainerIds'>,
+    ): Inventory =>
       inventoryOf(
         {
           type: 'fleetgc.node.inventory',
@@ -57,15 +62,15 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
           ...identity,
           takenAt: look.takenAt,
           agentStartedAt: startedAt,
-          trigger: work.trigger,
-          reclaim: work.order?.reclaim ?? null,
+          trigger,
+          reclaim,
           nodeLabels: { ...nodeLabels },
           commandVersions: [...ACCEPTED_COMMAND_VERSIONS],
           runtime: { name: runtime.name, version: runtime.version },
           filesystems: look.readings,
         },
         look,
-        { ...parts, diedContainerIds: work.diedContainerIds },
+        { ...parts, diedContainerIds },
       ),
   };
 }

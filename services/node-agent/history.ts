@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { Instant } from '../../schemas/time.ts';
+import type { ReadOnlyFile } from '../shared/fixed-file.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import {
   type DetectedImage,
@@ -9,7 +10,7 @@ import {
   type RemovedImage,
   withoutRemoved,
 } from './detection.ts';
-import { type ImageHistory, recordsAt, reload, toFile } from './image-history.ts';
+import { type ImageHistory, keptHistory, recordsAt, reload, toFile } from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
 import { clockSteadySinceMs, type Watch, watchedUntil } from './watch.ts';
 
@@ -84,3 +85,36 @@ const keptWatch = ({ at, watchedSinceMs, clockSteadySince }: ImageHistoryFile): 
   untilMs: at.sinceBootMs,
   steadySince: clockSteadySince,
 });
+
+/** What an executor in a process of its own reads: the records are the agent's, who writes what changes within a minute. */
+export function readHistory({
+  state,
+  now,
+  removed,
+}: ReadHistoryParts): Pick<History, 'detect' | 'clockSteadySinceMs'> {
+  const file = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  let watch = watchedUntil(null, now);
+  return {
+    detect: (images, inUse, at) => {
+      const found = readOrNull(file);
+      const records: ImageRecords = found === null ? new Map() : recordsAt(keptHistory(found), at);
+      watch = watchedUntil(found === null ? null : keptWatch(found), at);
+      const known = withoutRemoved(records, removed(), at.bootId);
+      return { records: detect(known, images, inUse, at.sinceBootMs), watchedSinceMs: watch.sinceMs };
+    },
+    clockSteadySinceMs: (takenAt) => clockSteadySinceMs(watch, takenAt),
+  };
+}
+
+export interface ReadHistoryParts extends Pick<HistoryParts, 'now' | 'removed'> {
+  readonly state: Pick<StateDirectory, 'openReadOnly'>;
+}
+
+/** What cannot be read is not known: every image counts as just detected then. */
+function readOrNull(file: ReadOnlyFile<ImageHistoryFile>): ImageHistoryFile | null {
+  try {
+    return file.read();
+  } catch {
+    return null;
+  }
+}

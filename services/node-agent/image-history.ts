@@ -63,6 +63,12 @@ export function reload(file: ImageHistoryFile, now: Instant): ImageHistory {
   return { at: now, records: new Map(reloaded) };
 }
 
+/** As the agent left it. */
+export const keptHistory = (file: ImageHistoryFile): ImageHistory => ({
+  at: file.at,
+  records: recordsOf(file),
+});
+
 const recordsOf = ({ images }: ImageHistoryFile): ImageRecords =>
   new Map(images.map(([key, firstDetectedMs, lastUsedMs]) => [key, { firstDetectedMs, lastUsedMs }]));
 

@@ -34,8 +34,9 @@ export function inventoryPublishing(
   return async (look, work) => {
     const runtime = await versionOf();
     const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
+    const { trigger: cause, order, diedContainerIds } = work;
     const event = events.inventory(
-      { look, work, runtime },
+      { look, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
       { backoff: backoff(), historyUnreadable, ...contents },
     );
     const { id, trigger, status } = event;
@@ -50,7 +51,7 @@ export function inventoryPublishing(
     const reported = historyUnreadable;
     outbox.put({
       output: nodeOutput('inventory', event),
-      ...(work.order?.trace && { trace: work.order.trace }),
+      ...(order?.trace && { trace: order.trace }),
       onPublished: () => {
         if (reported !== null) historyUnreadable = null;
       },

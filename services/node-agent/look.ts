@@ -43,7 +43,7 @@ export interface LookParts {
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   readonly pods: PodWatch;
-  readonly history: History;
+  readonly history: Pick<History, 'detect' | 'clockSteadySinceMs'>;
   readonly clock: NodeClock;
 }
 

@@ -7,22 +7,25 @@ import type { Attempt } from './attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
 import { type JournalEntry, progressed } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+import type { OwnPlan, TakeInventory } from './own-plan.ts';
 import { type Recorder, recordItem } from './recorder.ts';
 import { type CommandItem, isLog } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
 
 export interface CarryOutParts {
   readonly recorder: Recorder;
-  readonly tools: Omit<ItemTools, 'takeInHand'>;
+  readonly tools: Omit<ItemTools, 'takeInHand' | 'keptByPlan'> & { readonly takeInventory: TakeInventory };
   readonly filesystems: FilesystemReader;
   readonly sleep: Sleep;
 }
 
 /** One object of a command. */
 export interface ItemWork {
+  /** With the target that this node's own plan has. */
   readonly entry: JournalEntry;
   readonly index: number;
   readonly item: CommandItem;
+  readonly plan: Pick<OwnPlan, 'refusalOf'>;
 }
 
 /** The same, and what the filesystem has free before it. */
@@ -87,7 +90,12 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
     const position = { commandId: entry.command.id, index };
     recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
   };
-  const attempt = await removeItem(entry, item, { ...tools, takeInHand }, signal);
+  const attempt = await removeItem(
+    entry,
+    item,
+    { ...tools, takeInHand, keptByPlan: work.plan.refusalOf },
+    signal,
+  );
   const endedAt = recorder.clock.now();
   const actedAt = mayHaveActed(attempt, isInHand && !isLog(item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;

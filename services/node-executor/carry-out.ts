@@ -2,10 +2,11 @@ import type { Command } from '../../schemas/command.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
-import { commandRefusal, holding } from './command-checks.ts';
+import { commandRefusal, holding, NO_POLICY } from './command-checks.ts';
 import { firstReading, kept } from './first-reading.ts';
 import { begun, type JournalEntry } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+import { nothingPlanned, type OwnPlan, ownPlan } from './own-plan.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from './reclaim.ts';
 import { recordDone, recordRefused } from './recorder.ts';
 import { count, type Refusal } from './results.ts';
@@ -30,11 +31,23 @@ export async function carryOut(
     const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
     if (refusal) return await refuse(entry, refusal, parts);
   }
-  const first = firstReading(entry, await readFilesystem(filesystems, measuredFilesystem(command)));
+  const plan = await planFor(command, parts);
+  const aimed = { ...entry, command: { ...command, reclaim: plan.reclaim } };
+  const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
   for (const [index, item] of command.items.entries())
-    await carryOutItem({ entry, index, item }, parts, signal);
-  await finish(entry, first, parts, signal);
+    await carryOutItem({ entry: aimed, index, item, plan }, parts, signal);
+  await finish({ entry, aimed }, first, parts, signal);
+}
+
+/** By the policy in force at this moment; what holds the whole command up holds up each of its objects. */
+async function planFor(command: Command, { recorder, tools }: CarryOutParts): Promise<OwnPlan> {
+  const restrictions = await tools.restrictions();
+  const { policy } = restrictions;
+  const refusal = commandRefusal(command, restrictions, recorder.clock.now());
+  if (refusal) return nothingPlanned(command, refusal);
+  if (policy.kind !== 'enforced') return nothingPlanned(command, NO_POLICY);
+  return await ownPlan(command, policy.record.policy, tools.takeInventory);
 }
 
 async function refuse(
@@ -52,8 +65,14 @@ async function refuse(
   recordRefused(parts.recorder, entry, refusal, next);
 }
 
+interface CarriedOut {
+  readonly entry: JournalEntry;
+  /** With the target of this node's own plan, by which it was measured. */
+  readonly aimed: JournalEntry;
+}
+
 async function finish(
-  entry: JournalEntry,
+  { entry, aimed }: CarriedOut,
   first: Reading | null,
   parts: CarryOutParts,
   signal: AbortSignal,
@@ -62,12 +81,13 @@ async function finish(
   const { command } = entry;
   const items = recorder.journal.state().entries.find((one) => one.command.id === command.id)?.items ?? [];
   const removed = count(items, 'removed');
-  const after = await readingAtEnd(entry, { first, hasRemoved: removed > 0 }, parts, signal);
-  const reached = measurement(command, after);
+  const after = await readingAtEnd(aimed, { first, hasRemoved: removed > 0 }, parts, signal);
+  const reached = measurement(aimed.command, after);
   const isHolding = holding(await tools.restrictions()) !== undefined;
   const at = await afterLastAction(parts);
-  const next = afterCommand(command, { ...reached, items, isHolding, at });
-  const measured = measuredBetween(command, first, after);
+  const isWanted = command.reclaim === null || aimed.command.reclaim !== null;
+  const next = isWanted ? afterCommand(command, { ...reached, items, isHolding, at }) : undefined;
+  const measured = measuredBetween(aimed.command, first, after);
   recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
 }
 

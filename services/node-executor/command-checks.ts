@@ -1,39 +1,41 @@
 import type { Command, ObjectKind } from '../../schemas/command.ts';
-import type { PauseRecord } from '../../schemas/policy.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { pluralOf } from '../shared/kind-text.ts';
 import type { BackoffEntry } from './backoff.ts';
 import type { LastActions } from './journal-state.ts';
 import type { LocalRules } from './local-file.ts';
+import type { PolicyInForce } from './policy-in-force.ts';
 import type { RemovalRate } from './removal-rate.ts';
 import type { Refusal } from './results.ts';
 
-/** Whether the operators paused this node. */
-export type PauseState =
-  | { readonly kind: 'running' }
-  | { readonly kind: 'paused'; readonly pause: Pick<PauseRecord, 'reason'> }
-  /** A pause could be among what cannot be read. */
-  | { readonly kind: 'unreadable'; readonly message: string };
-
 /** What may forbid a removal whatever the runtime says. */
 export interface Restrictions {
-  readonly pause: PauseState;
+  readonly policy: PolicyInForce;
   readonly local: LocalRules;
   readonly backoff: readonly BackoffEntry[];
   readonly lastActions: LastActions;
   readonly removalRate: RemovalRate;
 }
 
+/** Where a policy ceased to be in force between two looks at it. */
+export const NO_POLICY: Refusal<CommandRefusal> = {
+  reason: 'policy-not-in-force',
+  message: 'no policy is in force here',
+};
+
 type CommandRefused = Refusal<CommandRefusal> | undefined;
 
 /** Why nothing of the command may be done now. */
 export const commandRefusal = (command: Command, restrictions: Restrictions, now: Instant): CommandRefused =>
-  timeRefusal(command, now) ?? overtakenWhole(command, restrictions.lastActions) ?? holding(restrictions);
+  timeRefusal(command, now) ??
+  overtakenWhole(command, restrictions.lastActions) ??
+  holding(restrictions) ??
+  policyRefusal(command, restrictions.policy);
 
 /** Why nothing at all is removed on this node now. */
-export const holding = ({ pause, local }: Pick<Restrictions, 'pause' | 'local'>): CommandRefused =>
-  pauseRefusal(pause) ?? holdRefusal(local);
+export const holding = ({ policy, local }: Pick<Restrictions, 'policy' | 'local'>): CommandRefused =>
+  pauseRefusal(policy) ?? holdRefusal(local);
 
 /** Times are compared within one boot and by the time since it, which nobody can set. */
 export function timeRefusal(
@@ -74,18 +76,29 @@ function overtakenWhole(command: Command, lastActions: LastActions): CommandRefu
   return refusals.every((refusal) => refusal !== undefined) ? refusals[0] : undefined;
 }
 
-function pauseRefusal(pause: PauseState): CommandRefused {
-  switch (pause.kind) {
-    case 'running':
+function pauseRefusal(policy: PolicyInForce): CommandRefused {
+  switch (policy.kind) {
+    case 'enforced':
+    case 'not-enforced':
       return undefined;
     case 'paused':
-      return { reason: 'paused', message: `fleetgc pause is in force: ${pause.pause.reason}` };
+      return { reason: 'paused', message: `fleetgc pause is in force: ${policy.pause.reason}` };
     case 'unreadable':
       return {
         reason: 'held',
-        message: `whether the node is paused cannot be read, so nothing is removed: ${pause.message}`,
+        message: `whether the node is paused cannot be read, so nothing is removed: ${policy.message}`,
       };
   }
+}
+
+/** What was decided under another policy than the one in force here is decided once more under this one. */
+function policyRefusal({ policy: named }: Pick<Command, 'policy'>, policy: PolicyInForce): CommandRefused {
+  const reason = 'policy-not-in-force';
+  if (policy.kind === 'not-enforced') return { reason, message: policy.message };
+  if (policy.kind !== 'enforced' || policy.record.hash === named.hash) return undefined;
+  const { name } = policy.record.policy;
+  const message = `it was decided under policy ${named.name} (${named.hash.slice(0, 12)}); in force here is ${name} (${policy.record.hash.slice(0, 12)})`;
+  return { reason, message };
 }
 
 function holdRefusal(local: LocalRules): CommandRefused {

@@ -2,10 +2,8 @@ import type { Logger } from 'pino';
 import type { Command } from '../../schemas/command.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
-import type { PauseRecord } from '../../schemas/policy.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import type { RuntimeReader, RuntimeRemover } from '../shared/cri/port.ts';
-import { toFleetGcError } from '../shared/errors.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { OnRejection } from '../shared/handle-record.ts';
 import type { Handler } from '../shared/handler.ts';
@@ -14,14 +12,15 @@ import type { Publisher } from '../shared/publisher.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import { openBackoff } from './backoff.ts';
 import type { CarryOutParts } from './carry-out-item.ts';
-import type { PauseState } from './command-checks.ts';
 import { freshLook, type WantedPod } from './fresh-look.ts';
 import { receiveCommands } from './handler.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { createLateRemovals, type LateRemovals } from './late-removals.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import type { NodeFiles } from './node-files.ts';
+import type { TakeInventory } from './own-plan.ts';
 import type { PodsNow } from './pod-return.ts';
+import type { PolicyInForce } from './policy-in-force.ts';
 import { publishResults } from './publish-results.ts';
 import { refuseRejected } from './rejected.ts';
 import { openRemovedImages } from './removed-images.ts';
@@ -35,8 +34,9 @@ export interface ExecutorNode {
   readonly filesystems: FilesystemReader;
   readonly clock: NodeClock;
   readonly state: StateDirectory;
-  /** Throws `POLICIES_UNREADABLE` while nobody can tell; nothing is removed then. */
-  readonly pause: () => PauseRecord | null;
+  /** What the policies that this process follows say of the node. */
+  readonly policy: () => PolicyInForce;
+  readonly takeInventory: TakeInventory;
   /** Pods that the kubelet told of, where the process knows; else none. */
   readonly wantedByPods: () => readonly WantedPod[] | null;
   /** Asks which pods there are at this moment; `null` where no source of pods is configured. */
@@ -114,25 +114,17 @@ function workerParts(
   const restrictions = async () => {
     const local = await files.localRules();
     const { lastActions, removalRate } = journal.state();
-    return { pause: pauseState(node), local, backoff: backoff.entries(), lastActions, removalRate };
+    return { policy: node.policy(), local, backoff: backoff.entries(), lastActions, removalRate };
   };
   const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
   const remover = { runtime, logs: files.logs, sleep };
-  return { recorder, tools: { clock, look, podsNow, restrictions, remover }, filesystems, sleep };
-}
-
-function pauseState({ pause }: Pick<ExecutorNode, 'pause'>): PauseState {
-  try {
-    const record = pause();
-    return record ? { kind: 'paused', pause: record } : { kind: 'running' };
-  } catch (error) {
-    return { kind: 'unreadable', message: toFleetGcError(error).message };
-  }
+  const tools = { clock, look, podsNow, restrictions, remover, takeInventory: node.takeInventory };
+  return { recorder, tools, filesystems, sleep };
 }
 
 async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {
   for (let waitedMs = 0; waitedMs < POLICIES_WAIT_MS; waitedMs += POLICIES_POLL_MS) {
-    if (signal.aborted || pauseState(node).kind !== 'unreadable') return;
+    if (signal.aborted || node.policy().kind !== 'unreadable') return;
     await sleep(POLICIES_POLL_MS, signal);
   }
 }

@@ -20,18 +20,20 @@ export interface ImageFacts {
   readonly usage: ImageUsage;
   readonly history: KnownHistory;
   readonly local: LocalRules;
+  /** Of the policy in force here. */
+  readonly keep: NamedKeep;
 }
 
 /** Why a listed image may not go, looked at just before its removal (K2, M5). */
 export const imageRefusal = (
   image: ListedImage,
   command: ImageRemoval,
-  { usage, history, local }: ImageFacts,
+  { usage, history, local, keep }: ImageFacts,
 ): Refusal | undefined =>
   unknownUsers(usage) ??
   inUse(image, usage) ??
   pinned(image) ??
-  keptByPolicy(image, command.keep) ??
+  keptByPolicy(image, keep) ??
   keptByNode(image, local) ??
   sinceInventory(image, command, history);
 

@@ -6,6 +6,7 @@ import type { Restrictions } from './command-checks.ts';
 import { isFresh, type Look } from './fresh-look.ts';
 import type { JournalEntry } from './journal-state.ts';
 import { nameOf } from './object-name.ts';
+import type { OwnPlan } from './own-plan.ts';
 import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
@@ -22,6 +23,8 @@ export interface ItemTools {
   /** Read anew before each removal. */
   readonly restrictions: () => Promise<Restrictions>;
   readonly remover: ObjectRemover;
+  /** Why this node's own plan keeps an object that nothing else does. */
+  readonly keptByPlan: OwnPlan['refusalOf'];
   /** Writes to the journal that the removal is about to begin; the name is for people. */
   readonly takeInHand: (since: Instant, name: string) => void;
 }
@@ -127,7 +130,11 @@ async function judged(command: Command, item: CommandItem, tools: ItemTools): Pr
   const verdict = secondLook(command, item, look.facts, { restrictions, now });
   switch (verdict.action) {
     case 'remove': {
-      const refusal = podReturnRefusal(verdict.object, pods, look.facts.listing, now);
+      const kept = tools.keptByPlan(item);
+      // Of entries of log directories the look does not tell that they are gone (M31).
+      if (kept && isLog(item) && (await isLogGone(item.kind, item.id, tools.remover.logs)))
+        return { verdict: NOT_FOUND };
+      const refusal = kept ?? podReturnRefusal(verdict.object, pods, look.facts.listing, now);
       return refusal ? { verdict: refused(refusal) } : { verdict, look };
     }
     case 'none':

@@ -1,4 +1,5 @@
 import type { ContainerRemoval } from '../../schemas/command.ts';
+import type { Policy } from '../../schemas/policy.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type { CompleteListing, ListedContainer, ListedSandbox } from '../shared/cri/listing-types.ts';
 import type { Refusal } from './results.ts';
@@ -14,12 +15,12 @@ const NOT_OURS: Refusal = {
 export const containerRefusal = (
   container: ListedContainer,
   command: ContainerRemoval,
-  now: Instant,
+  at: { readonly policy: Policy; readonly now: Instant },
 ): Refusal | undefined =>
   (isOurs(container.labels) && container.name !== '' ? undefined : NOT_OURS) ??
   running(container) ??
   createdLater(container, command.takenAt) ??
-  tooYoung(container, command, now);
+  tooYoung(container, command, at);
 
 /** Why a listed sandbox may not go (H1, H3). */
 export function sandboxRefusal(
@@ -65,10 +66,12 @@ function createdLater(
 /** A container that was created and never started may be about to start. */
 function tooYoung(
   { state, createdAtNs }: ListedContainer,
-  { takenAt, minimumCreatedContainerAgeMs }: ContainerRemoval,
-  now: Instant,
+  { takenAt }: ContainerRemoval,
+  { policy, now }: { readonly policy: Policy; readonly now: Instant },
 ): Refusal | undefined {
-  if (state !== 'created') return undefined;
+  // The kubelet has no such age.
+  if (state !== 'created' || policy.profile === 'kubelet') return undefined;
+  const { minimumCreatedContainerAgeMs } = policy;
   const ageMs = agedUntilMs(takenAt, now) - Number(createdAtNs / NS_PER_MS);
   if (ageMs >= minimumCreatedContainerAgeMs) return undefined;
   const message = `created ${ageMs} ms ago and not started; the policy waits ${minimumCreatedContainerAgeMs} ms`;

@@ -46,14 +46,14 @@ export interface Refused extends Measurement {
 }
 
 /**
- * What follows from a command that was refused whole. Where another command was first, the reclaim goes on with fresh
- * facts, within its rounds; any other refusal ends it, and that is said unless the target is reached all the same.
+ * What follows from a command that was refused whole. Where another command was first, or another policy is in force, the
+ * reclaim goes on with fresh facts, within its rounds; any other refusal ends it, and that is said unless the target is reached all the same.
  */
 export function afterRefusal(command: Command, refused: Refused): Unpublished['output'] | undefined {
   const { reclaim } = command;
   const { reason, isContinued, targetReached, at } = refused;
   if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
-  if (reason === 'superseded') {
+  if (DECIDED_AGAIN.includes(reason)) {
     if (isContinued) return undefined;
     const next = nextReclaim(reclaim, true);
     if (next !== null) return observe(command, next, at);
@@ -62,6 +62,9 @@ export function afterRefusal(command: Command, refused: Refused): Unpublished['o
 }
 
 const HOLDING: readonly CommandRefusal[] = ['paused', 'held'];
+
+/** Another command was first, or another policy is in force: what follows from either is decided on fresh facts. */
+const DECIDED_AGAIN: readonly CommandRefusal[] = ['superseded', 'policy-not-in-force'];
 
 /** Reclaims of others say nothing about the disk of this node. */
 const NOT_OF_THIS_NODE: readonly CommandRefusal[] = ['other-node', 'other-instance'];

@@ -1,4 +1,5 @@
 import type { Command } from '../../schemas/command.ts';
+import type { Policy } from '../../schemas/policy.ts';
 import type { Instant } from '../../schemas/time.ts';
 import type {
   CompleteListing,
@@ -9,7 +10,7 @@ import type {
 import type { ImageUsage } from '../shared/cri/usage.ts';
 import type { Attempt } from './attempt.ts';
 import { backingOff } from './backoff.ts';
-import { commandRefusal, overtaken, type Restrictions } from './command-checks.ts';
+import { commandRefusal, NO_POLICY, overtaken, type Restrictions } from './command-checks.ts';
 import { imageRefusal, type KnownHistory } from './image-checks.ts';
 import { activePod, containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
 import { removalsInLastHour } from './removal-rate.ts';
@@ -71,13 +72,18 @@ export function secondLook(
   facts: RuntimeFacts,
   { restrictions, now }: { readonly restrictions: Restrictions; readonly now: Instant },
 ): Verdict {
+  const { policy } = restrictions;
   const refusal = refusalBeforeLook(command, item, restrictions, now);
   if (refusal) return { action: 'refuse', refusal };
+  if (policy.kind !== 'enforced') return { action: 'refuse', refusal: NO_POLICY };
+  const inForce = policy.record.policy;
   switch (command.kind) {
     case 'image-removal':
-      return lookAtImage(command, item.id, facts, restrictions);
+      return lookAtImage(command, item.id, facts, { ...restrictions, policy: inForce });
     case 'container-removal':
-      return isLog(item) ? lookAtLog(item, facts) : lookAtPodObject(command, item, facts, now);
+      return isLog(item)
+        ? lookAtLog(item, facts)
+        : lookAtPodObject(command, item, facts, { policy: inForce, now });
   }
 }
 
@@ -85,23 +91,26 @@ function lookAtImage(
   command: Extract<Command, { kind: 'image-removal' }>,
   id: string,
   { listing, usage, history }: RuntimeFacts,
-  { local }: Restrictions,
+  { local, policy }: Pick<Restrictions, 'local'> & { readonly policy: Policy },
 ): Verdict {
   const image = listing.images.find((listed) => listed.id === id);
   if (!image) return { action: 'none' };
-  return verdict(imageRefusal(image, command, { usage, history, local }), { kind: 'image', image });
+  return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {
+    kind: 'image',
+    image,
+  });
 }
 
 function lookAtPodObject(
   command: Extract<Command, { kind: 'container-removal' }>,
   { kind, id }: CommandItem,
   { listing }: RuntimeFacts,
-  now: Instant,
+  { policy, now }: { readonly policy: Policy; readonly now: Instant },
 ): Verdict {
   if (kind === 'container') {
     const container = listing.containers.find((listed) => listed.id === id);
     if (!container) return { action: 'none' };
-    return verdict(containerRefusal(container, command, now), { kind: 'container', container });
+    return verdict(containerRefusal(container, command, { policy, now }), { kind: 'container', container });
   }
   const sandbox = listing.sandboxes.find((listed) => listed.id === id);
   if (!sandbox) return { action: 'none' };

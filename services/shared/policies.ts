@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type PauseRecord, type PolicySet, type SelectableNode, selects } from '../../schemas/policy.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { FleetGcError, toFleetGcError } from './errors.ts';
 import { type BackOff, backOffMs } from './event-log/back-off.ts';
@@ -16,8 +16,6 @@ const BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
 export interface PolicySource extends AsyncDisposable {
   /** Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read. */
   current(): PolicySet;
-  /** The pause that holds for a node, or `null`. Throws as `current` does. */
-  pauseFor(node: SelectableNode): PauseRecord | null;
   /** Why `current` throws, in a sentence; `null` when it does not. */
   problem(): string | null;
   /** Resolves when the topic was read to its end for the first time, or the source was closed. */
@@ -59,7 +57,6 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
   watch(settings.metrics, knowledge);
   return {
     current,
-    pauseFor: (node) => current().pauses.find(({ selector }) => selects(selector, node)) ?? null,
     problem: () => knowledge.problem(),
     caughtUp: caughtUp.promise,
     [Symbol.asyncDispose]: async () => {

@@ -56,7 +56,6 @@ test('[M38] the record comes first, then the command, both naming each other', a
     inventoryId: 'inventory-1',
     takenAt: instant(),
     lifetimeMs: 60_000,
-    minimumCreatedContainerAgeMs: 300_000,
     reclaim: null,
     items: [
       { kind: 'container', id: 'c', rule: 'G6', podGone: true },
@@ -242,10 +241,4 @@ test('[I3] logs alone are reason enough for a command', async () => {
   const { record, followUp } = await handled(given);
   expect(record.outcome).toBe('commanded');
   expect(Command.parse(followUp).items.map(({ kind }) => kind)).toEqual(['pod-log-directory']);
-});
-
-test('[M32] profile kubelet is decided, and its commands have no minimum age of created containers', async () => {
-  const { record, followUp } = await handled(withDead(), policySet({ profile: 'kubelet' }));
-  expect(record.outcome).toBe('commanded');
-  expect(ContainerRemoval.parse(followUp).minimumCreatedContainerAgeMs).toBe(0);
 });

@@ -7,7 +7,7 @@ import { PressureUnrelieved } from '../../schemas/result.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { input } from '../fixtures/input.ts';
 import { image, incompleteInventory, inventory, NODE } from '../fixtures/inventory.ts';
-import { keepList, NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 
@@ -51,10 +51,9 @@ test('[M38] the record comes first, then the command, both naming each other', a
   });
 });
 
-test('the command carries the keep rules and the lifetime of its policy', async () => {
-  const keep = { patterns: ['other/**'], digests: [], labels: {}, unpullable: false };
-  const { followUp } = await handled(full, policySet({ keep: keepList(keep), commandLifetimeMs: 5_000 }));
-  expect(ImageRemoval.parse(followUp?.event)).toMatchObject({ keep, lifetimeMs: 5_000 });
+test('the command carries the lifetime of its policy', async () => {
+  const { followUp } = await handled(full, policySet({ commandLifetimeMs: 5_000 }));
+  expect(ImageRemoval.parse(followUp?.event)).toMatchObject({ lifetimeMs: 5_000 });
 });
 
 test('[D6] the command carries the smaller target of the policy in force, and so does the record', async () => {

@@ -87,10 +87,10 @@ function complete(given: CompleteLook, parts: Partial<InventoryParts> = {}): Com
 test('[A11] an inventory says when it was taken and since when its agent looks', () => {
   const startedAt = instant({ sinceBootMs: 1 });
   const identity = { cluster: 'c', node: 'n', nodeInstance: 'i' };
-  const work = { trigger: 'interval', order: null, diedContainerIds: [] } as const;
+  const why = { trigger: 'interval', reclaim: null, diedContainerIds: [] } as const;
   const runtime = { name: 'containerd', version: '2' };
   const events = agentEvents({ identity, nodeLabels: {}, startedAt });
-  const inventory = events.inventory({ look: look(), work, runtime }, PARTS);
+  const inventory = events.inventory({ look: look(), ...why, runtime }, PARTS);
   expect(inventory).toMatchObject({ takenAt, agentStartedAt: startedAt });
 });
 

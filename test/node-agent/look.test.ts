@@ -149,14 +149,12 @@ describe('a look', () => {
         problem: () => null,
       },
       history: {
-        unreadable: null,
         detect: (_images, _inUse, now) => {
           order.push('detect');
           seen.push(now.sinceBootMs);
           return { records: new Map(), watchedSinceMs: now.sinceBootMs };
         },
         clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
-        save: () => undefined,
       },
     });
     const startMs = clock.now().sinceBootMs;

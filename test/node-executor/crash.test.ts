@@ -190,9 +190,8 @@ describe('an executor that was killed between removal and result', () => {
   });
 
   test('does not go on when the node was paused meanwhile', async () => {
-    const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
     const { node, b } = await killedInRemoval((node) => {
-      node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' });
+      node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
     });
     expect(node.outcomes()[b]).toMatchObject({ reason: 'paused' });
   });

@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
-import type { PauseRecord } from '../../schemas/policy.ts';
 import type { CommandResult, ObjectOutcome } from '../../schemas/result.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
 import {
@@ -14,7 +13,9 @@ import {
 } from '../../services/node-executor/executor.ts';
 import type { WantedPod } from '../../services/node-executor/fresh-look.ts';
 import { filesOnDisk } from '../../services/node-executor/node-files.ts';
+import type { TakeInventory } from '../../services/node-executor/own-plan.ts';
 import type { PodsNow } from '../../services/node-executor/pod-return.ts';
+import type { PolicyInForce } from '../../services/node-executor/policy-in-force.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { topicIdOf } from '../../services/shared/event-schemas.ts';
 import { createLogger } from '../../services/shared/logger.ts';
@@ -31,6 +32,7 @@ import { countedIds, NOW_MS, onLog } from '../support/log-record.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { patiently } from '../support/patience.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
 import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
 import { type MemoryState, memoryState } from './memory-state.ts';
 
@@ -56,7 +58,10 @@ export interface ExecutorNode {
   wantedByPods: readonly WantedPod[];
   /** As it is at a start. */
   podsNow: PodsNow | null;
-  pause: () => PauseRecord | null;
+  /** What the policies say; by default everything may go. */
+  policy: () => PolicyInForce;
+  /** What the node sees of itself; by default that everything may go. */
+  takeInventory: TakeInventory;
   /** Called before the log takes a publish; throws to refuse it, or waits. */
   beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
   /** Sleeps of executors, in ms; time passes with them. */
@@ -98,7 +103,18 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
     published: [],
     wantedByPods: [],
     podsNow: async () => [],
-    pause: () => null,
+    policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
+    takeInventory: async (reclaim) =>
+      agreeingInventory(
+        {
+          ...node,
+          images: [...runtime.images.values()],
+          containers: [...runtime.containers.values()],
+          sandboxes: [...runtime.sandboxes.values()],
+        },
+        clock.now(),
+        reclaim,
+      ),
     beforePublish: () => undefined,
     slept: [],
     sleepSignals: [],
@@ -124,7 +140,8 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       filesystems: runtime,
       clock: node.clock,
       state,
-      pause: () => node.pause(),
+      policy: () => node.policy(),
+      takeInventory: (reclaim) => node.takeInventory(reclaim),
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,
     },

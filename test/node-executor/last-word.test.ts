@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { FleetGcError } from '../../services/shared/errors.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { addImages, executorNode } from './executor-node.ts';
 
@@ -9,10 +8,8 @@ describe("the node's last word", () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);
     let asked = 0;
-    node.pause = () => {
-      if (asked++ < 20) throw new FleetGcError('POLICIES_UNREADABLE', 'still reading');
-      return null;
-    };
+    const { policy } = node;
+    node.policy = () => (asked++ < 20 ? { kind: 'unreadable', message: 'still reading' } : policy());
     expect(await node.start().carryOut(imageRemoval([a]))).toMatchObject({ removed: 1 });
   });
 
@@ -70,10 +67,9 @@ describe("the node's last word", () => {
   test('pause in the middle of a command stops it', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b']);
-    const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
     node.runtime.after = (call) => {
       if (call !== `removeImage ${a}`) return;
-      node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: 'maintenance' });
+      node.policy = () => ({ kind: 'paused', pause: { reason: 'maintenance' } });
     };
     await node.start().carryOut(imageRemoval([a, b]));
     expect(node.outcomes()[b]).toMatchObject({
@@ -86,9 +82,7 @@ describe("the node's last word", () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);
     const executor = node.start();
-    node.pause = () => {
-      throw new FleetGcError('POLICIES_UNREADABLE', 'gc.policies is gone');
-    };
+    node.policy = () => ({ kind: 'unreadable', message: 'gc.policies is gone' });
     expect(await executor.carryOut(imageRemoval([a]))).toMatchObject({ outcome: 'refused', reason: 'held' });
     expect(node.runtime.calls).toEqual([]);
   });

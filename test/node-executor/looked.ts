@@ -14,6 +14,7 @@ import {
   listedSandbox,
   runtimeImage,
 } from '../fixtures/listing.ts';
+import { policyRecord } from '../fixtures/policy.ts';
 import { instant, NOW } from '../fixtures/time.ts';
 import { POD_LABELS } from './executor-node.ts';
 
@@ -79,7 +80,7 @@ export function look(given: Omit<Given, 'name'>, command: Command) {
           },
   };
   const restrictions: Restrictions = {
-    pause: { kind: 'running' },
+    policy: { kind: 'enforced', record: policyRecord({ minimumCreatedContainerAgeMs: 60_000 }) },
     local: NO_LOCAL_RULES,
     backoff: [],
     lastActions: EMPTY_JOURNAL.lastActions,

@@ -18,6 +18,7 @@ import { bodyOf, decisionLog } from '../support/decision-log.ts';
 import { outgoing } from '../support/log-record.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
 import { fakeRuntime } from './fake-runtime.ts';
 
 /** An executor on an embedded log and a state directory of its own, as a process runs it. */
@@ -46,7 +47,19 @@ async function runExecutor() {
         filesystems: runtime,
         clock,
         state,
-        pause: () => null,
+        policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
+        takeInventory: async (reclaim) =>
+          agreeingInventory(
+            {
+              podLogsDir: directory,
+              containerLogsDir: directory,
+              images: [...runtime.images.values()],
+              containers: [],
+              sandboxes: [],
+            },
+            clock.now(),
+            reclaim,
+          ),
         wantedByPods: () => [],
         podsNow: null,
       },

@@ -144,6 +144,7 @@ describe('[D17] a reclaim that', () => {
 
   test('[F3] an eviction signal forced is not told, other than by what holds the space', async () => {
     const node = executorNode();
+    node.runtime.otherBytes = 100n;
     await passes(node, ['a!']);
     expect(node.published.map(({ type }) => type)).toContain('fleetgc.node.pressure-unrelieved');
     expect(problems(node)).toEqual([]);

@@ -126,8 +126,7 @@ describe('what goes because its pod was gone', () => {
 
   test('[K3] stays when the node was paused while the kubelet was asked', async () => {
     const { node } = setUp(async () => {
-      const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
-      node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' });
+      node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
       return [{ uid: 'pod-0' }];
     });
     await node.start().carryOut(ofGonePod('dead'));

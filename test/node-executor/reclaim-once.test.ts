@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
-import type { PauseRecord } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
@@ -22,13 +21,6 @@ import {
 } from './executor-node.ts';
 
 const LOGS = `default_web_${uid(1)}`;
-const PAUSE: PauseRecord = {
-  type: 'fleetgc.pause',
-  version: 1,
-  id: 'p',
-  selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} },
-  reason: '',
-};
 const OUT_OF_REACH = { filesystem: 'imagefs', resource: 'availableBytes', atLeast: '1000' } as const;
 
 /** What is to go, at which place of the reclaim. */
@@ -86,7 +78,7 @@ function strike(node: ExecutorNode, { strikes }: Pick<Fate, 'strikes'>) {
   const happen: Readonly<Record<string, (call: string) => void>> = {
     minute: () => node.clock.advance(60_000),
     pause: () => {
-      node.pause = () => PAUSE;
+      node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
     },
     kill: () => kill(),
     break: (call) => {

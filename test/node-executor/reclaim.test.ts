@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { Observe } from '../../schemas/observe.ts';
-import type { PauseRecord } from '../../schemas/policy.ts';
 import type { PressureUnrelieved } from '../../schemas/result.ts';
 import { MAX_WAITING } from '../../services/node-executor/handler.ts';
+import type { PolicyInForce } from '../../services/node-executor/policy-in-force.ts';
 import { afterCommand } from '../../services/node-executor/reclaim.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
@@ -164,10 +164,9 @@ describe('after a command of a reclaim', () => {
   test('[M8] on a node that was paused meanwhile: pressure is unrelieved', async () => {
     const { events } = await reclaimed((node) => {
       const ids = addImages(node, ['a', 'b']);
-      const selector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
       node.runtime.after = (call) => {
         if (call.startsWith('removeImage')) {
-          node.pause = () => ({ type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' });
+          node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
         }
       };
       return imageRemoval(ids, { reclaim: step({}) });
@@ -214,13 +213,7 @@ describe('after a command of a reclaim', () => {
   });
 });
 
-const paused = (): PauseRecord => ({
-  type: 'fleetgc.pause',
-  version: 1,
-  id: 'p',
-  selector: { clusters: [], nodeNames: [], pools: [], nodeLabels: {} },
-  reason: '',
-});
+const paused = (): PolicyInForce => ({ kind: 'paused', pause: { reason: '' } });
 
 describe('a command of a reclaim that is refused whole', () => {
   const left = (reason: string) => ({
@@ -254,7 +247,7 @@ describe('a command of a reclaim that is refused whole', () => {
     {
       reason: 'paused',
       prepare: (node) => {
-        node.pause = paused;
+        node.policy = paused;
       },
       availableNow: '890',
     },
@@ -282,7 +275,7 @@ describe('a command of a reclaim that is refused whole', () => {
     const { events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
       addContainer(node, 'dead');
-      node.pause = paused;
+      node.policy = paused;
       return containerRemoval(['dead'], { reclaim: step({ step: 'containers' }) });
     });
     expect(events).toMatchObject([{ type: 'fleetgc.node.pressure-unrelieved', holders: [] }]);
@@ -290,7 +283,7 @@ describe('a command of a reclaim that is refused whole', () => {
 
   test('with its target reached all the same: nothing follows', async () => {
     const { node, events } = await reclaimed((node) => {
-      node.pause = paused;
+      node.policy = paused;
       return imageRemoval(addImages(node, ['a']), { reclaim: reclaim() });
     });
     expect(node.result()).toMatchObject({ outcome: 'refused', reason: 'paused' });

@@ -10,10 +10,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { InventoryPodLogDirectory } from '../../schemas/inventory.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, logRemoval } from '../fixtures/command.ts';
+import { gonePod, podLogDirectory } from '../fixtures/inventory.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { AGREEING_POLICY } from './agreeing-inventory.ts';
 import {
   addContainer,
   addSandbox,
@@ -26,9 +29,34 @@ import {
 const NAME = 'default_web_pod-1';
 const LINK = 'web_default_app-0123456789.log';
 
-/** A node with a log of the pod `pod-1` and a log of another. */
-function withLogs(): ExecutorNode {
+/** A node whose own plan takes every entry of the log directories, whatever its name and whatever containers there are. */
+function logNode(...listed: readonly InventoryPodLogDirectory[]): ExecutorNode {
   const node = executorNode();
+  // Which takes every entry for a pod's.
+  const record = { ...AGREEING_POLICY, policy: { ...AGREEING_POLICY.policy, profile: 'kubelet' as const } };
+  node.policy = () => ({ kind: 'enforced', record });
+  const { takeInventory } = node;
+  node.takeInventory = async (reclaim) => {
+    const inventory = await takeInventory(reclaim);
+    if (inventory.status !== 'complete') return inventory;
+    const all = {
+      ...inventory,
+      pods: [
+        ...inventory.pods,
+        ...listed.flatMap(({ podUid }) =>
+          inventory.pods.some(({ uid }) => uid === podUid) ? [] : [gonePod(podUid)],
+        ),
+      ],
+      podLogDirectories: [...(inventory.podLogDirectories ?? []), ...listed],
+    };
+    return all.logSymlinks?.length === 0 ? all : { ...all, containers: [], sandboxes: [] };
+  };
+  return node;
+}
+
+/** A node with a log of the pod `pod-1` and a log of another. */
+function withLogs(...listed: readonly InventoryPodLogDirectory[]): ExecutorNode {
+  const node = logNode(...listed);
   for (const name of [NAME, 'default_other_pod-2']) {
     mkdirSync(join(node.podLogsDir, name, 'app'), { recursive: true });
     writeFileSync(join(node.podLogsDir, name, 'app', '0.log'), 'a line\n');
@@ -59,14 +87,14 @@ describe('the log directory of a pod', () => {
   });
 
   test('[I3] goes also where it is a file', async () => {
-    const node = executorNode();
+    const node = logNode();
     writeFileSync(join(node.podLogsDir, NAME), '');
     expect(await carriedOut(node, NAME)).toMatchObject({ outcome: 'removed' });
     expect(readdirSync(node.podLogsDir)).toEqual([]);
   });
 
   test('[M31] that is not there any more is success', async () => {
-    expect(await carriedOut(executorNode(), NAME)).toEqual({ outcome: 'not-found' });
+    expect(await carriedOut(logNode(), NAME)).toEqual({ outcome: 'not-found' });
   });
 
   test('[I3] links in it go as links: what they lead to stays', async () => {
@@ -80,7 +108,7 @@ describe('the log directory of a pod', () => {
   });
 
   test('[I3, K3] that is itself a link is not followed and stays', async () => {
-    const node = executorNode();
+    const node = logNode();
     const outside = temporaryDirectory();
     writeFileSync(join(outside, 'precious'), '');
     symlinkSync(outside, join(node.podLogsDir, NAME));
@@ -98,10 +126,12 @@ describe('the log directory of a pod', () => {
     { name: `${NAME}\0`, podUid: 'pod-1\0' },
     { name: NAME, podUid: 'pod-2' },
   ])('[I3] by the name $name and the UID $podUid nothing goes', async ({ name, podUid }) => {
-    const node = withLogs();
+    const node = withLogs({ name, podUid, backoff: null });
     const item = { kind: 'pod-log-directory', id: name, podUid, podGone: true, rule: 'I3' } as const;
     await node.start().carryOut(logRemoval([], { items: [item] }));
-    expect(node.outcomes('command-logs')[name]).toMatchObject({ reason: 'unsafe-log-path' });
+    // A directory of that name and another pod's is listed twice, which the node's own plan sees.
+    const reason = name === NAME ? 'kept-by-own-plan' : 'unsafe-log-path';
+    expect(node.outcomes('command-logs')[name]).toMatchObject({ reason });
     expect(readdirSync(node.podLogsDir)).toEqual(['default_other_pod-2', NAME]);
     expect(readdirSync(join(node.podLogsDir, NAME, 'app'))).toEqual(['0.log']);
   });
@@ -164,7 +194,7 @@ describe('the log directory of a pod', () => {
   });
 
   test('[I3] without a root that can be read, the removal has failed', async () => {
-    const node = executorNode();
+    const node = logNode(podLogDirectory(NAME));
     rmSync(node.podLogsDir, { recursive: true });
     expect(await carriedOut(node, NAME)).toMatchObject({ outcome: 'failed', reason: 'log-removal-failed' });
   });
@@ -173,7 +203,7 @@ describe('the log directory of a pod', () => {
     { depth: 16, outcome: 'removed' },
     { depth: 17, outcome: 'failed' },
   ])('[I3] with $depth directories in each other: $outcome', async ({ depth, outcome }) => {
-    const node = executorNode();
+    const node = logNode();
     mkdirSync(join(node.podLogsDir, NAME, ...Array(depth - 1).fill('d')), { recursive: true });
     expect(await carriedOut(node, NAME)).toMatchObject({ outcome });
   });
@@ -181,7 +211,7 @@ describe('the log directory of a pod', () => {
 
 describe('a flat symlink', () => {
   function withLink(target = 'gone'): ExecutorNode {
-    const node = executorNode();
+    const node = logNode();
     symlinkSync(join(node.podLogsDir, target), join(node.containerLogsDir, LINK));
     return node;
   }
@@ -225,14 +255,14 @@ describe('a flat symlink', () => {
   });
 
   test('[I4] a file of that name is none, and stays', async () => {
-    const node = executorNode();
+    const node = logNode();
     writeFileSync(join(node.containerLogsDir, LINK), 'a line\n');
     expect(await carriedOut(node, LINK)).toMatchObject({ outcome: 'refused', reason: 'unsafe-log-path' });
     expect(links(node)).toEqual([LINK]);
   });
 
   test('[I4] whose target cannot be looked for stays, and the result names it', async () => {
-    const node = executorNode();
+    const node = logNode();
     symlinkSync(LINK, join(node.containerLogsDir, LINK));
     const message = expect.stringContaining(`'${join(node.containerLogsDir, LINK)}'`);
     expect(await carriedOut(node, LINK)).toMatchObject({
@@ -256,7 +286,7 @@ describe('a flat symlink', () => {
 
 describe('a command for logs', () => {
   test('[M33] an entry that is refused for good is left alone for a while', async () => {
-    const node = executorNode();
+    const node = logNode();
     symlinkSync('/', join(node.podLogsDir, NAME));
     const executor = node.start();
     await executor.carryOut(logRemoval([NAME]));
@@ -287,6 +317,7 @@ describe('a command for logs', () => {
   test('[G1, J14] beside containers: what follows for the reclaim follows the logs', async () => {
     const node = withLogs();
     addContainer(node, 'dead');
+    node.runtime.otherBytes = 100n;
     const target = { ...reclaim().target, atLeast: '999999999' };
     const command = containerRemoval(['dead'], { reclaim: reclaim({ step: 'containers', target }) });
     const { items } = logRemoval([NAME]);

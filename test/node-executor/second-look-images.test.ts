@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import type { PolicyKeep } from '../../schemas/policy.ts';
+import type { Restrictions } from '../../services/node-executor/command-checks.ts';
 import { EMPTY_JOURNAL } from '../../services/node-executor/journal-state.ts';
 import { NO_LOCAL_RULES } from '../../services/node-executor/local-file.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { imageSpec, runtimeImage } from '../fixtures/listing.ts';
+import { keepList, policyRecord } from '../fixtures/policy.ts';
 import { instant, MINUTE, NOW, SECOND } from '../fixtures/time.ts';
 import { APP, dead, type Given, idle, image, later, look, TAKEN, table } from './looked.ts';
+
+const keeping = (keep: Partial<PolicyKeep>): Partial<Restrictions> => ({
+  policy: { kind: 'enforced', record: policyRecord({ keep: keepList(keep) }) },
+});
 
 describe('an image', () => {
   const images = table(() => imageRemoval([APP]), { images: [image()] });
@@ -45,9 +52,7 @@ describe('an image', () => {
     },
     {
       name: '[M11] that cannot be pulled again, when the policy lets such images go',
-      command: imageRemoval([APP], {
-        keep: { patterns: [], digests: [], labels: {}, unpullable: false },
-      }),
+      restrictions: keeping({ patterns: [], digests: [], labels: {}, unpullable: false }),
       listing: { images: [runtimeImage('app', { repoDigests: [] })] },
     },
     {
@@ -122,25 +127,24 @@ describe('an image', () => {
       reason: 'pod-images-unknown',
     },
     {
-      name: '[M11] that the command keeps by name',
-      command: imageRemoval([APP], {
-        keep: { patterns: ['registry.example/team/*'], digests: [], labels: {}, unpullable: true },
+      name: '[M11] that the policy keeps by name',
+      restrictions: keeping({
+        patterns: ['registry.example/team/*'],
+        digests: [],
+        labels: {},
+        unpullable: true,
       }),
       reason: 'kept-by-policy',
     },
     {
-      name: '[M11] that the command keeps by label',
-      command: imageRemoval([APP], {
-        keep: { patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true },
-      }),
+      name: '[M11] that the policy keeps by label',
+      restrictions: keeping({ patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true }),
       listing: { images: [runtimeImage('app', { labels: { keep: 'yes' } })] },
       reason: 'kept-by-policy',
     },
     {
-      name: '[M11] whose labels are not known, when the command keeps by label',
-      command: imageRemoval([APP], {
-        keep: { patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true },
-      }),
+      name: '[M11] whose labels are not known, when the policy keeps by label',
+      restrictions: keeping({ patterns: [], digests: [], labels: { keep: 'yes' }, unpullable: true }),
       listing: { images: [runtimeImage('app', { labels: null })] },
       reason: 'kept-by-policy',
     },

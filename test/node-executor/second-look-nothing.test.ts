@@ -3,6 +3,7 @@ import type { Instant } from '../../schemas/time.ts';
 import { EMPTY_JOURNAL } from '../../services/node-executor/journal-state.ts';
 import { NO_LOCAL_RULES } from '../../services/node-executor/local-file.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
+import { policyRecord } from '../fixtures/policy.ts';
 import { instant, SECOND } from '../fixtures/time.ts';
 import { APP, type Given, idle, image, later, look, TAKEN } from './looked.ts';
 
@@ -23,13 +24,23 @@ describe('nothing goes', () => {
     { name: 'after an action of the same instant', restrictions: lastAction(TAKEN), reason: 'superseded' },
     {
       name: 'while the node is paused',
-      restrictions: { pause: { kind: 'paused', pause: { reason: 'maintenance' } } },
+      restrictions: { policy: { kind: 'paused', pause: { reason: 'maintenance' } } },
       reason: 'paused',
     },
     {
       name: 'while a pause could be hidden',
-      restrictions: { pause: { kind: 'unreadable', message: 'no broker' } },
+      restrictions: { policy: { kind: 'unreadable', message: 'no broker' } },
       reason: 'held',
+    },
+    {
+      name: 'while another policy is in force here than the one that decided',
+      restrictions: { policy: { kind: 'enforced', record: { ...policyRecord(), hash: 'e'.repeat(64) } } },
+      reason: 'policy-not-in-force',
+    },
+    {
+      name: 'while no policy selects the node, or none that says enforce',
+      restrictions: { policy: { kind: 'not-enforced', message: 'none' } },
+      reason: 'policy-not-in-force',
     },
     {
       name: "while the node's own file holds",

@@ -19,6 +19,7 @@ import { countedIds } from '../support/log-record.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
 import { knowImage } from './executor-node.ts';
 import { memoryState } from './memory-state.ts';
 
@@ -51,7 +52,19 @@ async function managedNode() {
       filesystems: node.filesystems,
       clock,
       state,
-      pause: () => null,
+      policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
+      takeInventory: async (reclaim) =>
+        agreeingInventory(
+          {
+            ...node,
+            capacityBytes: String(10n ** 15n),
+            images: [...node.runtime.images.values()],
+            containers: [...node.runtime.containers.values()],
+            sandboxes: [...node.runtime.sandboxes.values()],
+          },
+          clock.now(),
+          reclaim,
+        ),
       wantedByPods: () => [...node.kubelet.pods.values()],
       podsNow: async () => [...node.kubelet.pods.values()],
     },

@@ -21,6 +21,7 @@ import { diskStats } from '../fixtures/disk-stats.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { outgoing } from '../support/log-record.ts';
 import { PATIENT } from '../support/patience.ts';
+import { pauseFor } from '../support/pause-for.ts';
 import { decide } from './consumer-under-test.ts';
 
 const logger = pino({ level: 'silent' });
@@ -145,11 +146,11 @@ test('policies and pauses are followed as they are applied and deleted', async (
     outgoing({ topic: 'policies', key: 'a', event: record }),
     outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }),
   ]);
-  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toEqual(pause), PATIENT);
+  await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toEqual(pause), PATIENT);
   expect(policies.current().policies).toEqual([record]);
 
   await log.publish([{ topic: 'gc.policies', key: pauseKey(pause.selector), value: null, headers: {} }]);
-  await vi.waitFor(() => expect(policies.pauseFor(everywhere)).toBeNull(), PATIENT);
+  await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toBeNull(), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: Buffer.from('garbage'), headers: {} }]);
   await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: null, headers: {} }]);

@@ -11,6 +11,7 @@ import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { logLines } from '../support/log-lines.ts';
 import { outgoing } from '../support/log-record.ts';
+import { pauseFor } from '../support/pause-for.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { silentContext, until } from './event-log/probe.ts';
 
@@ -61,7 +62,7 @@ test('an executor obeys a pause that was written to a recreated gc.policies, how
   await log.publish([policyOutput, policyOutput, policyOutput]);
   const source = follow(log);
   await source.caughtUp;
-  expect(source.pauseFor(NODE)).toBeNull();
+  expect(pauseFor(source, NODE)).toBeNull();
 
   deletePolicies(path);
   const operator = await openLog(path);
@@ -70,5 +71,5 @@ test('an executor obeys a pause that was written to a recreated gc.policies, how
   await until('what is lost to be named', () => /no longer holds "default"/.test(source.problem() ?? ''));
   await operator.publish([policyOutput]);
   await until('the policies to be readable', () => source.problem() === null);
-  expect(source.pauseFor(NODE)).toEqual(pause);
+  expect(pauseFor(source, NODE)).toEqual(pause);
 });

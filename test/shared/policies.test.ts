@@ -12,6 +12,7 @@ import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { logLines } from '../support/log-lines.ts';
 import { recordOf } from '../support/log-record.ts';
+import { pauseFor } from '../support/pause-for.ts';
 import { ScriptedLog, type ScriptedReading } from '../support/scripted-log.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: {} };
@@ -121,11 +122,11 @@ test('the last record of a name holds, and a record without value deletes it', a
 test('a pause holds for the nodes it selects until it is deleted', async () => {
   const pause = pauseRecord({ selector: { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} } });
   const { source, reading } = await startedWith(applied(appliedPolicy(), 0), paused(pause, 1));
-  expect(source.pauseFor(NODE)).toEqual(pause);
-  expect(source.pauseFor({ ...NODE, cluster: 'test' })).toBeNull();
+  expect(pauseFor(source, NODE)).toEqual(pause);
+  expect(pauseFor(source, { ...NODE, cluster: 'test' })).toBeNull();
   reading(0).records(deleted(pauseKey(pause.selector), 2));
   await settle();
-  expect(source.pauseFor(NODE)).toBeNull();
+  expect(pauseFor(source, NODE)).toBeNull();
 });
 
 test.each<{ name: string; record: LogRecord; message: RegExp }>([
@@ -162,7 +163,7 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
 ])('a record that $name makes all of them unreadable', async ({ record, message }) => {
   const { source, metrics } = await startedWith(applied(appliedPolicy({ name: 'good' }), 0), record);
   expect(() => source.current()).toThrow(unreadable(message));
-  expect(() => source.pauseFor(NODE)).toThrow(unreadable(message));
+  expect(() => pauseFor(source, NODE)).toThrow(unreadable(message));
   expect(source.problem()).toMatch(message);
   expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
 });
@@ -259,7 +260,7 @@ test('nor is one that lost only its pause', async () => {
     applied(appliedPolicy({ name: 'a' }), 0),
     applied(appliedPolicy({ name: 'b' }), 1),
   );
-  expect(() => source.pauseFor(NODE)).toThrow(unreadable(/no longer holds "!pause" although/));
+  expect(() => pauseFor(source, NODE)).toThrow(unreadable(/no longer holds "!pause" although/));
 });
 
 test('what was lost is given up when somebody writes or deletes it', async () => {
@@ -270,7 +271,7 @@ test('what was lost is given up when somebody writes or deletes it', async () =>
   reading(1).records(applied(appliedPolicy({ name: 'b', priority: 9 }), 2));
   await settle();
   expect(names()).toEqual(['a', 'b']);
-  expect(source.pauseFor(NODE)).toBeNull();
+  expect(pauseFor(source, NODE)).toBeNull();
 });
 
 test('what was deleted while nobody looked is gone', async () => {

@@ -4,6 +4,8 @@ import { logReader } from '../../node-agent/log-entries.ts';
 import { byTheClock } from '../../node-agent/repeat.ts';
 import type { ExecutorDeps } from '../../node-executor/executor.ts';
 import { type ExecutorOptions, filesOnDisk } from '../../node-executor/node-files.ts';
+import type { TakeInventory } from '../../node-executor/own-plan.ts';
+import { policyInForce } from '../../node-executor/policy-in-force.ts';
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
@@ -11,9 +13,9 @@ import { withOtherUses } from '../../shared/cri/containerd/other-uses.ts';
 import { type ContainerdReader, connectContainerd } from '../../shared/cri/containerd/reader.ts';
 import { createDeadLetters } from '../../shared/dead-letters.ts';
 import { nodeSource } from '../../shared/envelope.ts';
+import type { PolicySource } from '../../shared/policies.ts';
 import { createPublisher, type Publisher } from '../../shared/publisher.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
-import type { PauseSource } from './enforcement.ts';
 import type { ManagedNode } from './managed-node.ts';
 
 /** An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take. */
@@ -80,9 +82,17 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
   };
 }
 
+/** What only the removing half needs. */
+export interface Removing {
+  /** The policies as this process follows them itself. */
+  readonly policies: Pick<PolicySource, 'current'>;
+  readonly options: ExecutorOptions;
+}
+
 export function executorDeps(
   { process, node, publisher, resources }: NodeParts,
-  { policies, options }: { readonly policies: PauseSource; readonly options: ExecutorOptions },
+  { policies, options }: Removing,
+  takeInventory: TakeInventory,
 ): ExecutorDeps {
   const { identity, nodeLabels, clock, state, pods } = node;
   const { sources, logger, metrics } = process;
@@ -95,7 +105,8 @@ export function executorDeps(
       filesystems: node.filesystems(runtime),
       clock,
       state,
-      pause: () => policies.pauseFor({ ...identity, nodeLabels }),
+      policy: () => policyInForce(policies.current, { ...identity, nodeLabels }),
+      takeInventory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },

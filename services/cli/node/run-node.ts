@@ -1,26 +1,26 @@
 import { createNodeAgent } from '../../node-agent/agent.ts';
 import { runNodeAgent } from '../../node-agent/main.ts';
+import { ownLooks } from '../../node-agent/own-looks.ts';
 import { every, together } from '../../node-agent/repeat.ts';
 import { createNodeExecutor } from '../../node-executor/executor.ts';
 import { nodeSubscription, runNodeExecutor } from '../../node-executor/main.ts';
-import type { ExecutorOptions } from '../../node-executor/node-files.ts';
 import { startConsumer } from '../../shared/consume.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
 import { consumeUntil } from '../wait.ts';
-import type { PauseSource } from './enforcement.ts';
 import type { ManagedNode } from './managed-node.ts';
-import { agentDeps, executorDeps, type NodeParts, nodeConsuming, nodeParts } from './node-parts.ts';
+import {
+  agentDeps,
+  executorDeps,
+  type NodeParts,
+  nodeConsuming,
+  nodeParts,
+  type Removing,
+} from './node-parts.ts';
 
 export interface NodeRun {
   readonly process: ServiceProcess;
   readonly node: ManagedNode;
   readonly signal: AbortSignal;
-}
-
-/** What only the removing half needs. */
-export interface Removing {
-  readonly policies: PauseSource;
-  readonly options: ExecutorOptions;
 }
 
 /** Agent and executor in one process; they share one consumer, one history and what the kubelet says. */
@@ -29,7 +29,7 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const agent = createNodeAgent(agentDeps(parts));
-  const executor = createNodeExecutor(executorDeps(parts, removing));
+  const executor = createNodeExecutor(executorDeps(parts, removing, agent.takeInventory));
   const subscription = nodeSubscription(node.identity);
   const consumer = await startConsumer({
     ...nodeConsuming(parts, subscription.group),
@@ -54,32 +54,27 @@ export async function runAgentOnly({ process, node, signal }: NodeRun): Promise<
   await finished;
 }
 
-const PODS_EVERY_MS = 10_000;
+const LOOK_EVERY_MS = 10_000;
 
-/** The removing half alone. It asks the kubelet itself, so that what a pod has just begun to want stays. */
+/**
+ * The removing half alone. It looks at the node itself, as an agent does: what a pod has just begun to want stays, and
+ * whether a pod is gone takes time to see.
+ */
 export async function runExecutorOnly({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const { group } = nodeSubscription(node.identity);
+  const looks = ownLooks(agentDeps(parts));
   const deps = {
-    ...executorDeps(parts, removing),
+    ...executorDeps(parts, removing, looks.takeInventory),
     ...nodeConsuming(parts, group),
     onStarted: (consumer: { problem(): string | null }): void =>
       process.addCheck({ name: 'node-executor', problem: () => consumer.problem() }),
   };
-  const asking = (stop: AbortSignal): Promise<void> =>
-    every(PODS_EVERY_MS, () => ask(parts), { sleep: process.sources.wait, signal: stop });
-  await together([(stop) => runNodeExecutor(deps, stop), asking], signal);
-}
-
-/** A kubelet that does not answer takes nothing away from what is known. */
-async function ask({ node, process }: NodeParts): Promise<void> {
-  try {
-    await node.pods.source?.list();
-  } catch (error) {
-    process.logger.debug({ err: error }, 'the kubelet did not answer');
-  }
+  const looking = (stop: AbortSignal): Promise<void> =>
+    every(LOOK_EVERY_MS, looks.detect, { sleep: process.sources.wait, signal: stop });
+  await together([(stop) => runNodeExecutor(deps, stop), looking], signal);
 }
 
 function tellNode({ process, node }: NodeParts): void {

@@ -48,7 +48,7 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
   const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
   const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
-    { look, work: { trigger: 'start', order: null, diedContainerIds: [] }, runtime },
+    { look, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
   );
 }

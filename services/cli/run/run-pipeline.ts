@@ -8,7 +8,6 @@ import { POLICY_RECHECK_MS, type PolicySource } from '../../shared/policies.ts';
 import type { ServiceProcess } from '../../shared/service-process.ts';
 import { requireSame } from '../../topics/require-same.ts';
 import { runDeciders } from '../decide.ts';
-import { pausedUnlessEnforced } from '../node/enforcement.ts';
 import type { ManagedNode } from '../node/managed-node.ts';
 import { runNode } from '../node/run-node.ts';
 import { operatorPublication } from '../task-log.ts';
@@ -36,7 +35,7 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   const policies = await prepare(pipeline, signal);
   if (signal.aborted) return;
   const teller = json ? jsonTeller(print) : lineTeller((line) => print(`${clockText()}  ${line}`));
-  const removing = { policies: pausedUnlessEnforced(policies), options: executor };
+  const removing = { policies: policies, options: executor };
   await together(
     [
       (stop) => follow({ log: process.log, teller, fromMs }, stop),

@@ -5,6 +5,7 @@ import type { EventOf } from '../../../schemas/topics.ts';
 import { FleetGcError } from '../../shared/errors.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import type { Input, Outputs } from '../../shared/handler.ts';
+import type { PolicySource } from '../../shared/policies.ts';
 import type { Publisher } from '../../shared/publisher.ts';
 import type { FleetFaults } from '../../simulator/fleet/faults.ts';
 import type { Fleet, FleetNode } from '../../simulator/fleet/fleet-node.ts';
@@ -13,7 +14,6 @@ import { nodeRuntime, type Removal } from '../../simulator/fleet/node-runtime.ts
 import { historyBefore } from '../../simulator/fleet/past.ts';
 import { stateInMemory } from '../../simulator/fleet/state-in-memory.ts';
 import { type Random, seededRandom } from '../../simulator/random.ts';
-import type { PauseSource } from '../node/enforcement.ts';
 import type { Books } from './books.ts';
 import { createDeathEvents } from './death-events.ts';
 import { heardPublisher } from './heard-publisher.ts';
@@ -24,7 +24,7 @@ export interface FleetGround {
   readonly fleet: Fleet;
   readonly faults: FleetFaults;
   readonly books: Books;
-  readonly policies: PauseSource;
+  readonly policies: Pick<PolicySource, 'current'>;
   readonly publisherOf: (node: FleetNode) => Publisher;
   /** Whether nothing new is to begin. */
   readonly isQuiet: () => boolean;

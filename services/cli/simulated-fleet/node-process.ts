@@ -4,7 +4,9 @@ import type { ContentReading } from '../../node-agent/content-reading.ts';
 import { together } from '../../node-agent/repeat.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../node-executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../node-executor/local-file.ts';
+import { policyInForce } from '../../node-executor/policy-in-force.ts';
 import type { RuntimeReader, RuntimeRemover } from '../../shared/cri/port.ts';
+import type { PolicySource } from '../../shared/policies.ts';
 import type { Publisher } from '../../shared/publisher.ts';
 import type { StateDirectory } from '../../shared/state-directory.ts';
 import { type Fleet, type FleetNode, instantAt, readingsAt } from '../../simulator/fleet/fleet-node.ts';
@@ -17,7 +19,6 @@ import {
   podLogDirectories,
 } from '../../simulator/fleet/node-logs.ts';
 import { type Life, mortal, mortalState, NEVER } from '../../simulator/mortal.ts';
-import type { PauseSource } from '../node/enforcement.ts';
 import { rememberPods } from '../node/kubelet-pods.ts';
 import { type Counted, countingMetrics } from './counting-metrics.ts';
 import { nodeRhythm } from './node-rhythm.ts';
@@ -29,7 +30,7 @@ export interface NodeGround {
   readonly state: StateDirectory;
   readonly runtime: RuntimeReader & RuntimeRemover;
   readonly publisher: Publisher;
-  readonly policies: PauseSource;
+  readonly policies: Pick<PolicySource, 'current'>;
   readonly random: () => number;
   readonly logger: Logger;
   readonly counted: Counted;
@@ -91,7 +92,8 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
     node: {
       ...shared,
       identity,
-      pause: () => ground.policies.pauseFor({ ...identity, nodeLabels }),
+      policy: () => policyInForce(ground.policies.current, { ...identity, nodeLabels }),
+      takeInventory: agent.takeInventory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
 import { defineVerb } from '../../shared/verb.ts';
-import { pausedUnlessEnforced } from '../node/enforcement.ts';
 import {
   containerdOptions,
   executorOptions,
@@ -28,7 +27,7 @@ export const node = defineVerb({
     using thisNode = openThisNode(options, ['agent', 'executor']);
     await using process = await openProcess('node', options, context);
     const removing = {
-      policies: pausedUnlessEnforced(process.followPolicies(null)),
+      policies: process.followPolicies(null),
       options: toExecutorOptions(options),
     };
     await runNode({ process, node: thisNode, signal: context.signal }, removing);

@@ -78,7 +78,8 @@ function towards({
 }: Extract<Measured, { kind: 'target' }>): RemoveTurn | KeepTurn {
   const { missing, availableNow, resource } = lack;
   const isBytes = resource === 'availableBytes';
-  if (missing <= 0n && !oneAtLeast) {
+  // The kubelet, who takes one at least, knows no target in inodes (D13, M13).
+  if (missing <= 0n && !(oneAtLeast && isBytes)) {
     const reached = isBytes ? `${availableNow} bytes are available` : `${availableNow} inodes are free`;
     return keepTurn('D12', `${because}the target is reached: ${reached}`);
   }

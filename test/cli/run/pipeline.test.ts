@@ -177,7 +177,11 @@ test('a command of a policy that was replaced by a dry run is refused', async ()
   const takenAt = one.node.clock.now();
   const command = imageRemoval([`sha256:${'0'.repeat(64)}`], { ...run.identity, takenAt });
   await run.log.publish([outgoing({ topic: 'commands', key: 'local/n', event: command })]);
-  await waitUntil('the refusal to be told', BOUND_MS, said(run, /the policy mine says dry-run now/));
+  await waitUntil(
+    'the refusal to be told',
+    BOUND_MS,
+    said(run, /policy mine says dry-run for this node now/),
+  );
   await run.stop();
 
   expect(imagesOf(one.node)).toHaveLength(9);

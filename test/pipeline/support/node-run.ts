@@ -9,6 +9,7 @@ import { createNodeExecutor } from '../../../services/node-executor/executor.ts'
 import { JOURNAL_FILE } from '../../../services/node-executor/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
+import { policyInForce } from '../../../services/node-executor/policy-in-force.ts';
 import { startConsumer } from '../../../services/shared/consume.ts';
 import { withOtherUses } from '../../../services/shared/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../services/shared/cri/containerd/reader.ts';
@@ -90,7 +91,8 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       filesystems: node.filesystems,
       clock,
       state,
-      pause: () => policies.pauseFor({ ...NODE, nodeLabels: {} }),
+      policy: () => policyInForce(policies.current, { ...NODE, nodeLabels: {} }),
+      takeInventory: agent.takeInventory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },

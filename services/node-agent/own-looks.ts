@@ -1,0 +1,46 @@
+import type { StateDirectory } from '../shared/state-directory.ts';
+import type { NodeAgentDeps } from './agent.ts';
+import { agentEvents } from './events.ts';
+import { backoffReader, removedImagesReader } from './executor-files.ts';
+import { readHistory } from './history.ts';
+import { createLook } from './look.ts';
+import { ownInventory, type TakeInventory } from './own-inventory.ts';
+import { watchPods } from './pod-watch.ts';
+
+/** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
+export interface OwnLooks {
+  readonly takeInventory: TakeInventory;
+  /** Follows the pods: whether one is gone takes more than one look (A7). */
+  readonly detect: () => Promise<void>;
+}
+
+type OwnLooksParts = Pick<
+  NodeAgentDeps,
+  | 'identity'
+  | 'nodeLabels'
+  | 'runtime'
+  | 'contents'
+  | 'filesystems'
+  | 'logs'
+  | 'pods'
+  | 'podSources'
+  | 'clock'
+  | 'logger'
+> & { readonly state: Pick<StateDirectory, 'openReadOnly'> };
+
+export function ownLooks(parts: OwnLooksParts): OwnLooks {
+  const { identity, nodeLabels, state, clock, logger } = parts;
+  const startedAt = clock.now();
+  const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
+  const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
+  const look = createLook({ ...parts, pods, history });
+  return {
+    takeInventory: ownInventory({
+      look,
+      events: agentEvents({ identity, nodeLabels, startedAt }),
+      backoff: backoffReader(state, logger),
+      contentsOf: parts.contents,
+    }),
+    detect: async () => void (await look()),
+  };
+}

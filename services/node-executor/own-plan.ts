@@ -1,0 +1,134 @@
+import type { Command } from '../../schemas/command.ts';
+import type { Verdict } from '../../schemas/decision.ts';
+import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
+import type { Reclaim } from '../../schemas/reclaim.ts';
+import { decide as decideContainers } from '../container-gc/decide.ts';
+import { decide as decideImages } from '../image-gc/decide.ts';
+import { toFleetGcError } from '../shared/errors.ts';
+import type { Refusal } from './results.ts';
+import type { CommandItem } from './second-look.ts';
+
+/** Takes an inventory of this moment, as if `reclaim` had asked for it. */
+export type TakeInventory = (reclaim: Reclaim | null) => Promise<Inventory>;
+
+/** What this node would remove now by its own facts, under the policy in force here. */
+export interface OwnPlan {
+  /** With the target that policy and disk justify, which is never more than the command's; `null` where there is none. */
+  readonly reclaim: Reclaim | null;
+  /** Why an object of the command stays all the same; `null` where it would go. */
+  readonly refusalOf: (item: CommandItem) => Refusal | null;
+}
+
+/**
+ * Decides once more, with the decider whose command it is, on an inventory that nobody else had a hand in. A command only
+ * chooses among what comes out. Never rejects: without an inventory nothing goes.
+ */
+export async function ownPlan(command: Command, policy: Policy, take: TakeInventory): Promise<OwnPlan> {
+  try {
+    const inventory = await take(command.reclaim);
+    return inventory.status === 'complete'
+      ? planned(command, inventory, policy)
+      : nothingPlanned(command, blind(problemOf(inventory)));
+  } catch (error) {
+    return nothingPlanned(command, blind(toFleetGcError(error).message));
+  }
+}
+
+function planned(command: Command, inventory: CompleteInventory, policy: Policy): OwnPlan {
+  return command.kind === 'image-removal'
+    ? planOf(inventory, [decideImages(inventory, policy)])
+    : planOf(inventory, [
+        decideContainers(inventory, policy),
+        decideContainers(afterDeaths(inventory), policy),
+      ]);
+}
+
+/** Every container that is not running has died some time, after which some of its unit go at once (G23). */
+const afterDeaths = (inventory: CompleteInventory): CompleteInventory => ({
+  ...inventory,
+  trigger: 'container-died',
+  diedContainerIds: inventory.containers.filter(({ state }) => state !== 'running').map(({ id }) => id),
+});
+
+type Decided = Pick<
+  ReturnType<typeof decideImages> | ReturnType<typeof decideContainers>,
+  'outcome' | 'reason' | 'reclaim' | 'verdicts'
+> & { readonly items: readonly { readonly kind: string; readonly id: string }[] };
+
+function planOf(inventory: CompleteInventory, decided: readonly Decided[]): OwnPlan {
+  const going = new Set(
+    decided.flatMap(({ outcome, items }) => (outcome === 'commanded' ? items.map(nameOf) : [])),
+  );
+  const [first] = decided;
+  return {
+    reclaim: first?.reclaim ?? null,
+    refusalOf: (item) => (going.has(nameOf(item)) ? null : keptBecause(item, inventory, first)),
+  };
+}
+
+const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`;
+
+function keptBecause(
+  item: CommandItem,
+  inventory: CompleteInventory,
+  decided: Decided | undefined,
+): Refusal | null {
+  const position = positionOf(item, inventory);
+  if (position < 0)
+    return { reason: 'first-detected-later', message: 'it was not there when this node looked for itself' };
+  const rule = decided && verdictsOf(item, decided)[position]?.rule;
+  const by = rule === undefined ? '' : ` by rule ${rule}`;
+  const message = `this node keeps it now${by}, as it decides itself: ${decided?.reason ?? 'nothing was decided'}`;
+  return { reason: 'kept-by-own-plan', message };
+}
+
+const verdictsOf = ({ kind }: CommandItem, { verdicts }: Decided): readonly Verdict[] => {
+  switch (kind) {
+    case 'image':
+      return verdicts.images;
+    case 'container':
+      return verdicts.containers;
+    case 'sandbox':
+      return verdicts.sandboxes;
+    case 'pod-log-directory':
+      return verdicts.podLogDirectories;
+    case 'log-symlink':
+      return verdicts.logSymlinks;
+  }
+};
+
+function positionOf({ kind, id }: CommandItem, inventory: CompleteInventory): number {
+  const byId = (listed: readonly { readonly id: string }[]): number =>
+    listed.findIndex((one) => one.id === id);
+  const byName = (listed: readonly { readonly name: string }[] | null): number =>
+    (listed ?? []).findIndex((one) => one.name === id);
+  switch (kind) {
+    case 'image':
+      return byId(inventory.images);
+    case 'container':
+      return byId(inventory.containers);
+    case 'sandbox':
+      return byId(inventory.sandboxes);
+    case 'pod-log-directory':
+      return byName(inventory.podLogDirectories);
+    case 'log-symlink':
+      return byName(inventory.logSymlinks);
+  }
+}
+
+/** Nothing of the command goes, for one reason. */
+export const nothingPlanned = ({ reclaim }: Pick<Command, 'reclaim'>, refusal: Refusal): OwnPlan => ({
+  reclaim,
+  refusalOf: () => refusal,
+});
+
+const blind = (problem: string): Refusal => ({
+  reason: 'runtime-unavailable',
+  message: `this node cannot see for itself what may go, so nothing does: ${problem}`,
+});
+
+const problemOf = (inventory: Exclude<Inventory, CompleteInventory>): string =>
+  inventory.status === 'incomplete'
+    ? inventory.problems.map(({ message }) => message).join('; ')
+    : 'it holds more than an inventory can tell';

@@ -1,0 +1,11 @@
+import { type PauseRecord, type SelectableNode, selectPolicy } from '../../schemas/policy.ts';
+import type { PolicySource } from '../../services/shared/policies.ts';
+
+/** The pause that holds for a node, or `null`. Throws as `current` does. */
+export function pauseFor(
+  { current }: Pick<PolicySource, 'current'>,
+  node: SelectableNode,
+): PauseRecord | null {
+  const selection = selectPolicy(current(), node);
+  return selection.kind === 'paused' ? selection.pause : null;
+}
