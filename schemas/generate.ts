@@ -16,7 +16,7 @@ import { Plan, PlanLine, PlanRequest } from './plan.ts';
 import { PauseRecord, PolicyRecord } from './policy.ts';
 import { PolicyFile } from './policy-file.ts';
 import { PolicySetRecord } from './policy-set.ts';
-import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
+import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
 
 /** Where the generated schemas lie, one file each. */
 export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);
@@ -30,6 +30,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.object-result.v1': ObjectResult,
   'fleetgc.node.command-result.v1': CommandResult,
   'fleetgc.node.pass-failed.v1': PassFailed,
+  'fleetgc.node.reclaim-continues.v1': ReclaimContinues,
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.policy.v1': PolicyRecord,

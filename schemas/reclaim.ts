@@ -65,6 +65,10 @@ export const isForced = ({ cause }: Reclaim): boolean => EVICTION_SIGNALS.has(ca
 
 const EVICTION_SIGNALS: ReadonlySet<string> = new Set(EvictionSignal.options);
 
+/** Whether the reclaim begins, and does not go on. */
+export const isAtBeginning = ({ actions, step, round }: Reclaim): boolean =>
+  step === actions[0] && round === 1;
+
 /** The reclaim at its next action; `null` when it has none left. */
 export function atNextAction(reclaim: Reclaim): Reclaim | null {
   const step = reclaim.actions[reclaim.actions.indexOf(reclaim.step) + 1];

@@ -159,6 +159,24 @@ export const PassFailed = z.object({
 export type PassFailed = z.infer<typeof PassFailed>;
 
 /**
+ * Fact: a command of a reclaim ended above the target, and what the reclaim has to do next. Nodes order nothing: pressure answers it
+ * with the order.
+ */
+export const ReclaimContinues = z.object({
+  type: z.literal('fleetgc.node.reclaim-continues'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  ...NodeIdentity.shape,
+  takenAt: Instant,
+  commandId: z.string().min(1),
+  /** At its next round or action. */
+  reclaim: Reclaim,
+  /** Of what the reclaim is about, when the command ended; `null` where it could not be measured. */
+  availableNow: Uint64.nullable(),
+});
+export type ReclaimContinues = z.infer<typeof ReclaimContinues>;
+
+/**
  * Fact: a reclaim ended above its target. From the executor when it measured so, from image-gc when there was nothing
  * to command.
  */

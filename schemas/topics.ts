@@ -7,7 +7,7 @@ import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { PolicyRecord, PolicyTopicRecord } from './policy.ts';
 import { PolicySetRecord } from './policy-set.ts';
-import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved } from './result.ts';
+import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -39,7 +39,7 @@ export const TOPICS = {
     ...byNode,
     name: 'gc.node.results',
     retentionMs: 14 * DAY_MS,
-    schemas: [ObjectResult, CommandResult, PassFailed, PressureUnrelieved],
+    schemas: [ObjectResult, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
   }),
   decisions: topic({
     ...byNode,

@@ -90,7 +90,7 @@ function refusalOutputs(
   const { reason } = refusal;
   const at = receiver.clock.now();
   const next = afterRefusal(command, { reason, isContinued, targetReached: null, availableNow: null, at });
-  return next ? [result, next] : [result];
+  return next ? [result, resultOutput(next)] : [result];
 }
 
 function tellRefusal(

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Command, type ObjectKind } from '../../schemas/command.ts';
 import { Uint64 } from '../../schemas/filesystem.ts';
-import { Observe } from '../../schemas/observe.ts';
 import {
   CommandResult,
   ObjectOutcome,
   ObjectResult,
   PassFailed,
   PressureUnrelieved,
+  ReclaimContinues,
 } from '../../schemas/result.ts';
 import { Instant } from '../../schemas/time.ts';
 import { RemovalRate } from './removal-rate.ts';
@@ -52,14 +52,17 @@ export type JournalEntry = z.infer<typeof JournalEntry>;
 const Unpublished = z.object({
   /** `null`: a new one begins with what is published. */
   trace: Trace.nullable(),
-  output: z.discriminatedUnion('topic', [
-    z.object({
-      topic: z.literal('results'),
-      key: z.string(),
-      event: z.discriminatedUnion('type', [ObjectResult, CommandResult, PassFailed, PressureUnrelieved]),
-    }),
-    z.object({ topic: z.literal('observe'), key: z.string(), event: Observe }),
-  ]),
+  output: z.object({
+    topic: z.literal('results'),
+    key: z.string(),
+    event: z.discriminatedUnion('type', [
+      ObjectResult,
+      CommandResult,
+      PassFailed,
+      ReclaimContinues,
+      PressureUnrelieved,
+    ]),
+  }),
 });
 export type Unpublished = z.infer<typeof Unpublished>;
 

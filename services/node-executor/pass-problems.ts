@@ -1,14 +1,15 @@
 import type { Command } from '../../schemas/command.ts';
 import { isForced } from '../../schemas/reclaim.ts';
 import type { PassProblem } from '../../schemas/result.ts';
-import type { JournalState, Unpublished } from './journal-state.ts';
+import type { JournalState } from './journal-state.ts';
+import type { AfterCommand } from './reclaim.ts';
 import { count, type Ending } from './results.ts';
 
 /** A command that was carried out, and what follows for its reclaim. */
 export interface Pass {
   readonly command: Command;
   readonly ending: Ending;
-  readonly next: Unpublished['output'] | undefined;
+  readonly next: AfterCommand | undefined;
 }
 
 /**
@@ -43,4 +44,4 @@ const hasErrors = ({ ending }: Pass): boolean => count(ending.items, 'failed') >
 
 /** A round after which another follows has not missed it yet (D17). */
 const missesTarget = ({ ending, next }: Pass): boolean =>
-  ending.targetReached === false && next?.topic === 'results';
+  ending.targetReached === false && next?.type === 'fleetgc.node.pressure-unrelieved';

@@ -22,7 +22,7 @@ export interface ResultPublishing {
 
 /**
  * Publishes what the journal holds, in its order, and drops it from there only when the log acknowledged it; until
- * `signal` aborts. An order to observe leaves after the results before it are acknowledged.
+ * `signal` aborts.
  */
 export async function publishResults(parts: ResultPublishing, signal: AbortSignal): Promise<void> {
   const { journal, sleep, random, logger } = parts;
@@ -45,7 +45,7 @@ export async function publishResults(parts: ResultPublishing, signal: AbortSigna
 /** Returns why it failed, or `null`. */
 async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<string | null> {
   const { journal, publisher } = parts;
-  const batch = sameTopic(journal.state().unpublished).slice(0, most);
+  const batch = journal.state().unpublished.slice(0, most);
   try {
     await publisher.send(batch.flatMap((event) => recordsOf(event, publisher)));
   } catch (thrown) {
@@ -59,12 +59,6 @@ async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<s
   }
   journal.update((state) => published(state, batch.length));
   return null;
-}
-
-/** The events at the front that may go out together. */
-function sameTopic(unpublished: readonly Unpublished[]): readonly Unpublished[] {
-  const other = unpublished.findIndex(({ output }) => output.topic !== unpublished[0]?.output.topic);
-  return other < 0 ? unpublished : unpublished.slice(0, other);
 }
 
 const recordsOf = ({ output, trace }: Unpublished, { records, ids }: Publisher): readonly OutgoingRecord[] =>

@@ -1,12 +1,17 @@
 import type { Command } from '../../schemas/command.ts';
-import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
+import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
-import type { CommandRefusal, PressureUnrelieved } from '../../schemas/result.ts';
+import type {
+  CommandRefusal,
+  ObjectOutcome,
+  PressureUnrelieved,
+  ReclaimContinues,
+} from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
-import { nextOrder, nextReclaim } from '../shared/next-order.ts';
+import { nextReclaim, reclaimContinues } from '../shared/next-reclaim.ts';
 import { unrelievedId } from '../shared/result-ids.ts';
 import { holdersAfter } from './holders.ts';
-import type { JournalEntry, LastActions, Unpublished } from './journal-state.ts';
+import type { ItemProgress, JournalEntry, LastActions } from './journal-state.ts';
 import { count } from './results.ts';
 
 /** What the filesystem of a reclaim had at the end of a command. */
@@ -24,17 +29,20 @@ export interface ReclaimState extends Measurement {
   readonly isHolding: boolean;
 }
 
+/** A reclaim goes on, or ends above its target. */
+export type AfterCommand = ReclaimContinues | PressureUnrelieved;
+
 /**
  * What follows from a command that was carried out: nothing once the target is reached (M21); the next round of
- * images while rounds remove something; the next action; else the end of the reclaim above its target. That is not said
+ * images while another may find others; the next action; else the end of the reclaim above its target. That is not said
  * where objects were left undone: nobody knows then what could not be relieved.
  */
-export function afterCommand(command: Command, state: ReclaimState): Unpublished['output'] | undefined {
+export function afterCommand(command: Command, state: ReclaimState): AfterCommand | undefined {
   const { reclaim } = command;
   if (reclaim === null || state.targetReached === true) return undefined;
   if (state.isHolding) return unrelieved(command, reclaim, { ...state, isHeld: true });
-  const next = nextReclaim(reclaim, count(state.items, 'removed') > 0);
-  if (next !== null) return observe(command, next, state.at);
+  const next = nextReclaim(reclaim, state.items.some(isReplaced));
+  if (next !== null) return goesOn(command, next, state);
   return count(state.items, 'not-done') > 0 ? undefined : unrelieved(command, reclaim, state);
 }
 
@@ -49,14 +57,14 @@ export interface Refused extends Measurement {
  * What follows from a command that was refused whole. Where another command was first, or another policy is in force, the
  * reclaim goes on with fresh facts, within its rounds; any other refusal ends it, and that is said unless the target is reached all the same.
  */
-export function afterRefusal(command: Command, refused: Refused): Unpublished['output'] | undefined {
+export function afterRefusal(command: Command, refused: Refused): AfterCommand | undefined {
   const { reclaim } = command;
-  const { reason, isContinued, targetReached, at } = refused;
+  const { reason, isContinued, targetReached } = refused;
   if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
   if (DECIDED_AGAIN.includes(reason)) {
     if (isContinued) return undefined;
     const next = nextReclaim(reclaim, true);
-    if (next !== null) return observe(command, next, at);
+    if (next !== null) return goesOn(command, next, refused);
   }
   return unrelieved(command, reclaim, { ...refused, items: [], isHeld: HOLDING.includes(reason) });
 }
@@ -73,7 +81,7 @@ const NOT_OF_THIS_NODE: readonly CommandRefusal[] = ['other-node', 'other-instan
 export function afterAbandoned(
   command: Command,
   state: Measurement & Pick<ReclaimState, 'items'>,
-): Unpublished['output'] | undefined {
+): AfterCommand | undefined {
   const { reclaim } = command;
   return reclaim === null || state.targetReached === true ? undefined : unrelieved(command, reclaim, state);
 }
@@ -86,11 +94,23 @@ export function isContinuedBy({ id, items, reclaim }: Command, lastActions: Last
   });
 }
 
-const observe = (command: Command, reclaim: Reclaim, at: Instant): Unpublished['output'] => ({
-  topic: 'observe',
-  key: nodeKey(command),
-  event: nextOrder(command, reclaim, at),
-});
+/**
+ * What is gone frees, and what failed or was refused is seen so by the next look: in either case the next round has others in its
+ * place (D11, M17).
+ */
+const isReplaced = (item: ItemProgress): boolean =>
+  item.state === 'done' && !NOT_COME_TO.includes(item.outcome);
+
+const NOT_COME_TO: readonly ObjectOutcome['outcome'][] = ['not-needed', 'not-done'];
+
+const goesOn = (
+  command: Command,
+  reclaim: Reclaim,
+  { at, availableNow }: Pick<Measurement, 'at' | 'availableNow'>,
+): ReclaimContinues =>
+  reclaimContinues(command, { reclaim, takenAt: at, availableNow: textOf(availableNow) });
+
+const textOf = (available: bigint | null): string | null => (available === null ? null : String(available));
 
 function unrelieved(
   command: Command,
@@ -101,18 +121,17 @@ function unrelieved(
     items,
     isHeld = false,
   }: Omit<Measurement, 'targetReached'> & Pick<ReclaimState, 'items'> & { readonly isHeld?: boolean },
-): Unpublished['output'] {
-  const event: PressureUnrelieved = {
+): PressureUnrelieved {
+  return {
     type: 'fleetgc.node.pressure-unrelieved',
     version: 1,
     id: unrelievedId(command.id),
     ...identityOf(command),
     takenAt: at,
     reclaim,
-    availableNow: availableNow === null ? null : String(availableNow),
+    availableNow: textOf(availableNow),
     holders: holdersAfter(command, items, isHeld),
   };
-  return { topic: 'results', key: nodeKey(command), event };
 }
 
 const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({

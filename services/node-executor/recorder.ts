@@ -14,12 +14,12 @@ import {
   type JournalState,
   type LastAction,
   progressed,
-  type Unpublished,
   withUnpublished,
 } from './journal-state.ts';
 import type { LateRemovals } from './late-removals.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { type Pass, passProblems, withPass } from './pass-problems.ts';
+import type { AfterCommand } from './reclaim.ts';
 import { withRemoval } from './removal-rate.ts';
 import type { RemovedImages } from './removed-images.ts';
 import {
@@ -120,7 +120,7 @@ export function recordDone(
   recorder: Recorder,
   { command, trace }: JournalEntry,
   ending: Ending,
-  next: Unpublished['output'] | undefined,
+  next: AfterCommand | undefined,
 ): void {
   const who = reporter(recorder);
   const pass: Pass = { command, ending, next };
@@ -128,7 +128,7 @@ export function recordDone(
   const problems = passProblems(pass, recorder.journal.state()).map((problem) =>
     resultOutput(passFailed(who, command, ending, problem)),
   );
-  const outputs = [resultOutput(result), ...problems, ...(next ? [next] : [])];
+  const outputs = [resultOutput(result), ...problems, ...(next ? [resultOutput(next)] : [])];
   recorder.journal.update((state) =>
     finished(
       withPass(state, pass),
@@ -145,10 +145,10 @@ export function recordRefused(
   recorder: Recorder,
   { command, trace }: JournalEntry,
   refusal: Refusal<CommandRefusal>,
-  next: Unpublished['output'] | undefined,
+  next: AfterCommand | undefined,
 ): void {
   const result = resultOutput(commandRefused(reporter(recorder), command, refusal));
-  const outputs = [result, ...(next ? [next] : [])];
+  const outputs = [result, ...(next ? [resultOutput(next)] : [])];
   recorder.journal.update((state) =>
     finished(
       state,

@@ -11,7 +11,9 @@ import type {
   PassProblem,
 } from '../../schemas/result.ts';
 import type { Instant } from '../../schemas/time.ts';
+import type { EventOf } from '../../schemas/topics.ts';
 import { freedSpace } from '../shared/freed-space.ts';
+import type { Output } from '../shared/handler.ts';
 import { commandResultId, objectResultId, passFailedId } from '../shared/result-ids.ts';
 import type { ItemProgress, JournalEntry } from './journal-state.ts';
 
@@ -151,8 +153,8 @@ export const count = (items: readonly ItemProgress[], outcome: ObjectOutcome['ou
 const isDone = (item: ItemProgress | undefined, outcome: ObjectOutcome['outcome']): boolean =>
   item?.state === 'done' && item.outcome === outcome;
 
-export const resultOutput = (event: ObjectResult | CommandResult | PassFailed) => ({
-  topic: 'results' as const,
+export const resultOutput = (event: EventOf<'results'>): Output<'results'> => ({
+  topic: 'results',
   key: nodeKey(event),
   event,
 });

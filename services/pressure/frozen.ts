@@ -1,11 +1,13 @@
+import { z } from 'zod';
 import { DiskStats, DiskStatsHead } from '../../schemas/disk-stats.ts';
+import { ReclaimContinues } from '../../schemas/result.ts';
 import { freezable } from '../shared/frozen.ts';
 import { DECIDER } from './decide.ts';
 import { pressureHandler } from './handler.ts';
 
 /** What `npm run freeze` makes a bundle of. */
 export const { read, decide, passOver } = freezable({
-  schema: DiskStats,
+  schema: z.discriminatedUnion('type', [DiskStats, ReclaimContinues]),
   older: DiskStatsHead,
   newer: DiskStatsHead,
   decider: DECIDER,

@@ -1,46 +1,81 @@
 import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { ReclaimContinues } from '../../schemas/result.ts';
+import type { EventOf } from '../../schemas/topics.ts';
 import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
 import { gateFor } from '../shared/decision/gate.ts';
-import { type Deciding, decisionId, decisionOutputs, observeOrder } from '../shared/decision-record.ts';
+import {
+  type DecidableEvent,
+  type Deciding,
+  decisionId,
+  decisionOutputs,
+  observeOrder,
+} from '../shared/decision-record.ts';
 import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
 import { deriveId } from '../shared/ids.ts';
-import { DECIDER, decide, type PressureConclusion } from './decide.ts';
+import { whyContinued } from './continue.ts';
+import { DECIDER, decide } from './decide.ts';
 import type { Beginning } from './rules/signal.ts';
 
-/** Disk statistics in; a decision record and, when a threshold is met, one order to observe out. */
-export const pressureHandler =
-  (policies: () => PolicySet): PureHandler<DiskStats> =>
-  (input) =>
-    answer(input, policies());
+/** What pressure decides on: how full the disks of a node are, and that a reclaim goes on. */
+export type PressureEvent = DiskStats | ReclaimContinues;
 
-function answer(input: Input<DiskStats>, policies: PolicySet): Outputs {
+/** One of them in; a decision record and, when a reclaim begins or goes on, one order to observe out. */
+export const pressureHandler =
+  (policies: () => PolicySet): PureHandler<PressureEvent> =>
+  ({ event, ...input }) =>
+    event.type === 'fleetgc.node.disk-stats'
+      ? begin({ event, ...input }, policies())
+      : goOn({ event, ...input }, policies());
+
+/** Of all results only one kind is decided on. */
+export const resultsHandler = (policies: () => PolicySet): PureHandler<EventOf<'results'>> => {
+  const handle = pressureHandler(policies);
+  return ({ event, ...input }) =>
+    event.type === 'fleetgc.node.reclaim-continues' ? handle({ event, ...input }) : [];
+};
+
+function begin(input: Input<DiskStats>, policies: PolicySet): Outputs {
   const gate = gateFor(policies, input.event);
   const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
-  if (gate.kind === 'closed') return outputs(deciding, { ...gate, begin: null });
-  return outputs(deciding, decide(input.event, gate.record.policy));
+  if (gate.kind === 'closed') return outputs(deciding, { ...gate, reclaim: null });
+  const { begin: beginning, ...decided } = decide(input.event, gate.record.policy);
+  return outputs(deciding, { ...decided, reclaim: beginning && firstStep(deciding, beginning) });
 }
 
-type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved'> & Pick<PressureConclusion, 'begin'>;
+/** Whether a policy or a pause still lets anything go is decided on the inventory that answers the order. */
+function goOn(input: Input<ReclaimContinues>, policies: PolicySet): Outputs {
+  const deciding: Deciding<ReclaimContinues> = { decider: DECIDER, input, policies, record: null };
+  const { event } = input;
+  return outputs(deciding, {
+    outcome: 'ordered',
+    reason: whyContinued(event),
+    notBelieved: [],
+    reclaim: event.reclaim,
+  });
+}
 
-function outputs(deciding: Deciding, answered: Answer): Outputs {
-  const order = answered.begin && observeOrder(deciding, firstStep(deciding, answered.begin));
-  const { outcome, reason, notBelieved } = answered;
+type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved' | 'reclaim'>;
+
+/** Where there is a reclaim it is ordered. */
+function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): Outputs {
+  const { outcome, reason, notBelieved, reclaim } = answer;
+  const order = reclaim && observeOrder(deciding, reclaim);
   const conclusion: Conclusion = {
     outcome,
     reason,
     notBelieved,
     verdicts: NO_VERDICTS,
     estimatedBytes: 0,
-    reclaim: order?.reclaim ?? null,
+    reclaim,
   };
   return decisionOutputs(deciding, conclusion, order && nodeOutput('observe', order));
 }
 
 /** A reclaim begins with the first of its actions. */
-const firstStep = (deciding: Deciding, begin: Beginning): Reclaim => ({
+const firstStep = (deciding: Deciding, beginning: Beginning): Reclaim => ({
   id: deriveId('reclaim', decisionId(deciding)),
-  ...begin,
+  ...beginning,
   round: 1,
 });

@@ -2,16 +2,17 @@ import type { Consumer } from '../shared/consume.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
 import { NodeWatch } from '../shared/node-watch.ts';
 import { DECIDER } from './decide.ts';
-import { pressureHandler } from './handler.ts';
+import { pressureHandler, resultsHandler } from './handler.ts';
 
-/** Starts one replica of pressure: disk statistics in, orders to observe out. It hears of every node each minute, so it watches. */
+/** Starts one replica of pressure: disk statistics and reclaims that go on in, orders to observe out. It
+ * hears of every node each minute, so it watches. */
 export function startPressure(deps: DecisionServiceDeps): Promise<Consumer> {
   const watch = new NodeWatch(deps);
   return startDecisionService(
     {
       name: 'pressure',
       group: 'fleetgc-pressure',
-      handlers: (policies) => ({ diskStats: pressureHandler(policies) }),
+      handlers: (policies) => ({ diskStats: pressureHandler(policies), results: resultsHandler(policies) }),
       decider: DECIDER,
       onEvent: (event, record) => watch.heard(event, record),
     },

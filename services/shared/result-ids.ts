@@ -1,4 +1,3 @@
-import type { Reclaim } from '../../schemas/reclaim.ts';
 import type { PassProblem } from '../../schemas/result.ts';
 import { deriveId } from './ids.ts';
 
@@ -21,9 +20,8 @@ export const commandResultId = ({ nodeInstance, commandId }: Answering): string 
 export const passFailedId = ({ nodeInstance, commandId }: Answering, problem: PassProblem): string =>
   deriveId('pass-failed', nodeInstance, commandId, problem);
 
-/** Of the order with which an executor goes on with a reclaim after a command. */
-export const nextOrderId = (commandId: string, { step, round }: Pick<Reclaim, 'step' | 'round'>): string =>
-  deriveId('observe', commandId, step, String(round));
+/** Of the fact that a reclaim goes on after a command. */
+export const continuesId = (commandId: string): string => deriveId('reclaim-continues', commandId);
 
 /** Of the fact that a reclaim ended above its target with a command. */
 export const unrelievedId = (commandId: string): string => deriveId('pressure-unrelieved', commandId);

@@ -86,7 +86,7 @@ test.each([
   { name: 'before the oldest one', input: at(9) },
   { name: 'behind the newest one', input: at(20) },
   { name: 'in another partition', input: at(12, { partition: 1 }) },
-  { name: 'on a topic that nobody decides on', input: at(12, { topic: TOPICS.results.name }) },
+  { name: 'on a topic that nobody decides on', input: at(12, { topic: TOPICS.commands.name }) },
   { name: 'at what is no offset', input: at('1e1') },
 ])('there is no message $name', async ({ input }) => {
   expect(await createInputs(tenMessages().log, 0, running).find(input)).toBeNull();

@@ -13,7 +13,8 @@ import {
   removal,
 } from './forged/forgeries.ts';
 import {
-  inserted,
+  appended,
+  lastRecord,
   mapRecords,
   pickedRecord,
   type Recording,
@@ -92,10 +93,10 @@ test.each(LATE_ANSWERS_CHANGED)(
 );
 
 test('a removal of an object that a command from before --from does not name, beside the others', async () => {
-  const forged = inserted(recording, 'results', removal, (text) =>
+  const forged = appended(recording, 'results', removal, (text) =>
     anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
   );
-  const { offset } = pickedRecord(recording, 'results', removal);
+  const { offset } = lastRecord(recording, 'results');
   const found = await verify(replayed(forged), afterImageCommand());
 
   expect(named(found)).toEqual([`not-commanded ${TOPICS.results.name}@${offset + 1n}`]);
@@ -246,7 +247,7 @@ test.each([
   'one of the $topic too many is named in an archive, however old it is',
   async ({ topic, rewrite, kind }) => {
     const pick = topic === 'commands' ? imageCommand : removal;
-    const old = longAgo(inserted(recording, topic, pick, rewrite));
+    const old = longAgo(appended(recording, topic, pick, rewrite));
 
     expect((await verify(replayed(old), undefined, undefined, false)).deviations.byKind).toEqual({
       [kind]: 1,

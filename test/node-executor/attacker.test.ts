@@ -38,8 +38,8 @@ const scene = fc.record({
   profile: fc.constantFrom<Policy['profile']>('fleetgc', 'kubelet'),
   claimed: forgedReclaim,
   /** Whether the command names the policy in force, and how old it says its inventory is. */
-  namesPolicy: fc.boolean(),
-  ageMs: fc.constantFrom(0, 1_000, 59_000),
+  namesPolicy: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
+  ageMs: fc.constantFrom(0, 1_000, 30_000),
   kind: fc.constantFrom('images', 'containers'),
 });
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
@@ -105,7 +105,8 @@ test('[M5] who may write everything but policies removes nothing that this node 
       expect(node.runtime.gone.filter((id) => !allowed.has(id))).toEqual([]);
       removals += node.runtime.gone.length;
     }),
-    runs(150),
+    // So many even in a quick run: fewer may remove nothing, and then prove nothing.
+    { numRuns: Math.max(60, runs(150).numRuns) },
   );
   expect(removals, 'the property is about something').toBeGreaterThan(0);
 });

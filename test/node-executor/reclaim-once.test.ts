@@ -120,7 +120,7 @@ async function carriedOut(node: ExecutorNode, commands: readonly Command[], { st
 /** What was said of the reclaim, each thing once however often it was published. */
 const said = ({ published }: ExecutorNode): readonly string[] => {
   const told = published.flatMap((event) =>
-    event.type === 'fleetgc.node.observe' || event.type === 'fleetgc.node.pressure-unrelieved'
+    event.type === 'fleetgc.node.reclaim-continues' || event.type === 'fleetgc.node.pressure-unrelieved'
       ? [`${event.type} ${event.id}`]
       : [],
   );

@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ImageRemoval } from '../../schemas/command.ts';
-import type { Observe } from '../../schemas/observe.ts';
-import type { PressureUnrelieved } from '../../schemas/result.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../schemas/result.ts';
 import { MAX_WAITING } from '../../services/node-executor/handler.ts';
 import type { PolicyInForce } from '../../services/node-executor/policy-in-force.ts';
 import { afterCommand } from '../../services/node-executor/reclaim.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
-import { digestOf } from '../fixtures/listing.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { instant } from '../fixtures/time.ts';
 import { addContainer, addImages, type ExecutorNode, executorNode, until } from './executor-node.ts';
 
 /** What of a reclaim went on the log after the command's result. */
-const next = ({ published }: ExecutorNode): readonly (Observe | PressureUnrelieved)[] =>
+const next = ({ published }: ExecutorNode): readonly (ReclaimContinues | PressureUnrelieved)[] =>
   published.flatMap((event) =>
-    event.type === 'fleetgc.node.observe' || event.type === 'fleetgc.node.pressure-unrelieved' ? [event] : [],
+    event.type === 'fleetgc.node.reclaim-continues' || event.type === 'fleetgc.node.pressure-unrelieved'
+      ? [event]
+      : [],
   );
 
 const unpublished = ({ state }: ExecutorNode): readonly unknown[] =>
@@ -33,6 +33,19 @@ async function reclaimed(prepare: (node: ExecutorNode) => Parameters<typeof carr
   await carry(node, command);
   return { node, events: next(node) };
 }
+
+/** What becomes of an image before its removal. */
+const spoil = {
+  failed: ({ runtime }: ExecutorNode): void => {
+    runtime.before = (call) => {
+      if (call.startsWith('removeImage')) throw new FleetGcError('RUNTIME_FAILED', 'device or resource busy');
+    };
+  },
+  refused: (node: ExecutorNode): void => {
+    for (const [id, image] of node.runtime.images) node.runtime.images.set(id, { ...image, pinned: true });
+  },
+  'not-found': ({ runtime }: ExecutorNode): void => runtime.images.clear(),
+} as const;
 
 async function carry(
   node: ExecutorNode,
@@ -52,15 +65,17 @@ test('a command for containers that was overtaken: the reclaim goes on to its im
   const late = containerRemoval(['dead'], { id: 'late', reclaim: step({ step: 'containers' }) });
   expect(await executor.carryOut(late)).toMatchObject({ outcome: 'refused', reason: 'superseded' });
   await executor.stop();
-  expect(next(node)).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 1 } }]);
+  expect(next(node)).toMatchObject([
+    { type: 'fleetgc.node.reclaim-continues', reclaim: { step: 'images', round: 1 } },
+  ]);
 });
 
 test('a command that was cut short says nothing of what could not be relieved', () => {
-  const command = imageRemoval(['a'], { reclaim: step({ step: 'images' }) });
+  const command = imageRemoval(['a'], { reclaim: step({ step: 'images', round: 5 }) });
   const ended = { isHolding: false, targetReached: false, availableNow: 1n, at: instant() };
   const after = (outcome: 'refused' | 'not-done') =>
     afterCommand(command, { ...ended, items: [{ state: 'done', outcome }] });
-  expect(after('refused')?.topic).toBe('results');
+  expect(after('refused')?.type).toBe('fleetgc.node.pressure-unrelieved');
   expect(after('not-done')).toBeUndefined();
 });
 
@@ -81,8 +96,7 @@ describe('after a command of a reclaim', () => {
     });
     expect(events).toMatchObject([
       {
-        type: 'fleetgc.node.observe',
-        lifetimeMs: 60_000,
+        type: 'fleetgc.node.reclaim-continues',
         reclaim: { id: 'reclaim-1', step: 'images', round: 1 },
       },
     ]);
@@ -118,7 +132,7 @@ describe('after a command of a reclaim', () => {
     expect(events).toMatchObject([{ reclaim: { step: 'images', round: 1 } }]);
   });
 
-  test('[J14] of containers that failed at once: the order is not as old as the attempt', async () => {
+  test('[J14] of containers that failed at once: the fact is not as old as the attempt', async () => {
     const { node, events } = await reclaimed((node) => {
       node.runtime.otherBytes = 100n;
       addContainer(node, 'dead');
@@ -136,7 +150,9 @@ describe('after a command of a reclaim', () => {
       node.runtime.otherBytes = 100n;
       return imageRemoval(addImages(node, ['a']), { reclaim: step({ round: 4 }) });
     });
-    expect(events).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 5 } }]);
+    expect(events).toMatchObject([
+      { type: 'fleetgc.node.reclaim-continues', reclaim: { step: 'images', round: 5 } },
+    ]);
   });
 
   test('[M8] of images in the last round: pressure is unrelieved, with what holds the space', async () => {
@@ -153,13 +169,21 @@ describe('after a command of a reclaim', () => {
     ]);
   });
 
-  test('[M8] of images that removed nothing: pressure is unrelieved', async () => {
-    const { events } = await reclaimed((node) => {
-      node.runtime.otherBytes = 100n;
-      return imageRemoval([digestOf('gone')], { reclaim: step({ round: 1 }) });
-    });
-    expect(events).toMatchObject([{ type: 'fleetgc.node.pressure-unrelieved' }]);
-  });
+  test.each(['failed', 'refused', 'not-found'] as const)(
+    '[D11, M17] of images that %s, all of them: the next round has others in their place',
+    async (outcome) => {
+      const { node, events } = await reclaimed((node) => {
+        node.runtime.otherBytes = 100n;
+        const command = imageRemoval(addImages(node, ['a']), { reclaim: step({ round: 1 }) });
+        spoil[outcome](node);
+        return command;
+      });
+      expect(Object.values(node.outcomes())).toMatchObject([{ outcome }]);
+      expect(events).toMatchObject([
+        { type: 'fleetgc.node.reclaim-continues', reclaim: { step: 'images', round: 2 } },
+      ]);
+    },
+  );
 
   test('[M8] on a node that was paused meanwhile: pressure is unrelieved', async () => {
     const { events } = await reclaimed((node) => {
@@ -184,32 +208,16 @@ describe('after a command of a reclaim', () => {
     expect(events).toEqual([]);
   });
 
-  test('the order leaves only after the results before it are acknowledged', async () => {
-    const node = executorNode();
-    node.runtime.otherBytes = 100n;
-    const command = imageRemoval(addImages(node, ['a']), { reclaim: step({}) });
-    let refuse = true;
-    let attempts = 0;
-    const publishes: string[][] = [];
-    node.beforePublish = (records) => {
-      publishes.push([...new Set(records.map(({ topic }) => topic))]);
-      if (!records.some(({ topic }) => topic === 'gc.node.results') || !refuse) return;
-      attempts += 1;
-      throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
-    };
-    const executor = node.start();
-    await executor.receive(command);
-    await until('three attempts to publish', () => (attempts >= 3 ? true : undefined));
-    expect(node.published).toEqual([]);
-    refuse = false;
-    await until('the order', () => next(node)[0]);
-    expect(publishes.filter((topics) => topics.length !== 1)).toEqual([]);
+  test('what follows leaves with the results, in their order', async () => {
+    const { node } = await reclaimed((node) => {
+      node.runtime.otherBytes = 100n;
+      return imageRemoval(addImages(node, ['a']), { reclaim: step({}) });
+    });
     expect(node.published.map(({ type }) => type)).toEqual([
       'fleetgc.node.object-result',
       'fleetgc.node.command-result',
-      'fleetgc.node.observe',
+      'fleetgc.node.reclaim-continues',
     ]);
-    await executor.stop();
   });
 });
 
@@ -313,7 +321,7 @@ describe('a command of a reclaim that is refused whole', () => {
 
     test('by a command outside the reclaim: the next round looks again', async () => {
       expect(await overtakenBy({})).toMatchObject([
-        { type: 'fleetgc.node.observe', reclaim: { step: 'images', round: 2 } },
+        { type: 'fleetgc.node.reclaim-continues', reclaim: { step: 'images', round: 2 } },
       ]);
     });
 
@@ -348,7 +356,9 @@ describe('a command of a reclaim that is refused whole', () => {
     }
 
     test('the next round looks again', async () => {
-      expect(await crowdedOut({})).toMatchObject([{ type: 'fleetgc.node.observe', reclaim: { round: 2 } }]);
+      expect(await crowdedOut({})).toMatchObject([
+        { type: 'fleetgc.node.reclaim-continues', reclaim: { round: 2 } },
+      ]);
     });
 
     test('nothing follows where another command of the reclaim waits', async () => {

@@ -322,8 +322,8 @@ describe('a command for logs', () => {
     const command = containerRemoval(['dead'], { reclaim: reclaim({ step: 'containers', target }) });
     const { items } = logRemoval([NAME]);
     await node.start().carryOut({ ...command, items: [...command.items, ...items] });
-    const order = () => node.published.find(({ type }) => type === 'fleetgc.node.observe');
-    await until('the order for the images', order);
+    const next = () => node.published.find(({ type }) => type === 'fleetgc.node.reclaim-continues');
+    await until('that the reclaim goes on', next);
     const told = node.published.map((event) =>
       event.type === 'fleetgc.node.object-result' ? event.object.kind : event.type,
     );
@@ -331,7 +331,7 @@ describe('a command for logs', () => {
       'container',
       'pod-log-directory',
       'fleetgc.node.command-result',
-      'fleetgc.node.observe',
+      'fleetgc.node.reclaim-continues',
     ]);
   });
 });

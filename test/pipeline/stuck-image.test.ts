@@ -34,3 +34,24 @@ test("[M17, M33, D11] in profile kubelet too, usage GC goes on past an image tha
   );
   expect(refused).toContain('kept-by-node');
 });
+
+test('[D11, M17] a round in which nothing could be removed: the same reclaim goes on with the next image', async () => {
+  const pipeline = await startPipeline({
+    policy: { keep: keepList({ unpullable: false }), evictionThresholds: [] },
+    node: { registry },
+  });
+  onTestFinished(() => pipeline[Symbol.asyncDispose]());
+  const { node, time } = pipeline;
+  await pipeline.startNode();
+  await node.kubelet.startPod({ name: 'live', namespace: 'default', containers: { app: 'app/live:1' } });
+  await oldImages(pipeline, ['old/stuck:1', 'old/a:1', 'old/b:1', 'old/c:1']);
+  const stuck = node.runtime.findImage('old/stuck:1')?.id ?? '';
+  node.faults.refusedRemovals.set(stuck, 'device or resource busy');
+
+  pressure(pipeline, 86n);
+  await time.passUntil('usage to fall', 10 * MINUTE, () => usedPercent(pipeline) <= 80);
+  const orders = await pipeline.events('observe');
+  expect([...new Set(orders.map(({ reclaim }) => reclaim.id))]).toHaveLength(1);
+  const [first] = await objectResults(pipeline);
+  expect(first).toMatchObject({ object: { id: stuck }, result: { outcome: 'failed' } });
+});

@@ -1,12 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Decision } from '../../schemas/decision.ts';
 import { Observe } from '../../schemas/observe.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
-import { pressureHandler } from '../../services/pressure/handler.ts';
+import type { EventOf } from '../../schemas/topics.ts';
+import { pressureHandler, resultsHandler } from '../../services/pressure/handler.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
+import { objectResult, pressureUnrelieved, reclaimGoesOn, refusedCommand } from '../fixtures/results.ts';
 import { disks, SPLIT } from './node-disks.ts';
 
 const handled = async (policies: PolicySet = policySet(), stats = diskStats()) => {
@@ -92,4 +94,29 @@ test('a reading that is not believed is recorded without an order', async () => 
     outcome: 'not-believed',
     notBelieved: ['nodefs', 'imagefs', 'containerfs'].map(() => ({ rule: 'M37' })),
   });
+});
+
+describe('a reclaim that goes on', () => {
+  const answered = (event: EventOf<'results'>, policies: PolicySet = policySet()) =>
+    resultsHandler(() => policies)(input('results', event));
+
+  test('[J14] is answered with a record and the order for its next look', () => {
+    const event = reclaimGoesOn();
+    const [[recorded] = [], [ordered] = []] = answered(event);
+    const record = Decision.parse(recorded?.event);
+    const order = Observe.parse(ordered?.event);
+    expect(order).toMatchObject({ ...NODE, takenAt: event.takenAt, reclaim: event.reclaim });
+    expect(record).toMatchObject({ outcome: 'ordered', reclaim: event.reclaim, outputIds: [order.id] });
+    expect(record.reason).toMatch(/goes on with images, round 2: .* and it has 100$/);
+    expect(record.input).toMatchObject({ topic: 'gc.node.results', id: event.id });
+  });
+
+  test('[M6] delivered twice it gives the same bytes', () => {
+    expect(answered(reclaimGoesOn())).toEqual(answered(reclaimGoesOn()));
+  });
+
+  test.each([objectResult(), refusedCommand(), pressureUnrelieved()])(
+    'no other result is decided on: $type',
+    (event) => expect(answered(event)).toEqual([]),
+  );
 });

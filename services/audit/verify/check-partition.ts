@@ -19,7 +19,7 @@ import { tellDoubledMember } from './doubled-member.ts';
 import { createEarlierDecisions, mayHaveOutputs } from './earlier-decisions.ts';
 import { placeOf } from './findings.ts';
 import { createOffsets } from './offsets.ts';
-import { createReclaims } from './reclaims.ts';
+import { createReclaims, type OfReclaim } from './reclaims.ts';
 import { onDecisions, type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
 import { createSeen } from './seen.ts';
 import { createUndecided } from './undecided.ts';
@@ -107,10 +107,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       outputs.decided(decided);
   };
 
-  const takeAnswer = (
-    event: Exclude<EventOf<'results'>, { type: 'fleetgc.node.pressure-unrelieved' }>,
-    record: LogRecord,
-  ): void => {
+  const takeAnswer = (event: Exclude<EventOf<'results'>, OfReclaim>, record: LogRecord): void => {
     if (!isNew(event, record, steadyContent(event))) return;
     counts.results++;
     commands.answered(event, record);
@@ -182,8 +179,18 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       const result = read('results', record);
       if (result === null) return;
       const { event, value } = result;
-      if (event.type === 'fleetgc.node.pressure-unrelieved') await takeEffect({ event, value, record });
-      else takeAnswer(event, record);
+      switch (event.type) {
+        case 'fleetgc.node.reclaim-continues':
+          inputs.keep(record);
+          undecided.arrived(record);
+          await takeEffect({ event, value, record });
+          break;
+        case 'fleetgc.node.pressure-unrelieved':
+          await takeEffect({ event, value, record });
+          break;
+        default:
+          takeAnswer(event, record);
+      }
     },
     deadLetters: (record) => {
       const letter = read('deadLetters', record)?.event;

@@ -1,14 +1,14 @@
 import type { Command } from '../../../schemas/command.ts';
 import { nodeKey } from '../../../schemas/identity.ts';
 import type { Observe } from '../../../schemas/observe.ts';
-import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/result.ts';
 import type { TopicId } from '../../../schemas/topics.ts';
 import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
 import type { OutputEvent } from './decide-again.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
-import type { Executed } from './reclaims.ts';
+import type { Executed, OfReclaim } from './reclaims.ts';
 import type { DecisionHead } from './recorded-decision.ts';
 import { objectName } from './removable.ts';
 import { firstDifference, sameJson } from './same-json.ts';
@@ -37,14 +37,14 @@ export interface Decided {
 export interface Effect {
   readonly record: LogRecord;
   readonly value: unknown;
-  readonly event: Command | Observe | PressureUnrelieved;
+  readonly event: Command | Observe | ReclaimContinues | PressureUnrelieved;
 }
 
 export interface DecidedOutputsParts {
   readonly findings: Findings;
   readonly coverage: Coverage;
-  /** Whether an executor goes on with its reclaim by this, and as its command says. */
-  readonly executed: (event: Observe | PressureUnrelieved) => Executed | null;
+  /** Whether an executor says so of a reclaim of its own, and as its command says. */
+  readonly executed: (event: OfReclaim) => Executed | null;
 }
 
 /** A decided output that is not on the log yet, and when its decider was first seen to have gone on. */
@@ -71,7 +71,7 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
   const judgeEffect = (id: string, { event, record }: Effect): void => {
     undecided.delete(id);
     const place = placeOf(record);
-    const following = event.type === 'fleetgc.node.command' ? null : executed(event);
+    const following = isOrder(event) ? null : executed(event);
     if (following !== null) tellDifference(following, { node: nodeKey(event), place }, findings);
     else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
     else
@@ -132,6 +132,10 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
     },
   };
 }
+
+/** Nobody but deciders orders anything. */
+const isOrder = (event: Effect['event']): event is Command | Observe =>
+  event.type === 'fleetgc.node.command' || event.type === 'fleetgc.node.observe';
 
 /** What a decider does once more it has not passed by. */
 function repeat(one: Unsent | undefined, record: LogRecord): void {

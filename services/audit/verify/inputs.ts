@@ -38,7 +38,11 @@ export interface Inputs {
   close(): Promise<void>;
 }
 
-const INPUT_TOPICS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.diskStats.name];
+const INPUT_TOPICS: readonly TopicName[] = [
+  TOPICS.inventory.name,
+  TOPICS.diskStats.name,
+  TOPICS.results.name,
+];
 
 /** The topic of that name, when anybody decides on its messages. */
 export const inputTopicOf = (name: string): TopicName | undefined => INPUT_TOPICS.find((one) => one === name);

@@ -28,8 +28,8 @@ export async function whyNeverWas(decision: RecordedDecision, from: ReadFromLog)
 
 /** Of a decider that nobody knows, nobody knows either on which of the topics it decides. */
 function mayDecideOn(decider: string, topic: TopicName): boolean {
-  const others = Object.entries(DECIDERS_OF).filter(([name]) => name !== topic);
-  return !others.some(([, deciders]) => deciders.some((one) => one === decider));
+  const known = Object.entries(DECIDERS_OF).filter(([, deciders]) => deciders.some((one) => one === decider));
+  return known.length === 0 || known.some(([name]) => name === topic);
 }
 
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */

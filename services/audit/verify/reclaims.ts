@@ -1,17 +1,19 @@
 import type { Command, Holder } from '../../../schemas/command.ts';
-import type { Observe } from '../../../schemas/observe.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/result.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
-import { nextOrder, nextReclaim } from '../../shared/next-order.ts';
-import { unrelievedId } from '../../shared/result-ids.ts';
+import { nextReclaim, reclaimContinues } from '../../shared/next-reclaim.ts';
+import { continuesId, unrelievedId } from '../../shared/result-ids.ts';
 import { type Place, placeOf } from './findings.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
-/** Orders of a reclaim come within minutes; so many reclaims are remembered. */
+/** What an executor says of a reclaim follows from its command. */
+export type OfReclaim = ReclaimContinues | PressureUnrelieved;
+
+/** Facts of a reclaim come within minutes; so many reclaims are remembered. */
 const MOST_RECLAIMS = 5_000;
 
-/** An order or fact that follows from a command of its reclaim, and not from a decision. */
+/** A fact that follows from a command of its reclaim, and not from a decision. */
 export interface Executed {
   readonly command: Place;
   /** Where it is not what follows from that command, for people. */
@@ -39,7 +41,7 @@ export function createReclaims() {
       if (commands.size > MOST_RECLAIMS && oldest !== undefined) commands.delete(oldest);
     },
     /** `null` where it follows from no command of its reclaim. */
-    executed: (event: Observe | PressureUnrelieved): Executed | null => {
+    executed: (event: OfReclaim): Executed | null => {
       for (const command of commands.get(event.reclaim.id) ?? []) {
         const expected = expectedOf(event, command);
         if (expected === null) continue;
@@ -53,25 +55,26 @@ export function createReclaims() {
 }
 
 /** What an event of this id says when it follows from a command; what the executor measured is as it says. */
-function expectedOf(event: Observe | PressureUnrelieved, command: Commanded): unknown {
-  if (event.type === 'fleetgc.node.observe') return expectedOrder(event, command);
+function expectedOf(event: OfReclaim, command: Commanded): unknown {
+  if (event.type === 'fleetgc.node.reclaim-continues') return expectedToGoOn(event, command);
   const { id, cluster, node, nodeInstance, reclaim, holders } = command;
   if (event.id !== unrelievedId(id)) return null;
   return withLastingHolders({ ...event, cluster, node, nodeInstance, reclaim, holders: [...holders] });
 }
 
 /** Whether a round of images removed something is not asked here: both ways to go on are right. */
-function expectedOrder({ id, takenAt }: Observe, command: Commanded): Observe | null {
-  const orders = [true, false]
+function expectedToGoOn(event: ReclaimContinues, command: Commanded): ReclaimContinues | null {
+  if (event.id !== continuesId(command.id)) return null;
+  const ways = [true, false]
     .flatMap((mayHelp) => nextReclaim(command.reclaim, mayHelp) ?? [])
-    .map((reclaim) => nextOrder(command, reclaim, takenAt));
-  return orders.find((order) => order.id === id) ?? null;
+    .map((reclaim) => reclaimContinues(command, { ...event, reclaim }));
+  return ways.find((way) => sameJson(way.reclaim, event.reclaim)) ?? ways[0] ?? null;
 }
 
 /** Executors add to these what of the command stayed (M8). */
 const ADDED_TO: readonly Holder['reason'][] = ['waiting', 'backing-off'];
 
-const withLastingHolders = <Event extends Observe | PressureUnrelieved>(event: Event): Event =>
+const withLastingHolders = <Event extends OfReclaim>(event: Event): Event =>
   'holders' in event
     ? { ...event, holders: event.holders.filter(({ reason }) => !ADDED_TO.includes(reason)) }
     : event;

@@ -9,6 +9,8 @@ import type { DecisionHead } from './recorded-decision.ts';
 export const DECIDERS_OF = {
   [TOPICS.inventory.name]: ['container-gc', 'image-gc'],
   [TOPICS.diskStats.name]: ['pressure'],
+  /** On reclaims that go on, of all results. */
+  [TOPICS.results.name]: ['pressure'],
 } as const;
 
 const groupOf = (decider: string): string => `fleetgc-${decider}`;

@@ -1,6 +1,7 @@
 import type { Decision } from '../../../schemas/decision.ts';
 import type { FilesystemReading } from '../../../schemas/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/inventory.ts';
+import { isAtBeginning } from '../../../schemas/reclaim.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/result.ts';
 import type { FleetEvent } from '../../../schemas/topics.ts';
 import { countedAs } from '../../shared/decision/keep-list-text.ts';
@@ -98,7 +99,7 @@ function decided(decision: Decision): readonly Tale[] {
   const { node, decider, outcome, reclaim, verdicts } = decision;
   switch (decider.name) {
     case 'pressure':
-      if (outcome !== 'ordered' || !reclaim) return [];
+      if (outcome !== 'ordered' || !reclaim || !isAtBeginning(reclaim)) return [];
       return [{ kind: 'reclaim', node, reading: reclaim.cause.reading, threshold: reclaim.cause.threshold }];
     case 'image-gc':
       return kept(decision, 'image', verdicts.images);

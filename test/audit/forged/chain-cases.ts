@@ -169,12 +169,12 @@ export const CHAIN_GONE: readonly Gone[] = [
 /** A forged copy beside the original. */
 export const CHAIN_ADDED: readonly Changed[] = [
   {
-    name: 'a removal of an object that no command names',
+    name: 'a removal of an object that its command does not name, after the end of that command',
     topic: 'results',
     pick: removal,
     rewrite: (text) =>
       anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
-    kind: 'not-commanded',
+    kind: 'result-differs',
   },
   {
     name: 'a removal by a command that nobody gave',

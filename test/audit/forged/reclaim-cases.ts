@@ -1,9 +1,8 @@
 import type { Command } from '../../../schemas/command.ts';
-import type { Observe } from '../../../schemas/observe.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/result.ts';
 import type { DeviationKind } from '../../../services/audit/verify/findings.ts';
-import { nextOrder } from '../../../services/shared/next-order.ts';
+import { reclaimContinues } from '../../../services/shared/next-reclaim.ts';
 import { unrelievedId } from '../../../services/shared/result-ids.ts';
 
 /** A command of a reclaim. */
@@ -12,13 +11,16 @@ export type Reclaiming = Command & { readonly reclaim: Reclaim };
 /** What somebody publishes as if an executor went on from a command, and what is said of it. */
 export interface GoingOn {
   readonly name: string;
-  readonly topic: 'observe' | 'results';
-  readonly make: (command: Reclaiming) => Observe | PressureUnrelieved;
+  readonly make: (command: Reclaiming) => ReclaimContinues | PressureUnrelieved;
   readonly kind: DeviationKind | null;
 }
 
-const order = (command: Reclaiming, over: Partial<Reclaim> = {}): Observe =>
-  nextOrder(command, { ...command.reclaim, round: command.reclaim.round + 1, ...over }, command.takenAt);
+const goingOn = (command: Reclaiming, over: Partial<Reclaim> = {}): ReclaimContinues =>
+  reclaimContinues(command, {
+    reclaim: { ...command.reclaim, round: command.reclaim.round + 1, ...over },
+    takenAt: command.takenAt,
+    availableNow: '1',
+  });
 
 const fact = (command: Reclaiming, over: Partial<PressureUnrelieved> = {}): PressureUnrelieved => ({
   type: 'fleetgc.node.pressure-unrelieved',
@@ -42,34 +44,34 @@ const elsewhere = ({ target }: Reclaim): Reclaim['target'] => ({
   filesystem: target.filesystem === 'nodefs' ? 'imagefs' : 'nodefs',
 });
 
-const ORDERS = [
-  { name: 'an order', make: (command) => order(command), kind: null },
+const CONTINUES = [
+  { name: 'a reclaim goes on', make: (command) => goingOn(command), kind: null },
   {
-    name: 'an order for twice the target',
-    make: (command) => order(command, { target: doubled(command.reclaim) }),
+    name: 'a reclaim goes on for twice the target',
+    make: (command) => goingOn(command, { target: doubled(command.reclaim) }),
     kind: 'output-differs',
   },
   {
-    name: 'an order for another filesystem',
-    make: (command) => order(command, { target: elsewhere(command.reclaim) }),
+    name: 'a reclaim goes on for another filesystem',
+    make: (command) => goingOn(command, { target: elsewhere(command.reclaim) }),
     kind: 'output-differs',
   },
   {
-    name: 'an order to another node',
-    make: (command) => ({ ...order(command), node: 'web-2' }),
+    name: 'a reclaim of another node goes on',
+    make: (command) => ({ ...goingOn(command), node: 'web-2' }),
     kind: 'output-differs',
   },
   {
-    name: 'an order that leaves rounds out',
-    make: (command) => order(command, { round: command.reclaim.round + 2 }),
-    kind: 'not-decided',
+    name: 'a reclaim goes on and leaves rounds out',
+    make: (command) => goingOn(command, { round: command.reclaim.round + 2 }),
+    kind: 'output-differs',
   },
   {
-    name: 'an order back to containers',
-    make: (command) => order(command, { step: 'containers', round: 1 }),
-    kind: 'not-decided',
+    name: 'a reclaim goes back to containers',
+    make: (command) => goingOn(command, { step: 'containers', round: 1 }),
+    kind: 'output-differs',
   },
-] as const satisfies readonly Omit<GoingOn, 'topic'>[];
+] as const satisfies readonly GoingOn[];
 
 const FACTS = [
   { name: 'pressure unrelieved', make: (command) => fact(command), kind: null },
@@ -100,10 +102,7 @@ const FACTS = [
       fact(command, { holders: [...holdersOf(command), { reason: 'not-ours', objects: 77, bytes: 1 }] }),
     kind: 'output-differs',
   },
-] as const satisfies readonly Omit<GoingOn, 'topic'>[];
+] as const satisfies readonly GoingOn[];
 
 /** Each beside what is there, after the last command for images. */
-export const GOING_ON: readonly GoingOn[] = [
-  ...ORDERS.map((one) => ({ ...one, topic: 'observe' }) as const),
-  ...FACTS.map((one) => ({ ...one, topic: 'results' }) as const),
-];
+export const GOING_ON: readonly GoingOn[] = [...CONTINUES, ...FACTS];

@@ -101,7 +101,7 @@ export const NEVER_WAS: readonly Changed[] = [
     ...onInventory(/(?<="input":{[^}]*"offset":")\d+/, '0999999'),
   },
   { name: 'in a partition of other nodes', ...onInventory(/(?<="input":{[^}]*"partition":)\d+/, '999') },
-  { name: 'on the topic of results', ...onInventory(/(?<="input":{"topic":")[^"]+/, TOPICS.results.name) },
+  { name: 'on the topic of commands', ...onInventory(/(?<="input":{"topic":")[^"]+/, TOPICS.commands.name) },
   {
     name: 'on the other topic that is decided on',
     ...onInventory(

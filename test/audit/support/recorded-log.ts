@@ -101,25 +101,30 @@ export function rewritten(
   return { ...recording, [topicId]: records };
 }
 
-/** The same log with one more record, right after the first such one; those behind it move on. */
-export function inserted(
+/** The same log with one more record at the end of a topic, so that all others stay where decisions name them. */
+export function appended(
   recording: Recording,
   topicId: TopicId,
   pick: Picking,
   rewrite: (text: string) => string,
 ): Recording {
-  const index = placeIn(recording[topicId], pick);
   const original = pickedRecord(recording, topicId, pick);
+  const last = lastRecord(recording, topicId);
   const text = rewrite(textOf(original));
   const record = {
     ...original,
+    offset: last.offset + 1n,
+    timestampMs: last.timestampMs,
     value: Buffer.from(text),
     headers: { ...original.headers, ce_id: idOf(text) },
   };
-  const records = recording[topicId]
-    .toSpliced(index + 1, 0, record)
-    .map((one, at) => (at > index ? { ...one, offset: one.offset + 1n } : one));
-  return { ...recording, [topicId]: records };
+  return { ...recording, [topicId]: [...recording[topicId], record] };
+}
+
+export function lastRecord(recording: Recording, topicId: TopicId): LogRecord {
+  const record = recording[topicId].at(-1);
+  if (record === undefined) throw new Error('there is no such record');
+  return record;
 }
 
 const idOf = (text: string): string => z.object({ id: z.string() }).parse(JSON.parse(text)).id;

@@ -45,7 +45,7 @@ export function carryOut(world: World, command: Command, beginMs: number): reado
     at: instantOf(world, atMs),
     isHolding: false,
   });
-  if (next !== undefined) done.push({ output: next, afterMs: 1 });
+  if (next !== undefined) done.push({ output: resultOutput(next), afterMs: 1 });
   return done;
 }
 

@@ -1,7 +1,7 @@
 import type { EventOf } from '../../../schemas/topics.ts';
 import { containerGcHandler } from '../../../services/container-gc/handler.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
-import { pressureHandler } from '../../../services/pressure/handler.ts';
+import { type PressureEvent, pressureHandler } from '../../../services/pressure/handler.ts';
 import { nodeSource, serviceSource } from '../../../services/shared/envelope.ts';
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../services/shared/handler.ts';
@@ -102,6 +102,7 @@ function following(month: Month, world: World, { output, record }: Published): r
   const source = nodeSource(world.identity);
   switch (event.type) {
     case 'fleetgc.node.disk-stats':
+    case 'fleetgc.node.reclaim-continues':
       return decided(month, { handler: pressureHandler, name: 'pressure' }, event, record);
     case 'fleetgc.node.inventory':
       return [
@@ -124,7 +125,7 @@ interface Decider<Event> {
   readonly handler: (policies: () => ReturnType<Month['policies']['setAt']>) => PureHandler<Event>;
 }
 
-function decided<Event extends EventOf<'inventory'> | EventOf<'diskStats'>>(
+function decided<Event extends EventOf<'inventory'> | PressureEvent>(
   { policies }: Month,
   { name, handler }: Decider<Event>,
   event: Event,

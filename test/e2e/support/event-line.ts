@@ -24,6 +24,7 @@ function textOf(event: FollowedEvent): string {
     case 'fleetgc.node.inventory':
       return inventoryText(event);
     case 'fleetgc.node.observe':
+    case 'fleetgc.node.reclaim-continues':
       return reclaimText(event.reclaim);
     case 'fleetgc.node.command':
       return `${event.kind} of ${event.items.map(({ id }) => id.slice(0, 19)).join(' ')}${reclaimText(event.reclaim)}`;

@@ -1,8 +1,7 @@
 import type { Command } from '../../schemas/command.ts';
-import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/observe.ts';
 import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../schemas/reclaim.ts';
-import type { Instant } from '../../schemas/time.ts';
-import { nextOrderId } from './result-ids.ts';
+import type { ReclaimContinues } from '../../schemas/result.ts';
+import { continuesId } from './result-ids.ts';
 
 /** Another round of images where one may still help, else the next of the reclaim's actions (J14). */
 export const nextReclaim = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null =>
@@ -10,19 +9,19 @@ export const nextReclaim = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null 
     ? { ...reclaim, round: reclaim.round + 1 }
     : atNextAction(reclaim);
 
-/** The order with which an executor goes on with the reclaim of a command. */
-export const nextOrder = (
+/** The fact that the reclaim of a command goes on. */
+export const reclaimContinues = (
   { id, cluster, node, nodeInstance }: Pick<Command, 'id' | 'cluster' | 'node' | 'nodeInstance'>,
-  reclaim: Reclaim,
-  at: Instant,
-): Observe => ({
-  type: 'fleetgc.node.observe',
+  { reclaim, takenAt, availableNow }: Pick<ReclaimContinues, 'reclaim' | 'takenAt' | 'availableNow'>,
+): ReclaimContinues => ({
+  type: 'fleetgc.node.reclaim-continues',
   version: 1,
-  id: nextOrderId(id, reclaim),
+  id: continuesId(id),
   cluster,
   node,
   nodeInstance,
-  takenAt: at,
-  lifetimeMs: OBSERVE_LIFETIME_MS,
+  takenAt,
+  commandId: id,
   reclaim,
+  availableNow,
 });
