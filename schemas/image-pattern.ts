@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import { z } from 'zod';
+import { Globs, globMatcher } from './glob.ts';
 
 /**
  * Images that are never removed. An image is kept when any pattern matches any of its names (`repo:tag`, `repo`,
@@ -7,7 +7,7 @@ import { z } from 'zod';
  */
 export const KeepRules = z.strictObject({
   /** Globs as in `registry.example/base/*`; `*` does not cross a slash, `**` does. */
-  patterns: z.array(z.string().min(1)),
+  patterns: Globs,
   /** `sha256:…`, whole. */
   digests: z.array(
     z.string().regex(/^sha256:[0-9a-f]{64}$/, { error: 'must be sha256: and 64 hexadecimal digits' }),
@@ -34,7 +34,7 @@ export interface NamedImage {
 
 /** Compiles the rules once; the returned function gives the rule that keeps the image, or `undefined`. */
 export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | undefined {
-  const patterns = rules.patterns.map((pattern) => ({ pattern, matches: picomatch(pattern, { dot: true }) }));
+  const patterns = rules.patterns.map((pattern) => ({ pattern, matches: globMatcher(pattern) }));
   const digests = new Set(rules.digests);
   const labels = Object.entries(rules.labels);
   return (image) => {
@@ -58,7 +58,7 @@ export function rulesWithoutMatch(
   const listedDigests = new Set(digests.length === 0 ? [] : images.flatMap(digestsOf));
   return [
     ...patterns.filter((pattern) => {
-      const matches = picomatch(pattern, { dot: true });
+      const matches = globMatcher(pattern);
       return !names.some((name) => matches(name));
     }),
     ...digests.filter((digest) => !listedDigests.has(digest)),
@@ -104,7 +104,10 @@ function namesOf({ repoTags, repoDigests }: NamedImage): string[] {
   return [...repoTags, ...repoDigests, ...repositories].flatMap((name) => [name, ...shortForms(name)]);
 }
 
-const withoutDigest = (name: string): string => name.replace(/@.*$/, '');
+export function withoutDigest(name: string): string {
+  const at = name.indexOf('@');
+  return at === -1 ? name : name.slice(0, at);
+}
 
 /** `docker.io/library/nginx:1` is what people write as `nginx:1`, and `docker.io/team/app:1` as `team/app:1`. */
 function shortForms(name: string): string[] {

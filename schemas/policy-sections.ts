@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import { z } from 'zod';
+import { globWritten, MAX_GLOBS, TOO_MANY_GLOBS } from './glob.ts';
 import { ClusterName } from './identity.ts';
 import { KeepRules } from './image-pattern.ts';
 import { list, MAX_INT32, section, text, truth, wholeNumber } from './written-values.ts';
@@ -9,23 +9,7 @@ const labels = z.record(
   z.string({ error: 'must be text; put it in quotes, as in "true" or "1"' }),
   { error: 'must be a map of names and values' },
 );
-const pattern = (error: string) =>
-  text(error)
-    .refine((glob) => !glob.startsWith('!'), {
-      error: 'must not start with an exclamation mark: a list has no exceptions',
-    })
-    .refine(isClosed, {
-      error: 'must open and close all its brackets: as it is, it matches nothing that was meant',
-    });
-
-function isClosed(glob: string): boolean {
-  try {
-    picomatch.makeRe(glob, { strictBrackets: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
+const patterns = (error: string) => list(globWritten(error)).max(MAX_GLOBS, { error: TOO_MANY_GLOBS });
 
 /** A condition that was emptied, by a template or a variable that is not set, must not select every node. */
 const EMPTY_CONDITION = 'must not be empty; leave it out for no such condition';
@@ -33,7 +17,7 @@ const EMPTY_CONDITION = 'must not be empty; leave it out for no such condition';
 /** The conditions of a selector, as far as given. */
 export const selectorConditions = {
   clusters: list(ClusterName).min(1, { error: EMPTY_CONDITION }),
-  nodeNames: list(pattern('must be a pattern over node names')).min(1, { error: EMPTY_CONDITION }),
+  nodeNames: patterns('must be a pattern over node names').min(1, { error: EMPTY_CONDITION }),
   pools: list(text('must be the name of a pool, as text')).min(1, { error: EMPTY_CONDITION }),
 };
 
@@ -42,7 +26,7 @@ export const Selector = section({
   clusters: selectorConditions.clusters.optional().describe('Names of clusters.'),
   nodeNames: selectorConditions.nodeNames
     .optional()
-    .describe('Glob patterns over node names; one that matches is enough.'),
+    .describe('Glob patterns over node names, of * and ?; one that matches is enough.'),
   pools: selectorConditions.pools
     .optional()
     .describe('Pools: values of the node label fleetgc.io/pool. One that is equal is enough.'),
@@ -59,9 +43,11 @@ const namespace = z
   });
 /** What is never removed. */
 export const Keep = section({
-  images: list(pattern('must be a pattern over image names'))
+  images: patterns('must be a pattern over image names')
     .default([])
-    .describe('Glob patterns over whole image names; * stops at a slash, ** does not.'),
+    .describe(
+      'Glob patterns over whole image names; * and ? stop at a slash, ** does not. No other wildcards.',
+    ),
   digests: list(KeepRules.shape.digests.element).default([]).describe('Digests, or image ids.'),
   labels: labels.default({}).describe('Labels of images; one that is equal is enough.'),
   namespaces: list(namespace)

@@ -1,7 +1,7 @@
-import picomatch from 'picomatch';
 import { z } from 'zod';
 import { EvictionThreshold } from './eviction.ts';
 import { Uint64 } from './filesystem.ts';
+import { Globs, globMatcher } from './glob.ts';
 import { NamedKeep } from './image-pattern.ts';
 
 /** The label of a node that says to which pool it belongs. */
@@ -11,7 +11,7 @@ export const POOL_LABEL = 'fleetgc.io/pool';
 export const NodeSelector = z.strictObject({
   clusters: z.array(z.string().min(1)),
   /** Globs over the node name. */
-  nodeNames: z.array(z.string().min(1)),
+  nodeNames: Globs,
   /** Values of the node's label `fleetgc.io/pool`; one that is equal is enough. */
   pools: z.array(z.string().min(1)),
   nodeLabels: z.record(z.string().min(1), z.string()),
@@ -150,7 +150,7 @@ export function selectPolicy(set: PolicySet, node: SelectableNode): Selection {
 export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: SelectableNode): boolean {
   return (
     (selector.clusters.length === 0 || selector.clusters.includes(cluster)) &&
-    (selector.nodeNames.length === 0 || picomatch.isMatch(node, selector.nodeNames)) &&
+    (selector.nodeNames.length === 0 || selector.nodeNames.some((pattern) => globMatcher(pattern)(node))) &&
     (selector.pools.length === 0 || selector.pools.some((pool) => pool === nodeLabels[POOL_LABEL])) &&
     Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
   );

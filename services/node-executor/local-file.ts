@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { Globs } from '../../schemas/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
 const MAX_BYTES = 65_536;
@@ -8,7 +9,7 @@ const MAX_BYTES = 65_536;
 /** What the node's own operator wrote. Every key only takes away from what an order may remove. */
 const LocalFile = z.strictObject({
   /** Images whose name matches stay, as in a policy's `keep.images`. */
-  keepPatterns: z.array(z.string().min(1)).default([]),
+  keepPatterns: Globs.default([]),
   maxRemovalsPerHour: z.int().nonnegative().nullable().default(null),
   /** Nothing is removed while it is true. */
   hold: z.boolean().default(false),

@@ -28,7 +28,7 @@ function zeroMinimumAge(document: YamlDocument): readonly Problem[] {
 /** A runtime lists `nginx` as `docker.io/library/nginx`, so the pattern `nginx*` would protect nothing. */
 function patternWithoutRegistry(pattern: string, index: number, document: YamlDocument): readonly Problem[] {
   const [first = '', ...rest] = pattern.split('/');
-  if (/[*?[{(]/.test(first) && rest.length > 0) return [];
+  if (/[*?]/.test(first) && rest.length > 0) return [];
   if (pattern === '**' || first === 'localhost') return [];
   if (rest.length > 0 && /[.:]/.test(first)) return [];
   return [

@@ -263,7 +263,7 @@ test.each([
   },
   { options: ['--pool', ' '], says: '--pool must not be empty; leave it out for no such condition' },
   { options: ['--cluster', 'a b'], says: '--cluster must be 1 to 253 letters' },
-  { options: ['--node-name', 'db-[1'], says: '--node-name must open and close all its brackets' },
+  { options: ['--node-name', 'db-[1'], says: '--node-name must have no wildcards but *, ** and ?' },
   { options: ['--node-name', '!db-1'], says: '--node-name must not start with an exclamation mark' },
 ])(
   '$options selects no node that was meant, so neither pause nor resume takes it',

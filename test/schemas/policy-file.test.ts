@@ -319,11 +319,31 @@ test.each<{ name: string; settings: object; says: string[] }>([
     ],
   },
   {
-    name: 'brackets that are left open, since such a pattern would protect and select nothing that was meant',
-    settings: { selector: { nodeNames: ['db-[1'] }, keep: { images: ['registry/{a,b'] } },
+    name: 'wildcards that have no meaning here, since as letters they would protect and select nothing that was meant',
+    settings: { selector: { nodeNames: ['db-[12]'] }, keep: { images: ['registry/{a,b}', 'a\\*'] } },
     says: [
-      'selector.nodeNames.0 must open and close all its brackets: as it is, it matches nothing that was meant',
-      'keep.images.0 must open and close all its brackets: as it is, it matches nothing that was meant',
+      'selector.nodeNames.0 must have no wildcards but *, ** and ?; in place of brackets write a pattern for each case',
+      'keep.images.0 must have no wildcards but *, ** and ?; in place of brackets write a pattern for each case',
+      'keep.images.1 must have no wildcards but *, ** and ?; in place of brackets write a pattern for each case',
+    ],
+  },
+  {
+    name: 'patterns that are longer than a name can be, or mostly wildcards',
+    settings: { selector: { nodeNames: ['a'.repeat(513)] }, keep: { images: ['*-'.repeat(17)] } },
+    says: [
+      'selector.nodeNames.0 must have at most 512 characters',
+      'keep.images.0 must have at most 16 wildcards',
+    ],
+  },
+  {
+    name: 'more patterns than a node should hold each name against',
+    settings: {
+      selector: { nodeNames: Array(1_001).fill('a') },
+      keep: { images: Array(1_001).fill('r.example/a') },
+    },
+    says: [
+      'selector.nodeNames must have at most 1000 patterns',
+      'keep.images must have at most 1000 patterns',
     ],
   },
   {

@@ -1,3 +1,4 @@
+import { withoutDigest } from '../../../schemas/image-pattern.ts';
 import { remembered } from '../remembered.ts';
 import type { RuntimeImage } from './port.ts';
 
@@ -51,7 +52,7 @@ export function repositoriesOfImage({ repoTags, repoDigests }: NamedImage): stri
 }
 
 const repositoriesOfName = remembered((name: string): readonly string[] =>
-  namesOf(name.replace(/@.*$/, '')).map(repositoryOf).flatMap(endings),
+  namesOf(withoutDigest(name)).map(repositoryOf).flatMap(endings),
 );
 
 export const repositoryOf = (name: string): string => name.slice(0, name.lastIndexOf(':'));
