@@ -37,7 +37,12 @@ export const run = defineVerb({
     using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
     await using process = await openProcessOn({
       service: 'run',
-      eventLog: { kind: 'embedded', path: options.logPath, maxBytes: Number(options.logMaxSize) },
+      eventLog: {
+        kind: 'embedded',
+        path: options.logPath,
+        maxBytes: Number(options.logMaxSize),
+        keepsSpace: true,
+      },
       httpAddress,
       logger: quieter(logger),
     });

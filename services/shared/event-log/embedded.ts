@@ -9,7 +9,7 @@ import { groupProgress } from './embedded/group-progress.ts';
 import { startMember } from './embedded/member.ts';
 import type { EmbeddedCore } from './embedded/membership.ts';
 import { readRecords } from './embedded/read.ts';
-import { cleanForever } from './embedded/retention.ts';
+import { cleanForever, removeOldest } from './embedded/retention.ts';
 import type { Statements } from './embedded/statements.ts';
 import { refuseTooLarge } from './limits.ts';
 import { TOPIC_NAMES, topicSpec } from './partition.ts';
@@ -22,6 +22,8 @@ export interface EmbeddedOptions {
   readonly maxBytes: number;
   /** Whether retention is left to other processes: who only asks must not change what the log has to say. */
   readonly leavesRetention?: boolean | undefined;
+  /** Whether the file keeps 25 MB, so that it can be written while its disk is full. */
+  readonly keepsSpace?: boolean | undefined;
 }
 
 function createMissing(statements: Statements): TopicName[] {
@@ -39,7 +41,10 @@ const differences = (statements: Statements): TopicDifference[] =>
   ).filter((difference) => difference !== null);
 
 async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
-  const database = await openDatabase(options.path, options.maxBytes);
+  const keeping = options.keepsSpace
+    ? { tell: (message: string) => context.logger.warn(message), removeOldest }
+    : null;
+  const database = await openDatabase(options.path, options.maxBytes, keeping);
   const changes = watchChanges(database, options.path);
   return { database, changes, ends: watchEnds(database, changes), context };
 }

@@ -17,6 +17,8 @@ const EmbeddedOptions = z.strictObject({
     .default(1024 * MEBIBYTE),
   /** Records that are past their time are left for other processes to delete. */
   leavesRetention: z.boolean().optional(),
+  /** Whether it is to be written also while its disk is full, for which it takes 25 MB. */
+  keepsSpace: z.boolean().optional(),
 });
 
 /** Which event log, and where. */

@@ -2,13 +2,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetGcError } from '../../errors.ts';
 import { trackProblems } from '../problems.ts';
-import { busyError, isBusy, toLogError } from './errors.ts';
+import { busyError, isBusy, isFull, toLogError } from './errors.ts';
 import { openFile, sameFileCheck } from './file.ts';
+import { releaseReserve } from './reserve.ts';
+import { KeptSpace, type RemoveOldest, type Tell } from './space.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** How long a call waits for another process's lock, in all; between tries the event loop is free. */
 const BUSY_TOTAL_MS = 5000;
 const BUSY_PAUSE_MS = 25;
+/** How often room is made for one write: it grows, or loses its oldest, by some MB each time. */
+const MOST_TRIES = 5;
 
 /** The file behind the embedded log: synchronous statements, asynchronous waiting. */
 export interface Database {
@@ -20,15 +24,27 @@ export interface Database {
   dataVersion(): number;
   /** The last failure, until the same (reading or writing) succeeds again. */
   problem(): string | null;
+  /** Sees that the file has space for a full disk, where it is to have some. */
+  keepSpace(): void;
   close(): void;
 }
+
+/** How a file is to be kept writable while its disk is full; `null`: it is not. */
+export interface SpaceKeeping {
+  readonly tell: Tell;
+  /** In a transaction of its own: removes about so many bytes of the oldest records, and says how many records went. */
+  readonly removeOldest: (statements: Statements, bytes: number) => number;
+}
+
+const givesRoom = (path: string, error: unknown): boolean => isFull(error) && releaseReserve(path);
 
 async function openWhenFree(path: string, maxBytes: number): Promise<DatabaseSync> {
   for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
     try {
       return openFile(path, maxBytes);
     } catch (error) {
-      if (!isBusy(error) || waitedMs >= BUSY_TOTAL_MS) throw toLogError(path, error);
+      const isOver = !isBusy(error) || waitedMs >= BUSY_TOTAL_MS;
+      if (isOver && !givesRoom(path, error)) throw toLogError(path, error);
       await sleep(BUSY_PAUSE_MS);
     }
   }
@@ -97,12 +113,20 @@ function createTurns(path: string): (job: Job) => void {
 }
 
 /** Opens the file, creating it when missing. Throws `LOG_BUSY`, `LOG_CORRUPT`, `LOG_FULL` or `LOG_UNREACHABLE`. */
-export async function openDatabase(path: string, maxBytes: number): Promise<Database> {
+export async function openDatabase(
+  path: string,
+  maxBytes: number,
+  keeping: SpaceKeeping | null = null,
+): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
   const requireSame = sameFileCheck(path);
   const statements = prepareStatements(db, path);
   const version = db.prepare('PRAGMA data_version');
   const takeTurn = createTurns(path);
+  const space = keeping && new KeptSpace(db, path, maxBytes, keeping.tell);
+  const removeOldest: RemoveOldest = (bytes) =>
+    transact(db, BEGIN.write, () => (keeping?.removeOldest(statements, bytes) ?? 0) > 0);
+  space?.keep();
   const problems = trackProblems();
 
   function failure(kind: Kind, error: unknown): FleetGcError {
@@ -113,12 +137,23 @@ export async function openDatabase(path: string, maxBytes: number): Promise<Data
     return failed;
   }
 
+  /** Tries again while room can be made for it. */
+  function withRoom<T>(attempt: () => T): T {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return attempt();
+      } catch (error) {
+        if (!isFull(error) || tries >= MOST_TRIES || !space?.makeRoom(removeOldest)) throw error;
+      }
+    }
+  }
+
   const inTransaction = <T>(kind: Kind, work: (statements: Statements) => T): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const attempt = (): void => {
         try {
           requireSame();
-          const result = transact(db, BEGIN[kind], () => work(statements));
+          const result = withRoom(() => transact(db, BEGIN[kind], () => work(statements)));
           problems.set(kind, null);
           resolve(result);
         } catch (error) {
@@ -137,6 +172,7 @@ export async function openDatabase(path: string, maxBytes: number): Promise<Data
       return Number(version.get()?.data_version);
     },
     problem: problems.latest,
+    keepSpace: () => space?.keep(),
     close: () => {
       if (db.isOpen) db.close();
     },

@@ -24,6 +24,13 @@ export function isBusy(error: unknown): boolean {
   return code === SQLITE.BUSY || code === SQLITE.LOCKED;
 }
 
+/** No block for what processes share in memory, which is a file too. */
+const SHARED_MEMORY_FULL = 4874;
+
+export const isFull = (error: unknown): boolean =>
+  sqliteCode(error) === SQLITE.FULL ||
+  (error instanceof Error && 'errcode' in error && error.errcode === SHARED_MEMORY_FULL);
+
 export const busyError = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'LOG_BUSY',
@@ -59,20 +66,22 @@ const unreachable = (path: string, text: string, cause: unknown): FleetGcError =
     { cause },
   );
 
+const fullError = (path: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'LOG_FULL',
+    `The event log ${path} cannot grow: its disk or its own limit is full. Nothing of this write was kept. Free 40 MB on that disk, raise the limit (--log-max-size), or name a file on another disk (--log-path); writing goes on by itself.`,
+    { cause },
+  );
+
 /** Says in the operator's words what the driver reported. */
 export function toLogError(path: string, error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const text = error instanceof Error ? error.message : String(error);
+  if (isFull(error)) return fullError(path, error);
   switch (sqliteCode(error)) {
     case SQLITE.BUSY:
     case SQLITE.LOCKED:
       return busyError(path, error);
-    case SQLITE.FULL:
-      return new FleetGcError(
-        'LOG_FULL',
-        `The event log ${path} cannot grow: its disk or its own limit is full. Nothing of this write was kept. Free space on that disk or raise the limit; writing goes on by itself.`,
-        { cause: error },
-      );
     case SQLITE.CORRUPT:
     case SQLITE.NOTADB:
       return corruptError(path, text, error);

@@ -47,6 +47,10 @@ const shrinkStep =
     return surplusBytes > 0 ? tx.removeOldest(FOREVER, surplusBytes) : 0;
   };
 
+/** Of what may go; says how many records went. */
+export const removeOldest = (statements: Statements, bytes: number): number =>
+  statements.removeOldest(FOREVER, bytes);
+
 async function repeatUntilNothing({ database }: Pick<EmbeddedCore, 'database'>, step: Step): Promise<number> {
   let removed = 0;
   for (;;) {
@@ -80,5 +84,6 @@ export async function cleanForever(core: EmbeddedCore, maxBytes: number, signal:
       if (!signal.aborted) core.context.logger.warn({ err: toFleetGcError(error) }, 'retention failed');
     });
     await pause(EVERY_MS, signal);
+    if (!signal.aborted) core.database.keepSpace();
   }
 }

@@ -1,0 +1,139 @@
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './errors.ts';
+import { hasRoom, releaseReserve, SPACE_BYTES, writeReserve } from './reserve.ts';
+
+const PAGE_BYTES = 4096;
+const SPACE_PAGES = SPACE_BYTES / PAGE_BYTES;
+/** Pages of a table beside its content. */
+const TABLE_PAGES = 32;
+
+/** Removes about so many bytes of the oldest records; says whether any went. */
+export type RemoveOldest = (bytes: number) => boolean;
+/** Takes what people should know. */
+export type Tell = (message: string) => void;
+
+/**
+ * Keeps the file so that it can be written while its disk is full. Pages that were written and freed again are reused
+ * without another block of the disk, and so is a journal that was as long before. The file does not grow by itself: a
+ * journal with pages for which the disk has no block can not be emptied any more, and then nothing can be written, not
+ * even a deletion.
+ */
+export class KeptSpace {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #mostPages: number;
+  readonly #tell: Tell;
+  #limitPages = 0;
+  #told = '';
+
+  constructor(db: DatabaseSync, path: string, maxBytes: number, tell: Tell) {
+    this.#db = db;
+    this.#path = path;
+    this.#mostPages = Math.floor(maxBytes / PAGE_BYTES);
+    this.#tell = tell;
+  }
+
+  /** At the start, and once in a while: sees that there is space, and takes more where the disk has room. Never throws. */
+  keep(): void {
+    try {
+      this.#db.exec('DROP TABLE IF EXISTS space');
+      if (this.#isShort()) this.#fill();
+      this.#limit(this.#pages());
+      if (hasRoom(this.#path)) writeReserve(this.#path);
+      if (!this.#isShort()) this.#told = '';
+    } catch (error) {
+      if (isBusy(error)) return;
+      // A file that never had space grows as it can.
+      this.#limit(this.#pages() < SPACE_PAGES ? this.#mostPages : this.#pages());
+      this.#say(
+        `The event log ${this.#path} has no space of its own for the moment in which its disk is full (${String(error)}): free 40 MB on it.`,
+      );
+    }
+  }
+
+  /** After a write found no space; says whether it may find some now. Never throws. */
+  makeRoom(removeOldest: RemoveOldest): boolean {
+    return tryTo(() => this.#growOn()) || this.#removeSome(removeOldest) || this.#useReserve();
+  }
+
+  #growOn(): boolean {
+    const before = this.#limitPages;
+    // Another process may have made it grow.
+    if (this.#pages() > before) return this.#limit(this.#pages()) > before;
+    if (!hasRoom(this.#path)) return false;
+    if (this.#pages() + SPACE_PAGES <= this.#mostPages) this.#fill();
+    else this.#limit(this.#mostPages);
+    return this.#limit(Math.max(this.#pages(), this.#limitPages)) > before;
+  }
+
+  #removeSome(removeOldest: RemoveOldest): boolean {
+    if (this.#pages() >= this.#mostPages || this.#freePages() > 2 * SPACE_PAGES) return false;
+    if (!tryTo(() => removeOldest(SPACE_BYTES / 2))) return false;
+    this.#say(
+      `The disk of the event log ${this.#path} is full: its oldest records go, to make room for new ones.`,
+    );
+    return true;
+  }
+
+  #useReserve(): boolean {
+    if (!releaseReserve(this.#path)) return false;
+    this.#say(`The disk of the event log ${this.#path} is full: what was kept for that is used now.`);
+    return true;
+  }
+
+  #isShort(): boolean {
+    const journal = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    return (journal?.size ?? 0) < SPACE_BYTES / 2 || this.#freePages() < SPACE_PAGES / 2;
+  }
+
+  /** Writes to the file and its journal and frees it again; on a full disk no more than is free in the file. */
+  #fill(): void {
+    const isRoomy = hasRoom(this.#path);
+    if (isRoomy) this.#limit(this.#pages() + SPACE_PAGES + TABLE_PAGES);
+    else releaseReserve(this.#path);
+    const pages = isRoomy ? SPACE_PAGES : Math.min(SPACE_PAGES, this.#freePages()) - TABLE_PAGES;
+    if (pages < 1) throw new Error('the disk is full');
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      this.#db.exec('CREATE TABLE space (filler BLOB)');
+      this.#db.exec(`INSERT INTO space VALUES (zeroblob(${pages * PAGE_BYTES}))`);
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
+    this.#db.exec('PRAGMA wal_checkpoint(PASSIVE); DROP TABLE space; PRAGMA wal_checkpoint(PASSIVE)');
+  }
+
+  #freePages(): number {
+    return this.#pragma('freelist_count');
+  }
+
+  #pages(): number {
+    return this.#pragma('page_count');
+  }
+
+  /** SQLite sets none below what the file has. */
+  #limit(pages: number): number {
+    this.#limitPages = this.#pragma(`max_page_count = ${Math.min(pages, this.#mostPages)}`);
+    return this.#limitPages;
+  }
+
+  #pragma(text: string): number {
+    return Number(Object.values(this.#db.prepare(`PRAGMA ${text}`).get() ?? {})[0]);
+  }
+
+  #say(message: string): void {
+    if (message !== this.#told) this.#tell(message);
+    this.#told = message;
+  }
+}
+
+function tryTo(action: () => boolean): boolean {
+  try {
+    return action();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { NodeIdentity } from '../../../schemas/identity.ts';
+import { openProcessOn } from '../../../services/cli/open-process.ts';
+import { runPipeline } from '../../../services/cli/run/run-pipeline.ts';
+import { readPolicyFiles } from '../../../services/policy/file.ts';
+import { linuxClock } from '../../../services/shared/clock-linux.ts';
+import type { EventLog } from '../../../services/shared/event-log/port.ts';
+import { createLogger } from '../../../services/shared/logger.ts';
+import { openStateDirectory } from '../../../services/shared/state-directory.ts';
+import { type SimulatedNode, startSimulatedNode } from '../../../services/simulator/node.ts';
+import { logLines } from '../../support/log-lines.ts';
+
+export const GB = 1_000_000_000n;
+export const ENFORCE = 'name: mine\nmode: enforce\nimageMinimumGCAge: -1s\n';
+
+/** A simulated machine of 10 GB with images of 1 GB that nobody uses. */
+export async function machine({ images = 9 } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-run-'));
+  const node = await startSimulatedNode({
+    name: 'n',
+    directory,
+    clock: linuxClock(),
+    capacityBytes: 10n * GB,
+  });
+  onTestFinished(async () => {
+    await node[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  for (let number = 0; number < images; number += 1) addImage(node, number);
+  return { directory, node };
+}
+
+export function addImage({ runtime }: SimulatedNode, number: number): void {
+  const digit = String(number);
+  runtime.addImage({
+    id: `sha256:${digit.repeat(64)}`,
+    repoTags: [`registry.example/app:${digit}`],
+    repoDigests: [`registry.example/app@sha256:${digit.repeat(64)}`],
+    sizeBytes: GB,
+    pinned: false,
+    isPulled: true,
+    labels: {},
+  });
+}
+
+export const imagesOf = ({ runtime }: SimulatedNode): readonly string[] =>
+  [...runtime.images.values()]
+    .flatMap(({ repoTags }) => repoTags)
+    .filter((name) => name.startsWith('registry.example/app'));
+
+export interface Run {
+  readonly log: EventLog;
+  readonly identity: NodeIdentity;
+  readonly lines: readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly json?: boolean;
+  /** Where log and state are kept, where that is not the machine's own directory. */
+  readonly kept?: string;
+  readonly keepsSpace?: boolean;
+}
+
+/** Runs everything against the machine, with this policy. */
+export async function start(
+  { directory, node }: { readonly directory: string; readonly node: SimulatedNode },
+  policy: string,
+  { json = false, kept = directory, keepsSpace = false }: RunOptions = {},
+): Promise<Run> {
+  const logPath = join(kept, 'log.db');
+  const files = readPolicyFiles([{ file: 'policy.yaml', text: policy }]);
+  if (!files.valid) throw new Error('the policy of the test is not valid');
+  const state = openStateDirectory(join(kept, 'state'), '3d1219c7c4c5404aaa1f6d2a48adfda4');
+  const identity = { cluster: 'local', node: 'n', nodeInstance: state.nodeInstance };
+  const process = await openProcessOn({
+    service: 'run',
+    eventLog: { kind: 'embedded', path: logPath, maxBytes: 64 * 1024 * 1024, keepsSpace },
+    httpAddress: null,
+    logger: createLogger({ service: 'run', level: 'silent' }, logLines()),
+  });
+  const lines: string[] = [];
+  const stopping = new AbortController();
+  const running = runPipeline(
+    {
+      process,
+      node: {
+        identity,
+        nodeLabels: {},
+        runtimeEndpoint: node.endpoint,
+        imageLayers: false,
+        clock: node.clock,
+        state,
+        filesystems: () => node.filesystems,
+        logs: node,
+        pods: { source: null, wanted: () => [], now: null },
+        podSources: ['api'],
+      },
+      executor: {
+        podLogsDir: node.podLogsDir,
+        containerLogsDir: node.containerLogsDir,
+        localFile: { path: join(directory, 'node.yaml'), isNamed: false },
+      },
+      written: files.policies,
+      policyFiles: ['policy.yaml'],
+      logPath,
+      json,
+      print: (line) => lines.push(line),
+    },
+    stopping.signal,
+  );
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+    await process[Symbol.asyncDispose]();
+  };
+  return { log: process.log, identity, lines, stop };
+}
+
+export const said = (run: Run, text: string | RegExp) => () =>
+  run.lines.find((line) => line.match(text)) ?? null;
+
+export const removals = ({ lines }: Run): readonly string[] =>
+  lines.filter((line) => /- image registry\.example\/app:\d/.test(line));
