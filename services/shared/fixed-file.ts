@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { diskProblem } from './disk-problem.ts';
 import { FleetGcError } from './errors.ts';
 import { type Copy, encodeCopy, newestCopy, roomIn, slotBytesFor } from './fixed-file-format.ts';
 
@@ -186,7 +187,13 @@ const errorCode = (error: unknown): unknown =>
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const unwritable = (path: string, cause: unknown): FleetGcError =>
-  new FleetGcError('STATE_UNWRITABLE', `cannot write the state file ${path}: ${messageOf(cause)}`, { cause });
+  new FleetGcError(
+    'STATE_UNWRITABLE',
+    `cannot write the state file ${path}: ${diskProblem(cause) ?? messageOf(cause)}`,
+    {
+      cause,
+    },
+  );
 
 const unreadable = (path: string, what: string, cause?: unknown): FleetGcError =>
   new FleetGcError('STATE_UNREADABLE', `cannot read the state file ${path}: ${what}`, { cause });

@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { diskProblem } from './disk-problem.ts';
 
 /**
  * Makes a directory and what is missing above it, level by level. Returns why that cannot be, or `null` when the
@@ -37,5 +38,5 @@ function problemOf(error: unknown): string {
   const path = String(error.path);
   if (error.code === 'ENOENT') return `${dirname(path)} takes no new directories`;
   if (error.code === 'EEXIST') return `${path} is no directory`;
-  return error.message;
+  return diskProblem(error) ?? error.message;
 }

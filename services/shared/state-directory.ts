@@ -18,6 +18,8 @@ const OWNER_ONLY = 0o700;
 const NO_MACHINE_ID =
   'the machine id is empty, and without one a copied disk would pass for this node: run systemd-machine-id-setup, or name a file that holds an id';
 
+const ADVICE = 'nothing was started; --state-directory names another place';
+
 /** What agent and executor of one installation share and keep. */
 export interface StateDirectory {
   readonly path: string;
@@ -37,13 +39,26 @@ export function openStateDirectory(path: string, machineId: string): StateDirect
   if (machineId.trim() === '') throw new FleetGcError('CONFIG_INVALID', NO_MACHINE_ID);
   const problem = makeDirectories(path, OWNER_ONLY);
   if (problem !== null)
-    throw new FleetGcError('STATE_UNWRITABLE', `cannot make the state directory ${path}: ${problem}`);
+    throw new FleetGcError(
+      'STATE_UNWRITABLE',
+      `cannot make the state directory ${path}: ${problem}; ${ADVICE}`,
+    );
   return {
     path,
-    nodeInstance: instanceOf(path, machineId),
-    open: (name, sizeBytes, schema) => openFixedFile(join(path, name), sizeBytes, schema),
+    nodeInstance: withAdvice(() => instanceOf(path, machineId)),
+    open: (name, sizeBytes, schema) => withAdvice(() => openFixedFile(join(path, name), sizeBytes, schema)),
     openReadOnly: (name, schema) => openReadOnlyFile(join(path, name), schema),
   };
+}
+
+/** What takes space is made before anything begins: what is missing then is for people to give. */
+function withAdvice<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof FleetGcError) || error.code !== 'STATE_UNWRITABLE') throw error;
+    throw new FleetGcError('STATE_UNWRITABLE', `${error.message}; ${ADVICE}`, { cause: error });
+  }
 }
 
 /** One file per machine id, made whole with its value, so that two processes starting together agree. */

@@ -47,6 +47,6 @@ const inUse = (directory: string, role: StateRole, cause: unknown): FleetGcError
 const unlockable = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'STATE_UNWRITABLE',
-    `cannot lock ${path}, which keeps a second process away: ${cause instanceof Error ? cause.message : cause}`,
+    `cannot lock ${path}, which keeps a second process away: ${cause instanceof Error ? cause.message : cause}; is its filesystem read-only or full?`,
     { cause },
   );

@@ -58,7 +58,7 @@ describe('the node instance', () => {
     expect(() => openStateDirectory(path, MACHINE)).toThrow(
       expect.objectContaining({
         code: 'STATE_UNWRITABLE',
-        message: `cannot make the state directory ${path}: ${says}`,
+        message: `cannot make the state directory ${path}: ${says}; nothing was started; --state-directory names another place`,
       }),
     );
   });

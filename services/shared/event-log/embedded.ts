@@ -42,7 +42,7 @@ const differences = (statements: Statements): TopicDifference[] =>
 
 async function openCore(options: EmbeddedOptions, context: EventLogContext): Promise<EmbeddedCore> {
   const keeping = options.keepsSpace
-    ? { tell: (message: string) => context.logger.warn(message), removeOldest }
+    ? { tell: (message: string) => context.logger.error(message), removeOldest }
     : null;
   const database = await openDatabase(options.path, options.maxBytes, keeping);
   const changes = watchChanges(database, options.path);

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { FleetGcError } from '../../../services/shared/errors.ts';
 import { openStateDirectory } from '../../../services/shared/state-directory.ts';
+import { lockState } from '../../../services/shared/state-lock.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { addImage, ENFORCE, imagesOf, machine, removals, start } from './machine.ts';
@@ -41,7 +43,9 @@ test('a first start on a full disk ends with what to do', async () => {
   expect(failure).toBeInstanceOf(FleetGcError);
   expect(failure).toMatchObject({
     code: 'STATE_UNWRITABLE',
-    message: expect.stringMatching(/the disk is full.*free \d+ MB on it, or name another --state-directory/),
+    message: expect.stringMatching(
+      /disk is full \(free 10 MB on it.*nothing was started; --state-directory names another place/,
+    ),
   });
 });
 
@@ -51,7 +55,29 @@ test('a state directory on a disk that is read-only ends with what to do', () =>
   expect(() => openStateDirectory(`${disk.path}/state`, 'a machine')).toThrow(
     expect.objectContaining({
       code: 'STATE_UNWRITABLE',
-      message: expect.stringMatching(/read-only.*name another --state-directory/),
+      message: expect.stringMatching(
+        /filesystem is read-only; nothing was started; --state-directory names another place/,
+      ),
     }),
   );
+});
+
+test('a state directory that was made before its filesystem became read-only ends with what to do', () => {
+  const disk = smallDisk(40);
+  openStateDirectory(`${disk.path}/state`, 'a machine');
+  disk.makeReadOnly();
+  expect(() => openStateDirectory(`${disk.path}/state`, 'another machine')).toThrow(
+    /filesystem is read-only; nothing was started; --state-directory names another place/,
+  );
+  expect(() => lockState(`${disk.path}/state`, ['agent'])).toThrow(/read-only or full/);
+});
+
+test('what a start on a full disk had begun is gone, and the next one with room goes on', async () => {
+  const disk = smallDisk(40);
+  disk.fill();
+  expect(() => openStateDirectory(`${disk.path}/state`, 'a machine')).toThrow(/disk is full/);
+  disk.free();
+  const state = openStateDirectory(`${disk.path}/state`, 'a machine');
+  expect(readdirSync(state.path).filter((name) => name.endsWith('.new'))).toEqual([]);
+  expect(openStateDirectory(`${disk.path}/state`, 'a machine').nodeInstance).toBe(state.nodeInstance);
 });

@@ -22,7 +22,7 @@ interface Opened {
 
 async function open(disk: SmallDisk, keepsSpace = true): Promise<Opened> {
   const lines = logLines();
-  const logger = createLogger({ service: 'test', level: 'warn' }, lines);
+  const logger = createLogger({ service: 'test', level: 'error' }, lines);
   const options = { path: join(disk.path, 'log.db'), maxBytes: MAX_BYTES, keepsSpace };
   const log = await openEmbeddedLog(options, silentContext({ logger }));
   onTestFinished(() => log[Symbol.asyncDispose]());
