@@ -11,6 +11,10 @@ const ORDER_OUTCOMES = [
   'other-instance',
   'other-boot',
   'taken-in-the-future',
+  'paused',
+  'no-policy',
+  'policies-unreadable',
+  'not-met',
 ] as const;
 const INVENTORY_LABELS = {
   trigger: InventoryTrigger.options,

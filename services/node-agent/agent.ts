@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import type { Observe } from '../../schemas/observe.ts';
+import type { PolicySet } from '../../schemas/policy.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import type { RuntimeReader } from '../shared/cri/port.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
@@ -22,6 +24,7 @@ import { createInventories } from './inventories.ts';
 import { inventoryPublishing } from './inventory-publishing.ts';
 import type { LogReader } from './log-entries.ts';
 import { createLook, type Look } from './look.ts';
+import { type Justification, whyUnjustified } from './order-check.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { ownInventory, type TakeInventory } from './own-inventory.ts';
 import type { KubeletSource } from './pod-states.ts';
@@ -32,6 +35,8 @@ import { type Repeating, together } from './repeat.ts';
 export interface NodeAgentDeps {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
+  /** As this process follows them; throws `POLICIES_UNREADABLE` while they cannot be read. */
+  readonly policies: () => PolicySet;
   readonly runtime: RuntimeReader;
   /** What is told of images beside CRI. */
   readonly contents: ContentReading;
@@ -60,6 +65,7 @@ export interface NodeAgent {
   run(signal: AbortSignal): Promise<void>;
   /** For the executor of the same process. */
   readonly takeInventory: TakeInventory;
+  readonly diskHistory: () => DiskStats['history'];
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
   problem(): string | null;
 }
@@ -114,6 +120,15 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
     sleep,
   });
   addFilesystemGauges(deps.metrics, disks.readings);
+  const justification: Justification = {
+    node: { ...identity, nodeLabels },
+    policies: deps.policies,
+    readings: () => ({
+      filesystems: disks.readings(),
+      history: disks.history(),
+      nowMs: clock.now().sinceBootMs,
+    }),
+  };
 
   const sample = async (): Promise<void> => {
     const facts = await disks.sample();
@@ -126,7 +141,15 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
 
   return {
     takeInventory: ownInventory({ look, events, backoff, contentsOf: deps.contents }),
-    observe: observeHandler({ self: identity, clock, accept: inventories.accept, metrics, logger }),
+    diskHistory: disks.history,
+    observe: observeHandler({
+      self: identity,
+      clock,
+      whyUnjustified: (order) => whyUnjustified(order, justification),
+      accept: inventories.accept,
+      metrics,
+      logger,
+    }),
     run: async (signal) => {
       await together(
         [

@@ -25,6 +25,7 @@ export interface DiskWatch {
   sample(): Promise<DiskFacts | null>;
   /** The last sample; all `null` before the first. */
   readings(): FilesystemReadings;
+  history(): DiskStats['history'];
   /** Writes what is new once a minute, apart from sampling; at the end of the process whatever the time. */
   save(when: 'due' | 'end'): void;
 }
@@ -61,6 +62,7 @@ export function watchDisks({ filesystems, state, clock, logger }: DiskWatchParts
       return { takenAt, filesystems: readings, history };
     },
     readings: () => readings,
+    history: () => history,
     save: (when) => {
       const isDue = at.sinceBootMs - savedAtMs >= (when === 'end' ? 1 : SAVE_EVERY_MS);
       if (isDue && kept.write({ version: 1, at, history })) savedAtMs = at.sinceBootMs;

@@ -4,12 +4,13 @@ import type { Observe } from '../../schemas/observe.ts';
 import type { NodeClock } from '../shared/clock.ts';
 import type { Handler } from '../shared/handler.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
-import { refusalOf } from './order-check.ts';
+import { refusalOf, type Unjustified } from './order-check.ts';
 import type { Order, OrderOutcome } from './pacing.ts';
 
 export interface ObserveParts {
   readonly self: NodeIdentity;
   readonly clock: NodeClock;
+  readonly whyUnjustified: (order: Observe) => Unjustified | null;
   readonly accept: (order: Order) => OrderOutcome;
   readonly metrics: Pick<AgentMetrics, 'orders'>;
   readonly logger: Logger;
@@ -20,16 +21,24 @@ export interface ObserveParts {
  * that is not for us, or not any more, is counted; nothing but an inventory was ever going to follow from it.
  */
 export const observeHandler =
-  ({ self, clock, accept, metrics, logger }: ObserveParts): Handler<Observe> =>
+  ({ self, clock, whyUnjustified, accept, metrics, logger }: ObserveParts): Handler<Observe> =>
   ({ event, trace }) => {
     const refusal = refusalOf(event, self, clock.now());
-    const outcome = refusal ?? accept({ ...event, ...(trace && { trace }) });
+    const unjustified = refusal === null ? whyUnjustified(event) : null;
+    const outcome = refusal ?? unjustified?.refusal ?? accept({ ...event, ...(trace && { trace }) });
     metrics.orders.add({ outcome });
     // Other nodes' orders lie on the same partition.
     const level = outcome === 'other-node' ? 'debug' : 'info';
     const { id, reclaim } = event;
     logger[level](
-      { orderId: id, reclaimId: reclaim.id, step: reclaim.step, round: reclaim.round, outcome },
+      {
+        orderId: id,
+        reclaimId: reclaim.id,
+        step: reclaim.step,
+        round: reclaim.round,
+        outcome,
+        ...(unjustified && { why: unjustified.why }),
+      },
       'order to observe',
     );
     return [];

@@ -1,5 +1,6 @@
 import type { StateDirectory } from '../shared/state-directory.ts';
 import type { NodeAgentDeps } from './agent.ts';
+import { type DiskHistory, fold, NO_DISK_HISTORY } from './disk-history.ts';
 import { agentEvents } from './events.ts';
 import { backoffReader, removedImagesReader } from './executor-files.ts';
 import { readHistory } from './history.ts';
@@ -10,8 +11,9 @@ import { watchPods } from './pod-watch.ts';
 /** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
 export interface OwnLooks {
   readonly takeInventory: TakeInventory;
-  /** Follows the pods: whether one is gone takes more than one look (A7). */
+  /** Follows the pods and the disks: whether a pod is gone takes more than one look (A7). */
   readonly detect: () => Promise<void>;
+  readonly diskHistory: () => DiskHistory;
 }
 
 type OwnLooksParts = Pick<
@@ -34,6 +36,7 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
   const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
   const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
   const look = createLook({ ...parts, pods, history });
+  let disks = NO_DISK_HISTORY;
   return {
     takeInventory: ownInventory({
       look,
@@ -41,6 +44,10 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
       backoff: backoffReader(state, logger),
       contentsOf: parts.contents,
     }),
-    detect: async () => void (await look()),
+    detect: async () => {
+      await look();
+      disks = fold(disks, await parts.filesystems.read(), clock.now().sinceBootMs);
+    },
+    diskHistory: () => disks,
   };
 }

@@ -47,7 +47,7 @@ async function planFor(command: Command, { recorder, tools }: CarryOutParts): Pr
   const refusal = commandRefusal(command, restrictions, recorder.clock.now());
   if (refusal) return nothingPlanned(command, refusal);
   if (policy.kind !== 'enforced') return nothingPlanned(command, NO_POLICY);
-  return await ownPlan(command, policy.record.policy, tools.takeInventory);
+  return await ownPlan(command, policy.record.policy, tools.own);
 }
 
 async function refuse(

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Command } from '../../schemas/command.ts';
+import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { NodeClock } from '../shared/clock.ts';
@@ -37,6 +38,7 @@ export interface ExecutorNode {
   /** What the policies that this process follows say of the node. */
   readonly policy: () => PolicyInForce;
   readonly takeInventory: TakeInventory;
+  readonly diskHistory: () => DiskStats['history'];
   /** Pods that the kubelet told of, where the process knows; else none. */
   readonly wantedByPods: () => readonly WantedPod[] | null;
   /** Asks which pods there are at this moment; `null` where no source of pods is configured. */
@@ -118,7 +120,8 @@ function workerParts(
   };
   const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
   const remover = { runtime, logs: files.logs, sleep };
-  const tools = { clock, look, podsNow, restrictions, remover, takeInventory: node.takeInventory };
+  const { takeInventory, diskHistory } = node;
+  const tools = { clock, look, podsNow, restrictions, remover, own: { takeInventory, diskHistory } };
   return { recorder, tools, filesystems, sleep };
 }
 

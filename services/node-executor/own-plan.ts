@@ -1,16 +1,25 @@
 import type { Command } from '../../schemas/command.ts';
 import type { Verdict } from '../../schemas/decision.ts';
+import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
 import { decide as decideContainers } from '../container-gc/decide.ts';
 import { decide as decideImages } from '../image-gc/decide.ts';
+import { whyNotMetLately } from '../shared/decision/met-lately.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { Refusal } from './results.ts';
 import type { CommandItem } from './second-look.ts';
 
 /** Takes an inventory of this moment, as if `reclaim` had asked for it. */
 export type TakeInventory = (reclaim: Reclaim | null) => Promise<Inventory>;
+
+/** What an executor decides on, which nobody else had a hand in. */
+export interface OwnFacts {
+  readonly takeInventory: TakeInventory;
+  /** What the disks had free in the last two hours, as far as this process knows. */
+  readonly diskHistory: () => DiskStats['history'];
+}
 
 /** What this node would remove now by its own facts, under the policy in force here. */
 export interface OwnPlan {
@@ -24,15 +33,26 @@ export interface OwnPlan {
  * Decides once more, with the decider whose command it is, on an inventory that nobody else had a hand in. A command only
  * chooses among what comes out. Never rejects: without an inventory nothing goes.
  */
-export async function ownPlan(command: Command, policy: Policy, take: TakeInventory): Promise<OwnPlan> {
+export async function ownPlan(command: Command, policy: Policy, own: OwnFacts): Promise<OwnPlan> {
   try {
-    const inventory = await take(command.reclaim);
-    return inventory.status === 'complete'
-      ? planned(command, inventory, policy)
-      : nothingPlanned(command, blind(problemOf(inventory)));
+    const inventory = await own.takeInventory(command.reclaim);
+    if (inventory.status !== 'complete') return nothingPlanned(command, blind(problemOf(inventory)));
+    const unmet = whyUnmet(inventory, own.diskHistory(), policy);
+    return unmet === null ? planned(command, inventory, policy) : nothingPlanned({ reclaim: null }, unmet);
   } catch (error) {
     return nothingPlanned(command, blind(toFleetGcError(error).message));
   }
+}
+
+/** A command only tells of the readings with which its reclaim began. */
+function whyUnmet(
+  { reclaim, filesystems, takenAt }: CompleteInventory,
+  history: DiskStats['history'],
+  policy: Policy,
+): Refusal | null {
+  if (reclaim === null) return null;
+  const why = whyNotMetLately(reclaim, { filesystems, history, nowMs: takenAt.sinceBootMs }, policy);
+  return why === null ? null : { reason: 'kept-by-own-plan', message: why };
 }
 
 function planned(command: Command, inventory: CompleteInventory, policy: Policy): OwnPlan {

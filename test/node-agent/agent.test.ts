@@ -18,6 +18,7 @@ import type { SimulatedNode, SimulatedNodeOptions } from '../../services/simulat
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
+import { policySet } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
 import { directRuntime } from '../support/direct-connection.ts';
@@ -70,6 +71,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
     const agent = createNodeAgent({
       identity: NODE,
       nodeLabels: { zone: 'a' },
+      policies: () => policySet({ imageGCHighThresholdPercent: 0 }),
       runtime,
       contents: async () => NOBODY_TELLS,
       filesystems: node.filesystems,
@@ -188,6 +190,18 @@ describe('an agent on a simulated node', () => {
       ['order', 'images'],
     ]);
     expect(await running.metrics()).toContain('fleetgc_agent_orders_total{outcome="accepted"} 2');
+  });
+
+  test('[D6] answers no order for a full disk that it does not have, and says so', async () => {
+    const { time, start } = await setUp();
+    const running = start({ policies: () => policySet() });
+    await time.passUntil('the first inventory', MINUTE, nth(running, 1));
+    await running.agent.observe(orderNow(time, 'o1'));
+    await time.pass(MINUTE);
+
+    expect(running.inventories.filter(({ trigger }) => trigger === 'order')).toEqual([]);
+    expect(await running.metrics()).toContain('fleetgc_agent_orders_total{outcome="not-met"} 1');
+    expect(running.log.join('')).toContain('meets no threshold of policy default for imageGC');
   });
 
   test('ignores and counts orders that are not for it', async () => {

@@ -21,6 +21,7 @@ import { createPublisher } from '../../services/shared/publisher.ts';
 import { openStateDirectory } from '../../services/shared/state-directory.ts';
 import { systemSources } from '../../services/shared/system-sources.ts';
 import { observe } from '../fixtures/observe.ts';
+import { policySet } from '../fixtures/policy.ts';
 import { logLines } from '../support/log-lines.ts';
 import { TRACEPARENT } from '../support/log-record.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
@@ -63,6 +64,7 @@ async function startAgent() {
   const agent = {
     identity,
     nodeLabels: {},
+    policies: () => policySet({ imageGCHighThresholdPercent: 0 }),
     runtime,
     contents: async () => NOBODY_TELLS,
     filesystems: node.filesystems,

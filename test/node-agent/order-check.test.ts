@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Observe } from '../../schemas/observe.ts';
-import { refusalOf } from '../../services/node-agent/order-check.ts';
+import { NO_DISK_HISTORY } from '../../services/node-agent/disk-history.ts';
+import { type Justification, refusalOf, whyUnjustified } from '../../services/node-agent/order-check.ts';
+import { FleetGcError } from '../../services/shared/errors.ts';
+import { filesystems } from '../fixtures/filesystems.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
+import { POLICY_FOR_OTHERS, pauseRecord, policySet } from '../fixtures/policy.ts';
 import { instant, MINUTE } from '../fixtures/time.ts';
 
 const at = instant().sinceBootMs;
@@ -35,4 +39,48 @@ test.each<{ name: string; order?: Partial<Observe>; nowMs?: number; expected: st
   },
 ])('$name', ({ order = {}, nowMs = at, expected }) => {
   expect(refusalOf(observe(order), NODE, instant({ sinceBootMs: nowMs }))).toBe(expected);
+});
+
+describe('the reclaim of an order, held against what the node knows itself', () => {
+  const full = filesystems({ availableBytes: '100' });
+  const against = (over: Partial<Justification> = {}) =>
+    whyUnjustified(observe(), {
+      node: { ...NODE, nodeLabels: {} },
+      policies: () => policySet(),
+      readings: () => ({ filesystems: full, history: NO_DISK_HISTORY, nowMs: at }),
+      ...over,
+    });
+
+  test('a disk that meets the threshold of the policy in force here', () => {
+    expect(against()).toBeNull();
+  });
+
+  test('a policy in dry-run is one too: an order to look removes nothing', () => {
+    expect(against({ policies: () => policySet({ mode: 'dry-run' }) })).toBeNull();
+  });
+
+  test.each<{ refusal: string; over: Partial<Justification> }>([
+    {
+      refusal: 'not-met',
+      over: {
+        readings: () => ({
+          filesystems: filesystems({ availableBytes: '690' }),
+          history: NO_DISK_HISTORY,
+          nowMs: at,
+        }),
+      },
+    },
+    { refusal: 'paused', over: { policies: () => policySet({}, [pauseRecord()]) } },
+    { refusal: 'no-policy', over: { policies: () => POLICY_FOR_OTHERS } },
+    {
+      refusal: 'policies-unreadable',
+      over: {
+        policies: () => {
+          throw new FleetGcError('POLICIES_UNREADABLE', 'policies are still being read');
+        },
+      },
+    },
+  ])('is refused as $refusal', ({ refusal, over }) => {
+    expect(against(over)).toMatchObject({ refusal });
+  });
 });

@@ -6,6 +6,7 @@ import type { Command } from '../../schemas/command.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { CommandResult, ObjectOutcome } from '../../schemas/result.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
+import { type DiskHistory, NO_DISK_HISTORY } from '../../services/node-agent/disk-history.ts';
 import {
   createNodeExecutor,
   type ExecutorDeps,
@@ -62,6 +63,8 @@ export interface ExecutorNode {
   policy: () => PolicyInForce;
   /** What the node sees of itself; by default that everything may go. */
   takeInventory: TakeInventory;
+  /** What its disks had free before. */
+  diskHistory: DiskHistory;
   /** Called before the log takes a publish; throws to refuse it, or waits. */
   beforePublish: (records: readonly OutgoingRecord[]) => void | Promise<void>;
   /** Sleeps of executors, in ms; time passes with them. */
@@ -115,6 +118,7 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
         clock.now(),
         reclaim,
       ),
+    diskHistory: NO_DISK_HISTORY,
     beforePublish: () => undefined,
     slept: [],
     sleepSignals: [],
@@ -142,6 +146,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       state,
       policy: () => node.policy(),
       takeInventory: (reclaim) => node.takeInventory(reclaim),
+      diskHistory: () => node.diskHistory,
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,
     },

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeKey } from '../../schemas/identity.ts';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import { TOPICS } from '../../schemas/topics.ts';
+import { NO_DISK_HISTORY } from '../../services/node-agent/disk-history.ts';
 import { nodeSubscription, runNodeExecutor } from '../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import { sleep } from '../../services/node-executor/sleep.ts';
@@ -48,6 +49,7 @@ async function runExecutor() {
         clock,
         state,
         policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
+        diskHistory: () => NO_DISK_HISTORY,
         takeInventory: async (reclaim) =>
           agreeingInventory(
             {

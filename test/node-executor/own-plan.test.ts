@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { Bucket } from '../../schemas/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
+import { NO_DISK_HISTORY } from '../../services/node-agent/disk-history.ts';
 import { containerRemoval, imageRemoval } from '../fixtures/command.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { container, image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { digestOf } from '../fixtures/listing.ts';
 import { keepList, policyRecord } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
-import { HOUR, nsAgo } from '../fixtures/time.ts';
+import { HOUR, MINUTE, nsAgo } from '../fixtures/time.ts';
 import { addContainer, addImages, type ExecutorNode, executorNode } from './executor-node.ts';
 
 const OTHERS = Array.from({ length: 10 }, (_, index) =>
@@ -72,6 +74,25 @@ describe('a command for an image', () => {
       isThere: true,
     });
     expect(found.outcome).toMatchObject({ message: expect.stringContaining('rule M11') });
+  });
+
+  test.each([
+    { name: 'was never at the high threshold here', least: null, isThere: true },
+    { name: 'was at the high threshold a minute ago', least: '50', isThere: false },
+  ])('[D6] on a disk between the two thresholds that $name', async ({ least, isThere }) => {
+    const found = await commanded((node) => {
+      node.runtime.otherBytes = 810n;
+      seeing(node, { filesystems: filesystems({ availableBytes: '180' }) });
+      const bucket: Bucket = [node.clock.now().sinceBootMs - MINUTE, least ?? '180', '180', '180'];
+      const imagefs = { availableBytes: [bucket], inodesFree: [] };
+      node.diskHistory = { ...NO_DISK_HISTORY, imagefs };
+    });
+    expect(found.isThere).toBe(isThere);
+    if (isThere)
+      expect(found.outcome).toMatchObject({
+        reason: 'kept-by-own-plan',
+        message: expect.stringContaining('meets no threshold of policy default for imageGC'),
+      });
   });
 
   test('[D10] takes nothing that this node itself detected a second ago, whatever an inventory on the log says', async () => {

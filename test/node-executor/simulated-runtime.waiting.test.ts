@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Command } from '../../schemas/command.ts';
 import type { ObjectOutcome } from '../../schemas/result.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
+import { NO_DISK_HISTORY } from '../../services/node-agent/disk-history.ts';
 import { createNodeExecutor } from '../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../services/node-executor/node-files.ts';
 import { connectRemover } from '../../services/shared/cri/client.ts';
@@ -53,6 +54,7 @@ async function managedNode() {
       clock,
       state,
       policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
+      diskHistory: () => NO_DISK_HISTORY,
       takeInventory: async (reclaim) =>
         agreeingInventory(
           {

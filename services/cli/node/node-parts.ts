@@ -4,7 +4,7 @@ import { logReader } from '../../node-agent/log-entries.ts';
 import { byTheClock } from '../../node-agent/repeat.ts';
 import type { ExecutorDeps } from '../../node-executor/executor.ts';
 import { type ExecutorOptions, filesOnDisk } from '../../node-executor/node-files.ts';
-import type { TakeInventory } from '../../node-executor/own-plan.ts';
+import type { OwnFacts } from '../../node-executor/own-plan.ts';
 import { policyInForce } from '../../node-executor/policy-in-force.ts';
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
@@ -57,7 +57,10 @@ const containerdOf = (
 ): ContainerdReader | null => (imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null);
 
 /** The agent has connections of its own, which have no removing half. */
-export function agentDeps({ process, node, publisher, resources }: NodeParts): NodeAgentDeps {
+export function agentDeps(
+  { process, node, publisher, resources }: NodeParts,
+  policies: Pick<PolicySource, 'current'>,
+): NodeAgentDeps {
   const { identity, nodeLabels, state, clock, pods, podSources } = node;
   const { sources, logger, metrics } = process;
   const containerd = containerdOf(node, resources);
@@ -65,6 +68,7 @@ export function agentDeps({ process, node, publisher, resources }: NodeParts): N
   return {
     identity,
     nodeLabels,
+    policies: policies.current,
     runtime,
     contents: loggedContentReading({ containerd, clock, logger }),
     filesystems: node.filesystems(runtime),
@@ -92,7 +96,7 @@ export interface Removing {
 export function executorDeps(
   { process, node, publisher, resources }: NodeParts,
   { policies, options }: Removing,
-  takeInventory: TakeInventory,
+  own: OwnFacts,
 ): ExecutorDeps {
   const { identity, nodeLabels, clock, state, pods } = node;
   const { sources, logger, metrics } = process;
@@ -106,7 +110,8 @@ export function executorDeps(
       clock,
       state,
       policy: () => policyInForce(policies.current, { ...identity, nodeLabels }),
-      takeInventory,
+      takeInventory: own.takeInventory,
+      diskHistory: own.diskHistory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },

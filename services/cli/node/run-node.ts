@@ -28,8 +28,8 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
-  const agent = createNodeAgent(agentDeps(parts));
-  const executor = createNodeExecutor(executorDeps(parts, removing, agent.takeInventory));
+  const agent = createNodeAgent(agentDeps(parts, removing.policies));
+  const executor = createNodeExecutor(executorDeps(parts, removing, agent));
   const subscription = nodeSubscription(node.identity);
   const consumer = await startConsumer({
     ...nodeConsuming(parts, subscription.group),
@@ -44,12 +44,15 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
 }
 
 /** The reading half alone. */
-export async function runAgentOnly({ process, node, signal }: NodeRun): Promise<void> {
+export async function runAgentOnly(
+  { process, node, signal }: NodeRun,
+  policies: Removing['policies'],
+): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const consuming = nodeConsuming(parts, `fleetgc-agent-${node.identity.nodeInstance}`);
-  const { problem, finished } = runNodeAgent({ agent: agentDeps(parts), consuming }, signal);
+  const { problem, finished } = runNodeAgent({ agent: agentDeps(parts, policies), consuming }, signal);
   process.addCheck({ name: 'node-agent', problem });
   await finished;
 }
@@ -65,9 +68,9 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const { group } = nodeSubscription(node.identity);
-  const looks = ownLooks(agentDeps(parts));
+  const looks = ownLooks(agentDeps(parts, removing.policies));
   const deps = {
-    ...executorDeps(parts, removing, looks.takeInventory),
+    ...executorDeps(parts, removing, looks),
     ...nodeConsuming(parts, group),
     onStarted: (consumer: { problem(): string | null }): void =>
       process.addCheck({ name: 'node-executor', problem: () => consumer.problem() }),

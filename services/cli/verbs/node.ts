@@ -46,7 +46,8 @@ export const nodeAgent = defineVerb({
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
     await using process = await openProcess('node-agent', options, context);
-    await runAgentOnly({ process, node: thisNode, signal: context.signal });
+    const policies = process.followPolicies(null);
+    await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
   },
 });
 

@@ -69,6 +69,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const agent = createNodeAgent({
     identity: NODE,
     nodeLabels: {},
+    policies: policies.current,
     runtime,
     contents: loggedContentReading({ containerd: containerd && mortal(containerd, life), clock, logger }),
     filesystems: node.filesystems,
@@ -93,6 +94,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       state,
       policy: () => policyInForce(policies.current, { ...NODE, nodeLabels: {} }),
       takeInventory: agent.takeInventory,
+      diskHistory: agent.diskHistory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
