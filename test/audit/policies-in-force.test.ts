@@ -181,3 +181,20 @@ test('a record that nobody can read may say anything', async () => {
 test('what was decided after the topic was read is not judged', async () => {
   expect(await told(CHANGES, ofFirst, { minute: 300, readMinute: 299 })).toBe('held');
 });
+
+test('a set is put together from what gc.policy-versions has of a content, which may be the record of another version', async () => {
+  const again: PolicyRecord = {
+    ...first,
+    policyVersion: 3,
+    id: 'applied-again',
+    source: 'written differently',
+  };
+  const records = [
+    { minute: 0, event: first },
+    { minute: 60, event: second },
+    { minute: 120, event: again },
+  ];
+  const putTogether = policySet([{ ...again, policyVersion: first.policyVersion }], []);
+  expect(await told(records, putTogether, { minute: 30 })).toBe('held');
+  expect(await told(records, putTogether, { minute: 100 })).toBe('policies-outdated');
+});

@@ -1,4 +1,4 @@
-import { isPauseKey, type PolicySet, pauseKey } from '../../../schemas/policy.ts';
+import { isPauseKey, type PolicySet, type PolicyTopicRecord, pauseKey } from '../../../schemas/policy.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../../shared/event-log/port.ts';
 import { contentHash } from '../../shared/ids.ts';
@@ -74,8 +74,17 @@ function changeBy(record: LogRecord): Change {
   if (record.value === null) return { key, record, state: null };
   const parsed = parseRecord('policies', record);
   if (!parsed.ok) return { key, record, state: 'unknown' };
-  return { key, record, state: contentHash(parsed.event) };
+  return { key, record, state: stateOf(parsed.event) };
 }
+
+/**
+ * What holds, whatever else its record says: a policy that came back has one content and, in `gc.policy-versions`, the record of its
+ * last version.
+ */
+const stateOf = (event: PolicyTopicRecord): string =>
+  event.type === 'fleetgc.policy'
+    ? `${contentHash(event.policy)} ${event.policyVersion}`
+    : contentHash(event);
 
 /** A time for which a set may have held. */
 interface Span {
@@ -128,8 +137,8 @@ function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, delet
 
 function statesOf({ policies, pauses }: PolicySet): ReadonlyMap<string, string> {
   return new Map([
-    ...policies.map((record) => [record.policy.name, contentHash(record)] as const),
-    ...pauses.map((record) => [pauseKey(record.selector), contentHash(record)] as const),
+    ...policies.map((record) => [record.policy.name, stateOf(record)] as const),
+    ...pauses.map((record) => [pauseKey(record.selector), stateOf(record)] as const),
   ]);
 }
 
