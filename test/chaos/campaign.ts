@@ -1,0 +1,53 @@
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type ChaosBroker, startChaosBroker } from './broker/broker.ts';
+import { type Outcome, runRound } from './round.ts';
+import type { Schedule } from './schedule/schedule.ts';
+
+/** Rounds one after the other on one broker. */
+export interface Campaign extends AsyncDisposable {
+  /** What a round that did not hold left behind is kept beside the file of outcomes. */
+  round(name: string, schedule: Schedule): Promise<Outcome>;
+}
+
+export interface CampaignSettings {
+  readonly program: string;
+  /** Gets a line for each round. */
+  readonly out: string;
+  /** Keeps what every round left behind. */
+  readonly keepAll: boolean;
+}
+
+export async function startCampaign({ program, out, keepAll }: CampaignSettings): Promise<Campaign> {
+  await using starting = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-chaos-'));
+  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const broker: ChaosBroker = starting.use(await startChaosBroker(directory));
+  mkdirSync(dirname(out), { recursive: true });
+  const owned = starting.move();
+  return {
+    round: async (name, schedule) => {
+      const ofRound = join(directory, name);
+      mkdirSync(ofRound);
+      const outcome = await runRound({ broker, program, directory: ofRound }, schedule);
+      appendFileSync(
+        out,
+        `${JSON.stringify({ name, at: new Date().toISOString(), ...outcome, schedule })}\n`,
+      );
+      if (keepAll || outcome.outcome !== 'held') keep(ofRound, join(dirname(out), name));
+      rmSync(ofRound, { recursive: true, force: true });
+      return outcome;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Sockets cannot be copied, and disks are gone by then. */
+function keep(from: string, to: string): void {
+  cpSync(from, to, {
+    recursive: true,
+    force: true,
+    filter: (path) => !/(\.sock|\/disk|\/state)$/.test(path),
+  });
+}

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
+import { type Campaign, startCampaign } from './campaign.ts';
+import { drawSchedule, roundSeed } from './schedule/schedule.ts';
+
+let campaign: Campaign;
+let directory: string;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'fleetgc-chaos-'));
+  campaign = await startCampaign({
+    program: PROGRAM,
+    out: join(directory, 'outcomes.ndjson'),
+    keepAll: false,
+  });
+});
+afterAll(async () => {
+  await campaign?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test.each([1, 2])(
+  'whatever goes wrong in round %i, nothing is lost, doubled or wrongly removed',
+  async (round) => {
+    const { outcome, violations, problem, counts } = await campaign.round(
+      `1-${round}`,
+      drawSchedule(roundSeed(1, round)),
+    );
+    expect({ outcome, violations, problem }).toEqual({ outcome: 'held', violations: [], problem: null });
+    expect(counts?.removals).toBeGreaterThan(0);
+  },
+);

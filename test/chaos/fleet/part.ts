@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long an init system waits before it starts again what ended. */
+const RESTART_MS = 500;
+const END_MS = 15_000;
+
+/** A process of the product, kept running as an init system does. */
+export interface Part extends AsyncDisposable {
+  readonly name: string;
+  kill(): void;
+  freeze(): void;
+  thaw(): void;
+  /** How often it was started. */
+  starts(): number;
+  /** Exit codes of ends that nobody asked for. */
+  readonly ends: readonly (number | null)[];
+}
+
+export interface PartSettings {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Gets what it writes. */
+  readonly logPath: string;
+}
+
+export function startPart({ name, command, environment, logPath }: PartSettings): Part {
+  const log = openSync(logPath, 'a');
+  const ends: (number | null)[] = [];
+  const [program = '', ...args] = command;
+  let isWanted = true;
+  let wasKilled = false;
+  let starts = 0;
+  let child = begin();
+  function begin(): ChildProcess {
+    starts += 1;
+    const begun = spawn(program, args, {
+      stdio: ['ignore', log, log],
+      env: { PATH: process.env.PATH ?? '', ...environment },
+    });
+    begun.once('error', () => ends.push(null));
+    begun.once('exit', (code) => void again(code));
+    return begun;
+  }
+  async function again(code: number | null): Promise<void> {
+    if (!isWanted) return;
+    if (!wasKilled) ends.push(code);
+    wasKilled = false;
+    await sleep(RESTART_MS);
+    if (isWanted) child = begin();
+  }
+  return {
+    name,
+    ends,
+    starts: () => starts,
+    kill: () => {
+      wasKilled = true;
+      child.kill('SIGKILL');
+    },
+    freeze: () => child.kill('SIGSTOP'),
+    thaw: () => child.kill('SIGCONT'),
+    [Symbol.asyncDispose]: () => {
+      isWanted = false;
+      return ended(child);
+    },
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  for (const signal of ['SIGCONT', 'SIGTERM'] as const) child.kill(signal);
+  const impatience = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  await gone;
+  clearTimeout(impatience);
+}

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A verb of the product in a process of its own, as an operator runs it, against one broker. */
+export type RunVerb = (args: readonly string[], stdin?: string) => Promise<Ended>;
+
+export const verbs =
+  (program: string, address: string): RunVerb =>
+  async (args, stdin = '') => {
+    const child = spawn(program, args, { env: verbEnvironment(address) });
+    const output = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].setEncoding('utf8').on('data', (text: string) => {
+        output[stream] += text;
+      });
+    child.stdin.on('error', () => undefined).end(stdin);
+    const [exitCode] = await once(child, 'close');
+    return { exitCode, ...output };
+  };
+
+export const verbEnvironment = (address: string): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  FLEETGC_KAFKA_BROKERS: address,
+  FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
+});

@@ -1,0 +1,61 @@
+import type { Fault } from '../faults/fault.ts';
+import type { Played } from '../schedule/play.ts';
+
+/** A time in which somebody could not know better. */
+export interface Delay {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A process that was started reads everything anew. */
+const START_MS = 3_000;
+
+/** What may keep the executor of a node from knowing the policies: it, its way to the log, or the log itself. */
+export const policyDelays = (played: readonly Played[], node: string): readonly Delay[] =>
+  played.filter(({ fault }) => delaysPolicies(fault, node)).map(delayOf);
+
+/** What may let time pass between a look at the runtime and the removal that follows. */
+export const lookDelays = (played: readonly Played[], node: string): readonly Delay[] =>
+  played.filter(({ fault }) => delaysLooks(fault, node)).map(delayOf);
+
+const delayOf = ({ fromMs, toMs }: Played): Delay => ({ fromMs, toMs: toMs + START_MS });
+
+const isExecutor = (part: string, node: string): boolean =>
+  part === `${node}/node-executor` || part === `${node}/node`;
+
+function delaysPolicies(fault: Fault, node: string): boolean {
+  switch (fault.kind) {
+    case 'kill':
+    case 'freeze':
+      return isExecutor(fault.part, node);
+    case 'network':
+      return fault.client === 'fleetgc-node' || fault.client === 'fleetgc-node-executor';
+    case 'broker-killed':
+    case 'broker-frozen':
+      return true;
+    case 'reboot':
+      return fault.node === node;
+    case 'runtime':
+    case 'policy':
+    case 'pause':
+      return false;
+  }
+}
+
+function delaysLooks(fault: Fault, node: string): boolean {
+  if (fault.kind === 'freeze') return isExecutor(fault.part, node);
+  return fault.kind === 'runtime' && fault.node === node;
+}
+
+/** How much of the time between the two was without delays. */
+export function undelayedMs(delays: readonly Delay[], fromMs: number, toMs: number): number {
+  let left = 0;
+  let atMs = fromMs;
+  for (const { fromMs: begin, toMs: end } of delays.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    if (end <= atMs) continue;
+    if (begin >= toMs) break;
+    left += Math.max(0, begin - atMs);
+    atMs = Math.max(atMs, end);
+  }
+  return left + Math.max(0, toMs - atMs);
+}

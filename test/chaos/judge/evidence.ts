@@ -1,0 +1,31 @@
+import type { Act } from '../fleet/operator.ts';
+import type { Played } from '../schedule/play.ts';
+import type { TruthLine } from '../truth.ts';
+import type { LogEvidence } from './log-evidence.ts';
+
+/** All that a round is judged by. Nothing of it was computed by the product's own rules. */
+export interface Evidence {
+  readonly nodes: readonly { readonly name: string; readonly truth: readonly TruthLine[] }[];
+  readonly acts: readonly Act[];
+  readonly played: readonly Played[];
+  readonly log: LogEvidence;
+  /** What `audit verify` found; `null` as long as it was not asked. */
+  readonly audit: readonly AuditFinding[] | null;
+}
+
+export interface AuditFinding {
+  readonly kind: string;
+  readonly node: string | null;
+  readonly message: string;
+  /** `topic/partition@offset`, the record itself first. */
+  readonly places: readonly string[];
+}
+
+export const INVARIANTS = ['policy', 'use', 'needless', 'twice', 'lost', 'relief', 'audit'] as const;
+
+export interface Violation {
+  readonly invariant: (typeof INVARIANTS)[number];
+  readonly node: string;
+  /** What was seen, for whoever looks for the cause. */
+  readonly text: string;
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import type { Evidence } from './evidence.ts';
+import { judge } from './judge.ts';
+import {
+  act,
+  aRound,
+  at,
+  command,
+  container,
+  IMAGE,
+  image,
+  NODE,
+  removal,
+  result,
+} from './support/a-round.ts';
+
+const invariantsIn = (evidence: Evidence): readonly string[] =>
+  judge(evidence).map(({ invariant }) => invariant);
+
+describe('what policy keeps', () => {
+  test('an image that was old enough, unused and of no list goes without a word', () => {
+    expect(judge(aRound({ truth: [image(1), ...removal(10)] }))).toEqual([]);
+  });
+
+  test.each([
+    ['of the repository that every policy keeps', { names: ['registry.example/always/tool:1'] }],
+    ['pinned', { pinned: true }],
+  ])('an image that is %s went', (_, over) => {
+    expect(invariantsIn(aRound({ truth: [image(1, over), ...removal(10)] }))).toEqual(['policy']);
+  });
+
+  test('an image went that was there for a second', () => {
+    expect(invariantsIn(aRound({ truth: [image(9), ...removal(10)] }))).toEqual(['policy']);
+  });
+
+  test('an image went before any policy was applied, and under dry-run', () => {
+    const truth = [image(1), ...removal(10)];
+    expect(invariantsIn(aRound({ truth, acts: [] }))).toEqual(['policy']);
+    expect(invariantsIn(aRound({ truth, acts: [act(0, { policy: 'dry-run', paused: [] })] }))).toEqual([
+      'policy',
+    ]);
+  });
+
+  test('a pause counts once nodes must have heard of it, on the nodes that it names', () => {
+    const paused = (seconds: number, where: string) => [
+      act(0, { policy: 'usual', paused: [] }),
+      act(seconds, { policy: 'usual', paused: [where] }),
+    ];
+    const truth = [image(1), ...removal(10)];
+    expect(invariantsIn(aRound({ truth, acts: paused(2, '*') }))).toEqual(['policy']);
+    expect(invariantsIn(aRound({ truth, acts: paused(2, NODE) }))).toEqual(['policy']);
+    expect(invariantsIn(aRound({ truth, acts: paused(2, 'node-b') }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth, acts: paused(7, '*') }))).toEqual([]);
+  });
+
+  test('a pause that an executor could not hear of does not count', () => {
+    const acts = [act(0, { policy: 'usual', paused: [] }), act(2, { policy: 'usual', paused: ['*'] })];
+    const frozen = { kind: 'freeze', part: `${NODE}/node-executor`, atMs: 1_500, forMs: 8_000 } as const;
+    const agentFrozen = { ...frozen, part: `${NODE}/node-agent` };
+    const truth = [image(1), ...removal(10)];
+    expect(invariantsIn(aRound({ truth, acts, faults: [frozen] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth, acts, faults: [agentFrozen] }))).toEqual(['policy']);
+  });
+
+  test('a keep list that was put in force long ago', () => {
+    const truth = [image(1, { names: ['registry.example/team/app:1'] }), ...removal(10)];
+    const acts = [act(0, { policy: 'usual', paused: [] }), act(2, { policy: 'keeps-team', paused: [] })];
+    expect(invariantsIn(aRound({ truth, acts }))).toEqual(['policy']);
+  });
+
+  test('a container of a kept namespace, and the newest dead one of a pod', () => {
+    const gone = (id: string) => at(10, { kind: 'container-gone', id, by: 'cri' });
+    const told = (id: string) => [result({ object: { kind: 'container', id } })];
+    const newest = [container(1, 'old'), container(2, 'new'), gone('new')];
+    const older = [container(1, 'old'), container(2, 'new'), gone('old')];
+    const kept = [container(1, 'old', 'kept'), container(2, 'new', 'kept'), gone('old')];
+    expect(invariantsIn(aRound({ truth: newest, results: told('new') }))).toEqual(['policy']);
+    expect(invariantsIn(aRound({ truth: older, results: told('old') }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth: kept, results: told('old') }))).toEqual(['policy']);
+  });
+});
+
+describe('what is used', () => {
+  test('an image went whose container was there for longer than a look takes', () => {
+    const using = (seconds: number) => aRound({ truth: [image(1), container(seconds, 'c'), ...removal(10)] });
+    expect(invariantsIn(using(5))).toEqual(['use']);
+    expect(invariantsIn(using(9))).toEqual([]);
+  });
+
+  test('an image whose container went before may go', () => {
+    const gone = at(8, { kind: 'container-gone', id: 'c', by: 'life' });
+    expect(judge(aRound({ truth: [image(1), container(2, 'c'), gone, ...removal(10)] }))).toEqual([]);
+  });
+
+  test('a container went that ran, a sandbox that was ready', () => {
+    const running = [
+      container(1, 'c'),
+      container(2, 'newer'),
+      at(1, { kind: 'container-state', id: 'c', running: true }),
+      at(10, { kind: 'container-gone', id: 'c', by: 'cri' }),
+    ];
+    const results = [result({ object: { kind: 'container', id: 'c' } })];
+    expect(invariantsIn(aRound({ truth: running, results }))).toEqual(['use']);
+    const ready = [
+      at(1, { kind: 'sandbox', id: 's', namespace: 'shop', ready: true }),
+      at(10, { kind: 'sandbox-gone', id: 's', by: 'cri' }),
+    ];
+    expect(
+      invariantsIn(aRound({ truth: ready, results: [result({ object: { kind: 'sandbox', id: 's' } })] })),
+    ).toEqual(['use']);
+  });
+});
+
+test('an image went though the disk was used to less than the policy wants', () => {
+  expect(invariantsIn(aRound({ truth: [image(1), ...removal(10, { usedPercentBefore: 59 })] }))).toEqual([
+    'needless',
+  ]);
+});
+
+describe('nothing twice', () => {
+  test('one removal was told twice', () => {
+    const results = [result(), result({ id: 'result-2', commandId: 'command-2' })];
+    expect(invariantsIn(aRound({ truth: [image(1), ...removal(10)], results }))).toEqual(['twice']);
+  });
+
+  test('one command removed an image and, once it was back, again', () => {
+    const truth = [image(1), ...removal(10), image(11), ...removal(20)];
+    const results = [result(), result({ id: 'result-2' })];
+    expect(invariantsIn(aRound({ truth, results }))).toEqual(['twice']);
+    const another = [result(), result({ id: 'result-2', commandId: 'command-2' })];
+    expect(invariantsIn(aRound({ truth, results: another }))).toEqual([]);
+  });
+});
+
+describe('nothing lost', () => {
+  test('a removal that no result tells of, or one result of two removals', () => {
+    expect(invariantsIn(aRound({ truth: [image(1), ...removal(10)], results: [] }))).toEqual(['lost']);
+    const twice = [image(1), ...removal(10), image(11), ...removal(20)];
+    expect(invariantsIn(aRound({ truth: twice, results: [result()] }))).toContain('lost');
+  });
+
+  test('a command without a result and without a dead letter', () => {
+    const commands = [command()];
+    const answer = result({ type: 'fleetgc.node.command-result', id: 'answer', result: { outcome: 'done' } });
+    expect(invariantsIn(aRound({ truth: [], commands, results: [] }))).toEqual(['lost']);
+    expect(invariantsIn(aRound({ truth: [], commands, results: [], givenUp: ['0@0'] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth: [], commands, results: [answer] }))).toEqual([]);
+  });
+});
+
+describe('every disk that can be relieved', () => {
+  const full = at(30, { kind: 'disk', usedPercent: 91 });
+
+  test('is used to more than the threshold while an image may go', () => {
+    expect(invariantsIn(aRound({ truth: [image(1), full] }))).toEqual(['relief']);
+  });
+
+  test.each([
+    ['is below the threshold', [image(1), at(30, { kind: 'disk', usedPercent: 79 })]],
+    ['has only images that are used', [image(1), container(2, 'c'), full]],
+    ['has only images that are kept', [image(1, { names: ['registry.example/always/tool:1'] }), full]],
+    ['has only images that are gone', [image(1), ...removal(10), full]],
+  ])('%s', (_, truth) => {
+    expect(judge(aRound({ truth }))).toEqual([]);
+  });
+});
+
+test('what audit verify finds is a violation', () => {
+  const audit = [
+    { kind: 'not-decided', node: 'chaos/node-a', message: 'nobody decided it', places: ['a/0@1'] },
+  ];
+  expect(judge({ ...aRound({ truth: [] }), audit })).toEqual([
+    { invariant: 'audit', node: 'chaos/node-a', text: 'not-decided: nobody decided it (a/0@1)' },
+  ]);
+});
+
+test('a removal is judged by when its call came in, however long it hung', () => {
+  const acts = [act(0, { policy: 'usual', paused: [] }), act(3, { policy: 'usual', paused: ['*'] })];
+  const truth = [
+    image(-10),
+    at(2, { kind: 'asked', call: 1, what: 'removeImage', id: IMAGE }),
+    at(12, { kind: 'image-gone', id: IMAGE, by: 'cri', usedPercentBefore: 85 }),
+  ];
+  expect(judge(aRound({ truth, acts }))).toEqual([]);
+});

@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+
+export const HELP = `Usage: npm run chaos -- [OPTIONS]
+
+Plays random faults on a real fleet: each part a process of its own, a real Kafka broker, nodes whose runtimes are made up
+and write down their own truth. Needs root (it mounts small filesystems) and what the container suites of npm test need.
+
+Options:
+  --seed N          of the campaign; each round has a schedule of its own that follows from it (default: 1)
+  --rounds R        how many (default: 10)
+  --schedule FILE   plays the one schedule in this file, as it stands under "schedule" in a line of the outcomes
+  --out FILE        a line of JSON for each round is added to it (default: .fleetgc/chaos/outcomes.ndjson); what a round
+                    left behind that did not hold is kept in a folder beside it
+  --keep            keeps what every round left behind
+  -h, --help        show this help
+`;
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly rounds: number;
+  readonly schedule: string | null;
+  readonly out: string;
+  readonly keepAll: boolean;
+  readonly help: boolean;
+}
+
+/** Throws an `Error` with one sentence for an option that is not known, or is no number. */
+export function parseOptions(args: readonly string[]): ChaosOptions {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: text,
+      rounds: text,
+      schedule: text,
+      out: text,
+      keep: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  const { seed = '1', rounds = '10', schedule = null, out = '.fleetgc/chaos/outcomes.ndjson' } = values;
+  const { keep: keepAll = false, help = false } = values;
+  return {
+    seed: wholeNumber('--seed', seed),
+    rounds: wholeNumber('--rounds', rounds),
+    schedule,
+    out,
+    keepAll,
+    help,
+  };
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`${option} is ${text}; it must be a whole number`);
+}

@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosBroker } from './broker/broker.ts';
+import { deleteTopics } from './broker/topics.ts';
+import { auditFindings } from './fleet/audit.ts';
+import { type Fleet, startFleet } from './fleet/fleet.ts';
+import type { Evidence, Violation } from './judge/evidence.ts';
+import { judge } from './judge/judge.ts';
+import { logEvidence } from './judge/log-evidence.ts';
+import { RELIEF_MS } from './judge/relief.ts';
+import { type Played, play } from './schedule/play.ts';
+import type { Schedule } from './schedule/schedule.ts';
+import { readTruth } from './truth.ts';
+
+/** How a round came out, as one line of the campaign's file. */
+export interface Outcome {
+  /** `broken`: the round itself could not be carried out, which says nothing about the product. */
+  readonly outcome: 'held' | 'violated' | 'broken';
+  readonly violations: readonly Violation[];
+  readonly problem: string | null;
+  readonly counts: Counts | null;
+  /** From the last fault until everything was relieved and answered. */
+  readonly settledMs: number | null;
+  readonly tookMs: number;
+}
+
+export interface Counts {
+  readonly faults: number;
+  readonly commands: number;
+  readonly results: number;
+  readonly removals: number;
+  readonly starts: number;
+}
+
+export interface RoundSettings {
+  readonly broker: ChaosBroker;
+  readonly program: string;
+  /** For everything that the round leaves behind. */
+  readonly directory: string;
+}
+
+const LIFE_STEP_MS = 300;
+const LOOK_EVERY_MS = 500;
+/** What is well for so long stays well. */
+const CALM_LOOKS = 4;
+
+/** Plays a schedule on a fleet of its own, waits until it came to rest, and judges what it did. */
+export async function runRound(settings: RoundSettings, schedule: Schedule): Promise<Outcome> {
+  const beganMs = Date.now();
+  const tookMs = (): number => Date.now() - beganMs;
+  try {
+    const { evidence, settledMs, starts } = await played(settings, schedule);
+    const violations = judge(evidence);
+    const outcome = violations.length > 0 ? 'violated' : 'held';
+    const counts = countsOf(evidence, schedule, starts);
+    return { outcome, violations, problem: null, counts, settledMs, tookMs: tookMs() };
+  } catch (error) {
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { outcome: 'broken', violations: [], problem, counts: null, settledMs: null, tookMs: tookMs() };
+  }
+}
+
+interface PlayedRound {
+  readonly evidence: Evidence;
+  readonly settledMs: number | null;
+  readonly starts: number;
+}
+
+async function played(settings: RoundSettings, schedule: Schedule): Promise<PlayedRound> {
+  await deleteTopics(settings.broker.address);
+  await using fleet = await startFleet(settings);
+  await fleet.operator.restore();
+  await fleet.operator.apply('usual');
+  for (const [index, node] of fleet.nodes.entries())
+    node.tell({ kind: 'live', seed: schedule.seed + index, stepMs: LIFE_STEP_MS });
+  const faults = await play(fleet, schedule);
+  const settledMs = await settled(fleet, faults);
+  fleet.log.write(join(settings.directory, 'log.ndjson'));
+  const starts = fleet.parts.reduce((sum, part) => sum + part.starts(), 0);
+  const audit = await auditFindings(fleet.run);
+  return { evidence: { ...evidenceOf(fleet, faults), audit }, settledMs, starts };
+}
+
+/** `null`: it did not come to rest within the bound, and the judge will say why. */
+async function settled(fleet: Fleet, faults: readonly Played[]): Promise<number | null> {
+  await fleet.operator.apply('usual');
+  for (const node of fleet.nodes) node.tell({ kind: 'rest' });
+  const fromMs = Date.now();
+  let calm = 0;
+  while (Date.now() - fromMs < RELIEF_MS) {
+    await sleep(LOOK_EVERY_MS);
+    calm = judge(evidenceOf(fleet, faults)).length === 0 ? calm + 1 : 0;
+    if (calm === CALM_LOOKS) return Date.now() - fromMs - CALM_LOOKS * LOOK_EVERY_MS;
+  }
+  return null;
+}
+
+function evidenceOf({ nodes, operator, log }: Fleet, faults: readonly Played[]): Evidence {
+  return {
+    nodes: nodes.map(({ name, truthPath }) => ({ name, truth: readTruth(truthPath) })),
+    acts: operator.acts,
+    played: faults,
+    audit: null,
+    log: logEvidence({
+      commands: log.records('gc.node.commands'),
+      results: log.records('gc.node.results'),
+      deadLetters: log.records('gc.dead-letters'),
+    }),
+  };
+}
+
+const countsOf = ({ nodes, log }: Evidence, { faults }: Schedule, starts: number): Counts => ({
+  faults: faults.length,
+  commands: log.commands.length,
+  results: log.results.length,
+  removals: nodes.flatMap(({ truth }) => truth).filter((line) => 'by' in line && line.by === 'cri').length,
+  starts,
+});

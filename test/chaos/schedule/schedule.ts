@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { type Random, seededRandom } from '../../../services/simulator/random.ts';
+import { Fault, type FaultKind } from '../faults/fault.ts';
+import { between, drawFault, FAULTS } from '../faults/table.ts';
+
+/** What is done to a fleet, and the lives of its nodes: all that a round can be repeated from. */
+export const Schedule = z.object({ seed: z.int(), lastsMs: z.int(), faults: z.array(Fault) });
+export type Schedule = z.infer<typeof Schedule>;
+
+const LASTS_MS = 22_000;
+const EARLIEST_MS = 1_000;
+const LATEST_MS = 19_000;
+const FEWEST_FAULTS = 5;
+const MOST_FAULTS = 14;
+const KINDS: readonly FaultKind[] = Fault.options.map(({ shape }) => shape.kind.value);
+
+/** The same for the same seed. */
+export function drawSchedule(seed: number): Schedule {
+  const random = seededRandom(seed);
+  const count = between(random, FEWEST_FAULTS, MOST_FAULTS);
+  const faults = Array.from({ length: count }, () =>
+    endingInTime(drawFault(random, weightedKind(random), between(random, EARLIEST_MS, LATEST_MS))),
+  );
+  return { seed, lastsMs: LASTS_MS, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+const endingInTime = (fault: Fault): Fault => ({
+  ...fault,
+  forMs: Math.min(fault.forMs, LASTS_MS - fault.atMs),
+});
+
+function weightedKind(random: Random): FaultKind {
+  const total = KINDS.reduce((sum, kind) => sum + FAULTS[kind].weight, 0);
+  let left = random() * total;
+  for (const kind of KINDS) {
+    left -= FAULTS[kind].weight;
+    if (left < 0) return kind;
+  }
+  return 'kill';
+}
+
+/** Of the n-th round of a campaign. */
+export const roundSeed = (seed: number, round: number): number => seed * 100_003 + round;

@@ -1,0 +1,88 @@
+/** A simulated node as a process of its own: it outlives whoever uses its runtime. Started with its settings as JSON. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CriServer } from '../../../services/shared/cri/server.ts';
+import { createLife } from './life.ts';
+import { NodeStart, type RuntimeTrouble, ToNode } from './messages.ts';
+import { createChaosNode } from './node.ts';
+
+/** What was removed may free its space late. */
+const WEIGH_EVERY_MS = 250;
+const BREATH_MS = 1_500;
+
+const node = createChaosNode(NodeStart.parse(JSON.parse(process.argv[2] ?? '')));
+const { faults, lies, disk, kubelet } = node;
+let server: CriServer | null = await node.serve();
+let isAlive = false;
+
+async function live(seed: number, stepMs: number): Promise<void> {
+  const step = createLife(kubelet, seed);
+  isAlive = true;
+  while (isAlive) {
+    await step();
+    await sleep(stepMs);
+  }
+}
+
+async function breathe(): Promise<void> {
+  for (;;) {
+    disk.otherBytes = disk.otherBytes === node.otherBytes ? node.otherBytes / 2n : node.otherBytes;
+    node.weigh();
+    await sleep(BREATH_MS);
+  }
+}
+
+async function make(trouble: RuntimeTrouble): Promise<void> {
+  switch (trouble.how) {
+    case 'lie':
+      lies.add(trouble.method);
+      break;
+    case 'hang':
+    case 'half':
+      faults.onCall(trouble.method, { kind: trouble.how });
+      break;
+    case 'error':
+      faults.onCall(trouble.method, { kind: 'error', message: 'the runtime is out of sorts' });
+      break;
+    case 'late':
+      faults.freeLateMs = trouble.lateMs;
+      break;
+    case 'fill': {
+      const wanted = (disk.capacityBytes * BigInt(trouble.toPercent)) / 100n;
+      const missing = wanted - disk.usedBytes(0n);
+      disk.otherBytes += missing > 0n ? missing : 0n;
+      node.weigh();
+      break;
+    }
+    case 'away':
+      await server?.close();
+      server = null;
+  }
+}
+
+async function heal(): Promise<void> {
+  lies.clear();
+  faults.clear();
+  disk.otherBytes = node.otherBytes;
+  node.weigh();
+  server ??= await node.serve();
+}
+
+async function obey(message: ToNode): Promise<void> {
+  switch (message.kind) {
+    case 'live':
+      return live(message.seed, message.stepMs);
+    case 'rest':
+      isAlive = false;
+      return breathe();
+    case 'trouble':
+      return make(message.trouble);
+    case 'heal':
+      return heal();
+  }
+}
+
+setInterval(node.weigh, WEIGH_EVERY_MS);
+process.on('message', (message) => void obey(ToNode.parse(message)));
+// Whoever started this is gone.
+process.on('disconnect', () => process.exit(0));
+process.send?.('ready');

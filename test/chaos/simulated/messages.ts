@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { FaultyMethod } from '../../../services/simulator/faults.ts';
+
+/** Methods that go wrong in a campaign. */
+export const METHODS = [
+  'listImages',
+  'listContainers',
+  'listPodSandbox',
+  'imageStatus',
+  'containerStatus',
+  'imageFsInfo',
+  'removeImage',
+  'removeContainer',
+  'listStoredContainers',
+  'listContent',
+] as const satisfies readonly FaultyMethod[];
+
+/** `lie`: it does what is asked and answers with an error. */
+export const RuntimeTrouble = z.discriminatedUnion('how', [
+  z.object({ how: z.enum(['hang', 'half', 'error', 'lie']), method: z.enum(METHODS) }),
+  /** The runtime's process is away; its disk stays. */
+  z.object({ how: z.literal('away') }),
+  /** What was removed takes its space for so long. */
+  z.object({ how: z.literal('late'), lateMs: z.int() }),
+  z.object({ how: z.literal('fill'), toPercent: z.int() }),
+]);
+export type RuntimeTrouble = z.infer<typeof RuntimeTrouble>;
+
+/** What the campaign tells a simulated node. */
+export const ToNode = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('live'), seed: z.int(), stepMs: z.int() }),
+  /** No pods come and go any more; the disk breathes, so that nobody waits for the minute in which it is told of. */
+  z.object({ kind: z.literal('rest') }),
+  z.object({ kind: z.literal('trouble'), trouble: RuntimeTrouble }),
+  z.object({ kind: z.literal('heal') }),
+]);
+export type ToNode = z.infer<typeof ToNode>;
+
+/** What a simulated node is started with. */
+export const NodeStart = z.object({
+  name: z.string(),
+  /** On a filesystem of its own. */
+  diskDirectory: z.string(),
+  socketPath: z.string(),
+  truthPath: z.string(),
+  capacityBytes: z.string(),
+});
+export type NodeStart = z.infer<typeof NodeStart>;

@@ -1,0 +1,122 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { linuxClock } from '../../../services/shared/clock-linux.ts';
+import { type CriServer, serveCri } from '../../../services/shared/cri/server.ts';
+import { sha256Hex } from '../../../services/shared/ids.ts';
+import { containerdHandlers } from '../../../services/simulator/containerd-handlers.ts';
+import { criHandlers } from '../../../services/simulator/cri-handlers.ts';
+import { createDisk, type Disk } from '../../../services/simulator/disk.ts';
+import { createFaults, type Faults } from '../../../services/simulator/faults.ts';
+import { createKubelet, type SimulatedKubelet } from '../../../services/simulator/kubelet.ts';
+import { SANDBOX_IMAGE } from '../../../services/simulator/node.ts';
+import type { Registry } from '../../../services/simulator/registry.ts';
+import { createRuntime } from '../../../services/simulator/runtime.ts';
+import { truthFile } from '../truth.ts';
+import { openBallast } from './ballast.ts';
+import { type Lies, lyingHandlers } from './lying-handlers.ts';
+import type { NodeStart } from './messages.ts';
+import { recordedRuntime } from './recorded-runtime.ts';
+
+/** A runtime of a process of its own, which writes down its own truth. */
+export interface ChaosNode {
+  readonly kubelet: SimulatedKubelet;
+  readonly faults: Faults;
+  readonly lies: Lies;
+  readonly disk: Disk;
+  /** What is neither image nor container, when nothing is wrong. */
+  readonly otherBytes: bigint;
+  /** To be called when the disk may have changed by itself. */
+  readonly weigh: () => void;
+  readonly serve: () => Promise<CriServer>;
+}
+
+/** Half of it is more than what nobody tells of. */
+const OTHER_PERCENT = 8n;
+const MEBIBYTE = 1024n * 1024n;
+const SMALLEST_MEBIBYTES = 3n;
+const SPREAD_MEBIBYTES = 6n;
+/** Tools and the like, which nobody may remove. */
+const PINNED_IMAGE = 'registry.example/shop/pinned:1';
+
+export function createChaosNode({
+  name,
+  diskDirectory,
+  socketPath,
+  truthPath,
+  capacityBytes,
+}: NodeStart): ChaosNode {
+  const clock = linuxClock();
+  const faults = createFaults();
+  const lies: Lies = new Set();
+  const write = truthFile(truthPath);
+  const capacity = BigInt(capacityBytes);
+  const otherBytes = (capacity * OTHER_PERCENT) / 100n;
+  const logs = {
+    podLogsDir: join(diskDirectory, 'pods'),
+    containerLogsDir: join(diskDirectory, 'containers'),
+  };
+  for (const directory of Object.values(logs)) mkdirSync(directory, { recursive: true });
+  const disk = createDisk({
+    options: { capacityBytes: capacity, otherBytes },
+    mountpoint: diskDirectory,
+    clock,
+    faults,
+  });
+  const ballast = openBallast(join(diskDirectory, 'ballast'));
+  const runtime = createRuntime({
+    name,
+    clock,
+    disk,
+    faults,
+    registry: smallImages,
+    sandboxImage: SANDBOX_IMAGE,
+    logBytes: () => 0n,
+  });
+  const usedPercent = (): number => Number((disk.usedBytes(0n) * 10_000n) / capacity) / 100;
+  let weighed = -1n;
+  const weigh = (): void => {
+    const usedBytes = disk.usedBytes(0n);
+    if (usedBytes === weighed) return;
+    weighed = usedBytes;
+    ballast.weigh(Number(usedBytes));
+    write({ kind: 'disk', usedPercent: usedPercent() });
+  };
+  const recording = { write, usedPercent, changed: weigh };
+  const byLife = recordedRuntime(runtime, 'life', recording);
+  for (const reference of [SANDBOX_IMAGE, PINNED_IMAGE]) byLife.addImage(pinned(reference));
+  const byCri = recordedRuntime(runtime, 'cri', recording);
+  const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
+  return {
+    kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
+    faults,
+    lies,
+    disk,
+    otherBytes,
+    weigh,
+    serve: () => serveCri(socketPath, lyingHandlers(cri, lies, write), containerdHandlers(runtime, faults)),
+  };
+}
+
+/** Has every image that is asked for; they fill a small disk in some steps. */
+const smallImages: Registry = (reference) => {
+  const hash = sha256Hex(reference);
+  const mebibytes = SMALLEST_MEBIBYTES + (BigInt(`0x${hash.slice(0, 8)}`) % SPREAD_MEBIBYTES);
+  return {
+    id: `sha256:${hash}`,
+    digest: `sha256:${sha256Hex(hash)}`,
+    sizeBytes: mebibytes * MEBIBYTE,
+    labels: {},
+  };
+};
+
+const pinned = (reference: string) => ({
+  id: `sha256:${sha256Hex(reference)}`,
+  repoTags: [reference],
+  repoDigests: [
+    `${reference.slice(0, reference.lastIndexOf(':'))}@sha256:${sha256Hex(`digest of ${reference}`)}`,
+  ],
+  sizeBytes: MEBIBYTE,
+  pinned: true,
+  isPulled: true,
+  labels: {},
+});
