@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { brokenTexts, HALF_A_CHARACTER } from './broken-texts.ts';
 import { EvictionSignal, LONGEST_GRACE_PERIOD_MS } from './eviction.ts';
 
 /** A problem between settings, at the one that is most likely to be mended. */
 export interface CrossProblem {
-  readonly path: readonly string[];
+  readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
@@ -143,9 +144,14 @@ function isWritten(settings: unknown, setting: string): boolean {
   return data?.[setting] !== undefined;
 }
 
+export const wholeCharacters: CrossCheck = (settings) =>
+  brokenTexts(settings).map(({ path }) => ({ path, message: HALF_A_CHARACTER }));
+
 /** For `superRefine`: adds the problems of all checks, whatever else is wrong with the settings. */
 export const addProblems = (
-  context: { addIssue(issue: { code: 'custom'; path: string[]; message: string; input: unknown }): void },
+  context: {
+    addIssue(issue: { code: 'custom'; path: (string | number)[]; message: string; input: unknown }): void;
+  },
   settings: unknown,
   checks: readonly CrossCheck[],
 ): void => {

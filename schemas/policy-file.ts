@@ -15,6 +15,7 @@ import {
   onlyWhatAKubeletHas,
   sizesInOrder,
   thresholdsInOrder,
+  wholeCharacters,
 } from './policy-checks.ts';
 import { Keep, Selector } from './policy-sections.ts';
 import {
@@ -146,6 +147,7 @@ export const POLICY_SETTINGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const CHECKS: readonly CrossCheck[] = [
+  wholeCharacters,
   thresholdsInOrder,
   gracePeriods,
   sizesInOrder,

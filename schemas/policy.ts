@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HALF_A_CHARACTER } from './broken-texts.ts';
 import { EvictionThreshold } from './eviction.ts';
 import { Uint64 } from './filesystem.ts';
 import { Globs, globMatcher } from './glob.ts';
@@ -85,6 +86,33 @@ export function pauseKey({ clusters, nodeNames, pools, nodeLabels }: NodeSelecto
     : `${PAUSE_EVERYWHERE_KEY} ${JSON.stringify(conditions)}`;
 }
 
+const KeyConditions = z.tuple([
+  NodeSelector.shape.clusters,
+  NodeSelector.shape.nodeNames,
+  NodeSelector.shape.pools,
+  z.array(z.tuple([z.string(), z.string()])),
+]);
+
+/** The selector of the only pause that can lie under this key; `null` where none can. */
+export function selectorOfPauseKey(key: string): NodeSelector | null {
+  if (key === PAUSE_EVERYWHERE_KEY) return EVERY_NODE;
+  const { data } = KeyConditions.safeParse(jsonAfter(`${PAUSE_EVERYWHERE_KEY} `, key));
+  if (data === undefined) return null;
+  const [clusters, nodeNames, pools, labels] = data;
+  const selector = { clusters, nodeNames, pools, nodeLabels: Object.fromEntries(labels) };
+  return pauseKey(selector) === key ? selector : null;
+}
+
+const EVERY_NODE: NodeSelector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
+
+function jsonAfter(beginning: string, text: string): unknown {
+  try {
+    return text.startsWith(beginning) ? JSON.parse(text.slice(beginning.length)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export const isPauseKey = (key: string): boolean => key.startsWith(PAUSE_EVERYWHERE_KEY);
 
 const distinctSorted = (texts: readonly string[]): readonly string[] =>
@@ -111,7 +139,7 @@ export const PauseRecord = z.strictObject({
   version: z.literal(1),
   id: z.string().min(1),
   selector: NodeSelector,
-  reason: z.string(),
+  reason: z.string().refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER }),
 });
 export type PauseRecord = z.infer<typeof PauseRecord>;
 

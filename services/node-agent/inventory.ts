@@ -1,4 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
+import { brokenTexts, mayHaveBrokenText } from '../../schemas/broken-texts.ts';
 import type { FilesystemName, FilesystemReadings } from '../../schemas/filesystem.ts';
 import {
   type CompleteInventory,
@@ -7,7 +8,6 @@ import {
   MAX_INVENTORY_OBJECTS,
 } from '../../schemas/inventory.ts';
 import type { ListingProblem } from '../shared/cri/listing-types.ts';
-import { brokenTexts } from './broken-texts.ts';
 import type { ImageContents } from './content-reading.ts';
 import { wallTimeOf } from './image-history.ts';
 import {
@@ -78,13 +78,10 @@ const MOST_TEXTS = 5;
 
 /** Nothing can be said of such an object, not even that it stays, so nothing is said of any. */
 const problemsOfTexts = (inventory: CompleteInventory, json: string): ListingProblem[] =>
-  (mayHaveHalfACharacter(json) ? brokenTexts(inventory) : []).slice(0, MOST_TEXTS).map((text) => ({
+  (mayHaveBrokenText(json) ? brokenTexts(inventory) : []).slice(0, MOST_TEXTS).map(({ text }) => ({
     code: 'value-out-of-range',
     message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
   }));
-
-/** JSON writes one as an escape, and nothing else so. */
-const mayHaveHalfACharacter = (json: string): boolean => json.includes('\\ud');
 
 function completeInventory(
   header: InventoryHeader,

@@ -1,12 +1,14 @@
-import type { PauseRecord, PolicyRecord } from '../../schemas/policy.ts';
+import type { PauseRecord, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { EventLog } from '../shared/event-log/port.ts';
-import { createPolicyReading, type PolicyEntry } from '../shared/policy-reading.ts';
+import { createPolicyReading, type PolicyEntry, setOfEntries } from '../shared/policy-reading.ts';
 
-/** A record of `gc.policies` that no decider can read: while it stands, no node gets a command. */
+/** A record of `gc.policies` that no decider can read: while it stands, no node that it may select gets a command. */
 export interface UnreadableRecord {
   readonly key: string;
   readonly message: string;
+  /** The pause that it amounts to; `null` where it may select any node. */
+  readonly hold: PauseRecord | null;
 }
 
 interface Dated {
@@ -23,6 +25,8 @@ export interface StoredPolicies {
   /** By record key. */
   readonly pauses: ReadonlyMap<string, StoredPause>;
   readonly unreadable: readonly UnreadableRecord[];
+  /** What deciders make of it, as far as they can. */
+  readonly set: PolicySet;
 }
 
 /** Reads the topic to its end, without a group, and takes its records as the deciders do. */
@@ -52,7 +56,7 @@ function sortOut(
     const dated = { appliedAtMs: appliedAt(key) };
     if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
     if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
-    if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem });
+    if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem, hold: entry.hold });
   }
-  return { policies, pauses, unreadable };
+  return { policies, pauses, unreadable, set: setOfEntries(entries.values()) };
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { brokenTexts, mayHaveBrokenText } from '../../schemas/broken-texts.ts';
 import type { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/envelope.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
@@ -52,8 +53,21 @@ export function parseValueOf<Id extends TopicId>(
 const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
   ({ ok: false, rejection: { cause, message, value } }) as const;
 
-/** Bytes as JSON, whatever it says. */
+/** Bytes as JSON, whatever it says in whole characters. */
 export function parseJson(value: Buffer | null): ParsedRecord<unknown> {
+  const json = parseAnyJson(value);
+  if (!json.ok || value === null || !mayHaveBrokenText(value)) return json;
+  const [broken] = brokenTexts(json.event);
+  return broken === undefined
+    ? json
+    : reject(
+        'not-json',
+        `the text at ${shorten(z.core.toDotPath(broken.path) || 'value')} has half a character (a lone surrogate)`,
+      );
+}
+
+/** Bytes as JSON, whatever it says. */
+export function parseAnyJson(value: Buffer | null): ParsedRecord<unknown> {
   if (value === null) return reject('not-json', 'the record has no value');
   if (value.length > MAX_VALUE_BYTES) {
     return reject('too-large', `the value has ${value.length} bytes; at most ${MAX_VALUE_BYTES} are read`);
@@ -126,6 +140,6 @@ function describeIssues({ issues }: z.ZodError): string {
 }
 
 const shorten = (text: string, length = MAX_QUOTED): string =>
-  text.length <= length ? text : `${text.slice(0, length)}…`;
+  (text.length <= length ? text : `${text.slice(0, length)}…`).toWellFormed();
 
 const quote = (text: string | null): string => JSON.stringify(text === null ? null : shorten(text));

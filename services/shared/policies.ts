@@ -14,10 +14,15 @@ const BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
 
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
-  /** Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read. */
+  /**
+   * Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read of which nobody knows for which
+   * nodes it is. Where that is known, these nodes are paused.
+   */
   current(): PolicySet;
   /** Why `current` throws, in a sentence; `null` when it does not. */
   problem(): string | null;
+  /** Which records cannot be read, whichever nodes they are for; `null` when all can. */
+  unreadable(): string | null;
   /** Resolves when the topic was read to its end for the first time, or the source was closed. */
   readonly caughtUp: Promise<void>;
 }
@@ -58,6 +63,7 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
   return {
     current,
     problem: () => knowledge.problem(),
+    unreadable: () => knowledge.unreadable(),
     caughtUp: caughtUp.promise,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
@@ -111,7 +117,7 @@ async function readRecords({ log, knowledge }: Following, signal: AbortSignal): 
 function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {
   metrics.gauge('policies', 'Policies that are known.', [], () => [[{}, knowledge.set().policies.length]]);
   metrics.gauge('pauses', 'Pauses that are known.', [], () => [[{}, knowledge.set().pauses.length]]);
-  metrics.gauge('policies_readable', 'Whether decisions can be made: all policies are read.', [], () => [
-    [{}, Number(knowledge.problem() === null)],
+  metrics.gauge('policies_readable', 'Whether all policies are read.', [], () => [
+    [{}, Number(knowledge.problem() === null && knowledge.unreadable() === null)],
   ]);
 }

@@ -2,7 +2,12 @@ import type { Logger } from 'pino';
 import type { PolicySet } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import type { EventLog, LogHealth } from './event-log/port.ts';
-import type { PolicyEntry, PolicyReading } from './policy-reading.ts';
+import {
+  type PolicyEntry,
+  type PolicyReading,
+  setOfEntries,
+  type UnreadableEntry,
+} from './policy-reading.ts';
 import { policySet } from './policy-set.ts';
 
 /** How long a repeated pass over the topic may take before what the last one showed is too old to decide on. */
@@ -14,6 +19,8 @@ export interface PolicyKnowledge {
   set(): PolicySet;
   /** Why it is not reliable; `null` when it is. */
   problem(): string | null;
+  /** Which records cannot be read, also where it is reliable all the same: it has a pause for each of these. */
+  unreadable(): string | null;
   /** A pass over the topic begins. */
   begin(): void;
   /** The pass reached the end of the topic. */
@@ -59,12 +66,12 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     failure: null,
   };
   const take = (reading: PolicyReading): void => {
-    const before = { hash: state.set.hash, problem: problemOf(state) };
+    const before = { hash: state.set.hash, problem: problemOf(state), unreadable: unreadableOf(state) };
     state.lost = [...state.entries.keys(), ...state.lost]
       .filter((key) => !reading.hasSeen(key))
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
-    state.set = setOf(state.entries);
+    state.set = setOfEntries(state.entries.values());
     tell(logger, state, before);
   };
   return {
@@ -73,6 +80,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       problemOf(state) ??
       delayProblem(state, outside.now()) ??
       disconnection(log.health(TOPICS.policies.name)),
+    unreadable: () => unreadableOf(state),
     begin: () => {
       state.current = false;
       state.beganAtMs = outside.now();
@@ -102,23 +110,20 @@ const carriedOver = ({ entries, lost }: State): Entries =>
 
 const isFirst = (key: string, index: number, keys: readonly string[]): boolean => keys.indexOf(key) === index;
 
-function setOf(entries: Entries): PolicySet {
-  const all = [...entries.values()];
-  return policySet(
-    all.flatMap((entry) => (entry.kind === 'policy' ? [entry.record] : [])),
-    all.flatMap((entry) => (entry.kind === 'pause' ? [entry.record] : [])),
-  );
-}
-
 function problemOf({ entries, lost, adoptedOnce, failure }: State): string | null {
   if (failure !== null) return `policies cannot be read: ${failure}`;
   if (!adoptedOnce) return 'the policies are not read yet';
   if (lost.length > 0) return lossProblem(lost);
-  const problems = [...entries.values()].flatMap((entry) =>
-    entry.kind === 'unreadable' ? [entry.problem] : [],
-  );
-  return problems.length > 0 ? problems.join('; ') : null;
+  return textOf(unreadableEntries(entries).filter(({ hold }) => hold === null));
 }
+
+const unreadableOf = ({ entries }: State): string | null => textOf(unreadableEntries(entries));
+
+const unreadableEntries = (entries: Entries): readonly UnreadableEntry[] =>
+  [...entries.values()].filter((entry) => entry.kind === 'unreadable');
+
+const textOf = (entries: readonly UnreadableEntry[]): string | null =>
+  entries.length === 0 ? null : entries.map(({ problem }) => problem).join('; ');
 
 const lossProblem = (lost: readonly string[]): string =>
   `gc.policies no longer holds ${lost.map((key) => JSON.stringify(key)).join(', ')} although nobody deleted it: the topic ` +
@@ -135,12 +140,16 @@ const disconnection = ({ connected, problem }: LogHealth): string | null =>
 interface Before {
   readonly hash: string;
   readonly problem: string | null;
+  readonly unreadable: string | null;
 }
 
 function tell(logger: Logger, state: State, before: Before): void {
   const { set, adoptedOnce } = state;
   const problem = problemOf({ ...state, adoptedOnce: true });
+  const unreadable = unreadableOf(state);
   if (problem !== null && problem !== before.problem) logger.error({ topic: 'gc.policies' }, problem);
+  if (problem === null && unreadable !== null && unreadable !== before.unreadable)
+    logger.error({ topic: 'gc.policies' }, `${unreadable}. The nodes that it may select are paused`);
   if (set.hash === before.hash && adoptedOnce && (problem === null) === (before.problem === null)) return;
   const counts = { policies: set.policies.length, pauses: set.pauses.length, setHash: set.hash };
   if (problem === null) logger.info(counts, 'policies in force');

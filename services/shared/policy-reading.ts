@@ -1,15 +1,31 @@
-import type { PauseRecord, PolicyRecord } from '../../schemas/policy.ts';
+import { z } from 'zod';
+import { brokenTexts } from '../../schemas/broken-texts.ts';
+import {
+  NodeSelector,
+  type PauseRecord,
+  type PolicyRecord,
+  type PolicySet,
+  selectorOfPauseKey,
+} from '../../schemas/policy.ts';
 import { authenticate, maySpeak } from './authenticate.ts';
 import type { LogRecord } from './event-log/port.ts';
-import { contentHash } from './ids.ts';
-import { parseRecord } from './parse-record.ts';
+import { contentHash, deriveId } from './ids.ts';
+import { parseAnyJson, parseRecord } from './parse-record.ts';
+import { policySet } from './policy-set.ts';
 
 /** What stands under one key of `gc.policies`. */
 export type PolicyEntry =
   | { readonly kind: 'policy'; readonly record: PolicyRecord }
   | { readonly kind: 'pause'; readonly record: PauseRecord }
-  /** A record that cannot be understood: it might be meant for any node. */
-  | { readonly kind: 'unreadable'; readonly problem: string };
+  | UnreadableEntry;
+
+/** A record that cannot be understood. */
+export interface UnreadableEntry {
+  readonly kind: 'unreadable';
+  readonly problem: string;
+  /** What it amounts to: a pause of the nodes that it may be meant for; `null` where that may be any node. */
+  readonly hold: PauseRecord | null;
+}
 
 /** What one pass over `gc.policies` has shown so far: the last record of every key. */
 export interface PolicyReading {
@@ -31,7 +47,7 @@ export function createPolicyReading(): PolicyReading {
       if (record.offset <= lastOffset) return 'rewound';
       lastOffset = record.offset;
       const key = record.key ?? '';
-      const entry = entryOf(record);
+      const entry = policyEntryOf(record);
       seen.add(key);
       if (entry === null) entries.delete(key);
       else entries.set(key, entry);
@@ -40,20 +56,63 @@ export function createPolicyReading(): PolicyReading {
   };
 }
 
+/** The policies and pauses among them. Where a record cannot be read, its nodes are paused. */
+export function setOfEntries(entries: Iterable<PolicyEntry>): PolicySet {
+  const all = [...entries];
+  return policySet(
+    all.flatMap((entry) => (entry.kind === 'policy' ? [entry.record] : [])),
+    all.flatMap((entry) => pauseOf(entry) ?? []),
+  );
+}
+
+function pauseOf(entry: PolicyEntry): PauseRecord | null {
+  if (entry.kind === 'unreadable') return entry.hold;
+  return entry.kind === 'pause' ? entry.record : null;
+}
+
 /** `null` when the record deletes its key. */
-function entryOf(record: LogRecord): PolicyEntry | null {
+export function policyEntryOf(record: LogRecord): PolicyEntry | null {
   if (record.value === null && mayDelete(record)) return null;
   const parsed = parseRecord('policies', record);
-  if (!parsed.ok) return unreadable(record, parsed.rejection.message);
+  if (!parsed.ok) return unreadable(record, parsed.rejection.message, selectorOf(record));
   if (parsed.event.type === 'fleetgc.pause') return { kind: 'pause', record: parsed.event };
   if (parsed.event.hash === contentHash(parsed.event.policy)) return { kind: 'policy', record: parsed.event };
-  return unreadable(record, 'its hash does not match its content');
+  // Its selector is no more to be believed than the rest.
+  return unreadable(record, 'its hash does not match its content', null);
 }
 
 const mayDelete = ({ value, headers, key }: LogRecord): boolean =>
   key !== null && maySpeak(authenticate(value, headers), 'policies', key);
 
-const unreadable = ({ key, offset }: LogRecord, why: string): PolicyEntry => ({
-  kind: 'unreadable',
-  problem: `gc.policies holds a record that cannot be read (key ${JSON.stringify(key)}, offset ${offset}): ${why}`,
+function unreadable(record: LogRecord, why: string, selector: NodeSelector | null): UnreadableEntry {
+  const { key, partition, offset } = record;
+  const place = `key ${JSON.stringify(key)}, partition ${partition}, offset ${offset}`;
+  const problem = `gc.policies holds a record that cannot be read (${place}): ${why}`;
+  return { kind: 'unreadable', problem, hold: selector && holdOf(selector, problem) };
+}
+
+const holdOf = (selector: NodeSelector, problem: string): PauseRecord => ({
+  type: 'fleetgc.pause',
+  version: 1,
+  id: deriveId('unreadable', problem),
+  selector,
+  reason: problem,
 });
+
+/** As much of a policy of this version as says which nodes it is for. */
+const Selecting = z.looseObject({
+  type: z.literal('fleetgc.policy'),
+  version: z.literal(1),
+  policy: z.looseObject({ name: z.string(), selector: NodeSelector }),
+});
+
+/** Which nodes the record may be meant for: the key of a pause says it, and of a policy what can be read. `null`: any. */
+function selectorOf({ key, value }: LogRecord): NodeSelector | null {
+  if (key === null) return null;
+  const ofPause = selectorOfPauseKey(key);
+  if (ofPause !== null) return ofPause;
+  const json = parseAnyJson(value);
+  const { data } = Selecting.safeParse(json.ok ? json.event : null);
+  if (data?.policy.name !== key || brokenTexts(data.policy.selector).length > 0) return null;
+  return data.policy.selector;
+}

@@ -4,8 +4,9 @@ import { contentHash } from './ids.ts';
 /** All policies of one moment, in an order of their own: whatever order they came in, equal sets have equal hashes. */
 export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<PauseRecord>): PolicySet {
   const sortedPolicies = [...policies].toSorted((a, b) => compareText(a.policy.name, b.policy.name));
-  const sortedPauses = [...pauses].toSorted((a, b) =>
-    compareText(pauseKey(a.selector), pauseKey(b.selector)),
+  // An unreadable record may hold the same nodes as a pause does.
+  const sortedPauses = [...pauses].toSorted(
+    (a, b) => compareText(pauseKey(a.selector), pauseKey(b.selector)) || compareText(a.id, b.id),
   );
   const named = sortedPolicies.map(({ policy: { name }, policyVersion, hash }) => ({
     name,

@@ -55,7 +55,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     followPolicies: (recheckMs) => {
       const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
       const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, outside }));
-      checks.push({ name: 'policies', problem: () => policies.problem() });
+      checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
       return policies;
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PauseRecord, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
 import { readPoliciesInForce } from '../../services/audit/verify/policies-in-force.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
+import { policyEntryOf } from '../../services/shared/policy-reading.ts';
 import { policySet } from '../../services/shared/policy-set.ts';
 import { keyOf } from '../../services/shared/record-key.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
@@ -67,6 +68,20 @@ const CHANGES: readonly Written[] = [
   { minute: 60, event: second },
   { minute: 120, key: first.policy.name },
 ];
+
+test('a record that could not be read is the pause that it amounted to, as long as it stood', async () => {
+  const value = JSON.stringify({ ...other, source: '\ud800' });
+  const broken = { minute: 60, event: other, value };
+  const records = [{ minute: 0, event: first }, broken, { minute: 120, key: 'other' }];
+  const entry = policyEntryOf(written(broken, 1));
+  if (entry?.kind !== 'unreadable' || entry.hold === null) throw new Error('it can be read');
+  const held = policySet([first], [entry.hold]);
+
+  expect(await told(records, held, { minute: 90 })).toBe('held');
+  expect(await told(records, ofFirst, { minute: 90 })).toBe('policies-outdated');
+  expect(await told(records, held, { minute: 180 })).toBe('policies-outdated');
+  expect(await told(records, ofFirst, { minute: 180 })).toBe('held');
+});
 
 describe('each change is on the log', () => {
   test.each([

@@ -216,7 +216,7 @@ test('a record that nobody can read is told, and can be deleted', async () => {
 
   const { stderr } = await own.run('policy', 'list');
   expect(stderr).toMatch(
-    /^warning: gc\.policies holds a record that cannot be read \(key "broken", offset 0\): .*\. No node gets a command until it is applied anew, or deleted with fleetgc policy delete "broken"\.\n/,
+    /^warning: gc\.policies holds a record that cannot be read \(key "broken", partition 0, offset 0\): .*\. Nothing is removed on any node until it is applied anew, or deleted with fleetgc policy delete "broken"\.\n/,
   );
   expect(await own.run('policy', 'show', 'broken')).toMatchObject({
     exitCode: 1,
@@ -226,6 +226,37 @@ test('a record that nobody can read is told, and can be deleted', async () => {
   });
   expect((await own.run('policy', 'delete', 'broken')).stdout).toBe('broken: deleted\n');
   expect((await own.run('policy', 'list')).stderr).not.toContain('broken');
+});
+
+test('half a character in a file is told with its place, and nothing is applied', async () => {
+  const own = await ownLog();
+  const file = join(temporaryDirectory(), 'half.yaml');
+  writeFileSync(file, `${WEB}keep:\n  labels: {team: "\\ud800"}\n`);
+
+  for (const run of [own.run('policy', 'apply', file), inProcess(['policy', 'validate', file])])
+    expect(await run).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /half\.yaml:\d+:\d+: keep\.labels\.team: must have no half characters \(lone surrogates.*\n/,
+      ),
+    });
+});
+
+test('a pause that nobody can read is told with its nodes, and resume ends it', async () => {
+  const own = await ownLog();
+  await own.run('pause', '--cluster', 'prod', '--reason', 'a disk is changed');
+  const [record] = await readTopic(own.log, 'gc.policies');
+  const key = record?.key ?? '';
+  await own.log.publish([{ topic: TOPICS.policies.name, key, value: Buffer.from('{'), headers: {} }]);
+
+  expect((await own.run('policy', 'list')).stderr).toMatch(
+    /^warning: gc\.policies holds a record that cannot be read \(key "!pause .*", partition 0, offset 1\): the value is not JSON\. Nothing is removed on cluster prod until fleetgc resume ends this pause\.\n/,
+  );
+  expect((await own.run('resume', '--cluster', 'prod')).stdout).toBe('resumed: cluster prod\n');
+  expect((await own.run('policy', 'list')).stderr).toBe(
+    'There are no policies: every node keeps everything.\n',
+  );
 });
 
 test('pause says what stands still and by when', async () => {

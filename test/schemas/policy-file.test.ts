@@ -306,6 +306,15 @@ test.each<{ name: string; settings: object; says: string[] }>([
     ),
   },
   {
+    name: 'half a character, which no hash can be made of',
+    settings: { selector: { pools: ['\ud800'] }, keep: { labels: { '\udc00': 'x', ok: 'a\ud800' } } },
+    says: [
+      'selector.pools.0 must have no half characters (lone surrogates, \\ud800 to \\udfff)',
+      'keep.labels must have no half characters (lone surrogates, \\ud800 to \\udfff)',
+      'keep.labels.ok must have no half characters (lone surrogates, \\ud800 to \\udfff)',
+    ],
+  },
+  {
     name: 'a selector without anything in it',
     settings: { selector: null },
     says: ['selector must be a map of settings; leave the key out if there is none'],

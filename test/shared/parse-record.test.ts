@@ -79,6 +79,12 @@ test.each<{
     cause: 'not-json',
     message: 'the value is not UTF-8 text',
   },
+  {
+    name: 'half a character',
+    record: good({ value: json({ ...diskStats(), nodeLabels: { pool: '\ud83d' } }) }),
+    cause: 'not-json',
+    message: 'the text at nodeLabels.pool has half a character (a lone surrogate)',
+  },
   { name: 'a number', record: good({ value: json(7) }), cause: 'wrong-schema', message: /no type/ },
   { name: 'null', record: good({ value: json(null) }), cause: 'wrong-schema', message: /no type/ },
   { name: 'a list', record: good({ value: json([diskStats()]) }), cause: 'wrong-schema', message: /no type/ },

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { PauseRecord, PolicyRecord } from '../../schemas/policy.ts';
-import { pauseKey } from '../../schemas/policy.ts';
+import { pauseKey, selectPolicy } from '../../schemas/policy.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { createLogger } from '../../services/shared/logger.ts';
@@ -22,6 +22,9 @@ const applied = (record: PolicyRecord, offset: number, over: Partial<LogRecord> 
     { topic: 'policies', key: record.policy.name, event: record },
     { offset: BigInt(offset), ...over },
   );
+
+const IN_PROD = { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} };
+const policyOfProd = () => appliedPolicy({ name: 'bad', selector: IN_PROD });
 
 const paused = (record: PauseRecord, offset: number): LogRecord =>
   recordOf({ topic: 'policies', key: pauseKey(record.selector), event: record }, { offset: BigInt(offset) });
@@ -133,24 +136,31 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
   {
     name: 'is not JSON',
     record: applied(appliedPolicy({ name: 'bad' }), 7, { value: Buffer.from('{') }),
-    message: /key "bad", offset 7\): the value is not JSON/,
+    message: /key "bad", partition 0, offset 7\): the value is not JSON/,
   },
   {
-    name: 'has a field that is not known',
-    record: applied(appliedPolicy(), 7, {
-      value: Buffer.from(JSON.stringify({ ...appliedPolicy(), force: true })),
+    name: 'has no selector',
+    record: applied(appliedPolicy({ name: 'bad' }), 7, {
+      value: Buffer.from('{"type":"fleetgc.policy","version":1,"id":"x","policy":{"name":"bad"}}'),
     }),
-    message: /offset 7\): .*force/,
+    message: /key "bad", partition 0, offset 7\): policy.priority: is missing/,
+  },
+  {
+    name: 'is of a later version',
+    record: applied(appliedPolicy({ name: 'bad' }), 7, {
+      value: Buffer.from(JSON.stringify({ ...appliedPolicy({ name: 'bad' }), version: 2 })),
+    }),
+    message: /offset 7\): version 2 of fleetgc.policy is not known/,
   },
   {
     name: 'has another hash than its content',
     record: applied({ ...appliedPolicy({ name: 'bad' }), hash: 'a'.repeat(64) }, 7),
-    message: /key "bad", offset 7\): its hash does not match its content/,
+    message: /key "bad", partition 0, offset 7\): its hash does not match its content/,
   },
   {
     name: 'lies under the name of another',
     record: applied(appliedPolicy({ name: 'a' }), 7, { key: 'b' }),
-    message: /key "b", offset 7\): the record key is/,
+    message: /key "b", partition 0, offset 7\): the record key is/,
   },
   {
     name: 'is of a type that is not known',
@@ -159,20 +169,81 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
     }),
     message: /fleetgc.quota does not belong/,
   },
-  { name: 'has no key', record: { ...deleted('', 7), key: null }, message: /key null, offset 7\)/ },
-])('a record that $name makes all of them unreadable', async ({ record, message }) => {
-  const { source, metrics } = await startedWith(applied(appliedPolicy({ name: 'good' }), 0), record);
-  expect(() => source.current()).toThrow(unreadable(message));
-  expect(() => pauseFor(source, NODE)).toThrow(unreadable(message));
-  expect(source.problem()).toMatch(message);
+  {
+    name: 'has no key',
+    record: { ...deleted('', 7), key: null },
+    message: /key null, partition 0, offset 7\)/,
+  },
+])(
+  'a record that $name and may be meant for any node makes all of them unreadable',
+  async ({ record, message }) => {
+    const { source, metrics } = await startedWith(applied(appliedPolicy({ name: 'good' }), 0), record);
+    expect(() => source.current()).toThrow(unreadable(message));
+    expect(() => pauseFor(source, NODE)).toThrow(unreadable(message));
+    expect(source.problem()).toMatch(message);
+    expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
+  },
+);
+
+const HALF = '\ud83d';
+
+test.each<{ name: string; record: LogRecord; says: RegExp }>([
+  {
+    name: 'a policy with half a character in its text',
+    record: applied(policyOfProd(), 7, {
+      value: Buffer.from(JSON.stringify({ ...policyOfProd(), source: HALF })),
+    }),
+    says: /key "bad", partition 0, offset 7\): the text at source has half a character/,
+  },
+  {
+    name: 'a policy with a field that is not known',
+    record: applied(policyOfProd(), 7, {
+      value: Buffer.from(JSON.stringify({ ...policyOfProd(), force: true })),
+    }),
+    says: /key "bad", partition 0, offset 7\): .*force/,
+  },
+  {
+    name: 'a pause with half a character in its reason',
+    record: paused(pauseRecord({ selector: IN_PROD, reason: HALF }), 7),
+    says: /key "!pause .*", partition 0, offset 7\): the text at reason has half a character/,
+  },
+  {
+    name: 'a pause of which only the key can be read',
+    record: { ...paused(pauseRecord({ selector: IN_PROD }), 7), value: Buffer.from('{') },
+    says: /key "!pause .*", partition 0, offset 7\): the value is not JSON/,
+  },
+])('$name holds the nodes that it may select, and no others', async ({ record, says }) => {
+  const { source, metrics, out, reading } = await startedWith(
+    applied(appliedPolicy({ name: 'good' }), 0),
+    record,
+  );
+  expect(pauseFor(source, NODE)?.reason).toMatch(says);
+  expect(selectPolicy(source.current(), { ...NODE, cluster: 'test' })).toMatchObject({ kind: 'policy' });
+  expect([source.problem(), source.unreadable()]).toEqual([null, expect.stringMatching(says)]);
   expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
+  expect(out.lines.filter((line) => says.test(line.replaceAll('\\', '')))).toHaveLength(1);
+
+  reading(0).records(deleted(record.key ?? '', 8));
+  await settle();
+  expect(source.unreadable()).toBeNull();
+  expect(pauseFor(source, NODE)).toBeNull();
+});
+
+test('a broken record beside a pause of the same nodes gives the same set in whatever order they came', async () => {
+  const pause = (offset: number) => paused(pauseRecord({ selector: IN_PROD }), offset);
+  const broken = applied(policyOfProd(), 7, {
+    value: Buffer.from(JSON.stringify({ ...policyOfProd(), source: HALF })),
+  });
+  const first = await startedWith(pause(1), broken);
+  const second = await startedWith(broken, pause(8));
+  expect(first.source.current().hash).toBe(second.source.current().hash);
 });
 
 test('an unreadable record is mended by a readable one of its key, or by deleting it', async () => {
   const broken = (name: string, offset: number) =>
     applied(appliedPolicy({ name }), offset, { value: Buffer.from('{') });
   const { source, reading, names } = await startedWith(broken('a', 0), broken('b', 1));
-  expect(source.problem()).toMatch(/key "a", offset 0.*key "b", offset 1/);
+  expect(source.problem()).toMatch(/key "a", partition 0, offset 0.*key "b", partition 0, offset 1/);
   reading(0).records(applied(appliedPolicy({ name: 'a' }), 2));
   await settle();
   expect(source.problem()).not.toMatch(/key "a"/);

@@ -1,8 +1,14 @@
-import { isPauseKey, type PolicySet, type PolicyTopicRecord, pauseKey } from '../../../schemas/policy.ts';
+import {
+  isPauseKey,
+  type PauseRecord,
+  type PolicySet,
+  type PolicyTopicRecord,
+  pauseKey,
+} from '../../../schemas/policy.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import type { EventLog, LogRecord } from '../../shared/event-log/port.ts';
 import { contentHash } from '../../shared/ids.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
+import { policyEntryOf } from '../../shared/policy-reading.ts';
 import { timeText } from '../../shared/time-text.ts';
 import { SETTLED_MS } from './coverage.ts';
 import { type Place, placeOf } from './findings.ts';
@@ -38,6 +44,8 @@ interface Change {
   readonly record: LogRecord;
   /** `null` where nothing stands there, `unknown` where nobody can tell. */
   readonly state: string | null | 'unknown';
+  /** The pause that a record which cannot be read amounts to. */
+  readonly hold: PauseRecord | null;
 }
 
 interface History extends InForceReading {
@@ -71,10 +79,11 @@ export async function readPoliciesInForce(
 
 function changeBy(record: LogRecord): Change {
   const key = record.key ?? '';
-  if (record.value === null) return { key, record, state: null };
-  const parsed = parseRecord('policies', record);
-  if (!parsed.ok) return { key, record, state: 'unknown' };
-  return { key, record, state: stateOf(parsed.event) };
+  const entry = policyEntryOf(record);
+  if (entry === null) return { key, record, state: null, hold: null };
+  if (entry.kind !== 'unreadable') return { key, record, state: stateOf(entry.record), hold: null };
+  const { hold } = entry;
+  return { key, record, state: hold === null ? 'unknown' : stateOf(hold), hold };
 }
 
 /**
@@ -96,7 +105,7 @@ interface Span {
 
 /** Deciders read the records in their order, so each set that they decide under is what stood after one of them. */
 function spansOf(set: PolicySet, history: History): readonly Span[] {
-  const wanted = statesOf(set);
+  const wanted = statesOf(set, history);
   const comparison = compareKeys(wanted, history);
   const spans: Span[] = [];
   let fromMs = Number.NEGATIVE_INFINITY;
@@ -135,10 +144,13 @@ function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, delet
   };
 }
 
-function statesOf({ policies, pauses }: PolicySet): ReadonlyMap<string, string> {
+function statesOf({ policies, pauses }: PolicySet, { changes }: History): ReadonlyMap<string, string> {
+  const holders = new Map(changes.flatMap(({ key, hold }) => (hold === null ? [] : [[hold.id, key]])));
   return new Map([
     ...policies.map((record) => [record.policy.name, stateOf(record)] as const),
-    ...pauses.map((record) => [pauseKey(record.selector), stateOf(record)] as const),
+    ...pauses.map(
+      (record) => [holders.get(record.id) ?? pauseKey(record.selector), stateOf(record)] as const,
+    ),
   ]);
 }
 

@@ -60,12 +60,11 @@ async function readTopics(needs: StatusNeeds, signal: AbortSignal): Promise<Read
   const stored = await readStoredPolicies(log, signal);
   const letters = await readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal);
   const heard = await readHeardNodes(needs, signal);
-  const policies = policySet(stored.policies.values(), stored.pauses.values());
-  return { stored, letters, nodes: fleetNodes(heard, policies, nowMs) };
+  return { stored, letters, nodes: fleetNodes(heard, stored.set, nowMs) };
 }
 
 const nothingRead = (nowMs: number): ReadTopics => ({
-  stored: { policies: new Map(), pauses: new Map(), unreadable: [] },
+  stored: { policies: new Map(), pauses: new Map(), unreadable: [], set: policySet([], []) },
   letters: { letters: [], unreadable: 0 },
   nodes: { type: 'fleetgc.nodes', version: 1, readAtMs: nowMs, unreadable: 0, nodes: [] },
 });

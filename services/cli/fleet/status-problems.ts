@@ -28,7 +28,7 @@ export function statusProblems(
     ...(unreadablePolicies === 0
       ? []
       : [
-          `${counted(unreadablePolicies, 'record')} of gc.policies cannot be read, so no node gets a command: see fleetgc policy list.`,
+          `${counted(unreadablePolicies, 'record')} of gc.policies cannot be read, so nothing is removed on nodes that may be meant: see fleetgc policy list.`,
         ]),
     ...(policies.length === 0 && log.topicProblems.length === 0
       ? ['There are no policies: every node keeps everything.']

@@ -1,3 +1,4 @@
+import { isPauseKey } from '../../../schemas/policy.ts';
 import type { WrittenPolicy } from '../../policy/file.ts';
 import { policyChanges } from '../../policy/policy-changes.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../policy/stored-policies.ts';
@@ -23,9 +24,8 @@ export async function settlePolicies(
 ): Promise<Settled> {
   const stored = await readStoredPolicies(writer.log, signal);
   const names = new Set(written.map(({ policy }) => policy.name));
-  const deleted = [...stored.policies.keys(), ...stored.unreadable.map(({ key }) => key)].filter(
-    (key) => !names.has(key),
-  );
+  const unreadable = stored.unreadable.map(({ key }) => key).filter((key) => !isPauseKey(key));
+  const deleted = [...stored.policies.keys(), ...unreadable].filter((key) => !names.has(key));
   await deleteKeys(writer, deleted);
   await writePolicies(writer, policyChanges(written, stored.policies));
   return { deleted, pauses: stored.pauses };

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { readStoredPolicies } from '../../policy/stored-policies.ts';
 import { logOptions } from '../../shared/option-groups.ts';
 import { withMeta } from '../../shared/option-types.ts';
-import { policySet } from '../../shared/policy-set.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { fleetNodes } from '../fleet/fleet-nodes.ts';
 import { readHeardNodes } from '../fleet/heard-nodes.ts';
@@ -27,7 +26,7 @@ export const nodes = defineVerb({
     const stored = await readStoredPolicies(log, signal);
     const heard = await readHeardNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);
     warnOfUnreadable(stored, logger);
-    const found = fleetNodes(heard, policySet(stored.policies.values(), stored.pauses.values()), nowMs);
+    const found = fleetNodes(heard, stored.set, nowMs);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
     if (output === 'json') return await context.write(`${JSON.stringify(found, null, 2)}\n`);
     if (found.nodes.length === 0) return logger.info('No node was heard in the last day.');

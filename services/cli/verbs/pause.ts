@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PauseRecord } from '../../../schemas/policy.ts';
 import { longestCommandLifetimeMs } from '../../policy/pauses.ts';
 import { selectorText } from '../../policy/selector-text.ts';
 import { readStoredPolicies } from '../../policy/stored-policies.ts';
@@ -15,7 +16,7 @@ export const pause = defineVerb({
   ...about('pause'),
   options: z.object({
     ...pauseSelectorOptions,
-    reason: withMeta(z.string().prefault(''), {
+    reason: withMeta(PauseRecord.shape.reason.prefault(''), {
       commandLineOnly: true,
       placeholder: 'TEXT',
       description: 'Why, for whoever looks at the list of policies.',

@@ -64,7 +64,7 @@ async function storedSet(options: LogOptions, context: VerbContext): Promise<Pol
   await using log = await openTaskLog({ options, context });
   const stored = await readStoredPolicies(log, context.signal);
   warnOfUnreadable(stored, context.logger);
-  return policySet(stored.policies.values(), stored.pauses.values());
+  return stored.set;
 }
 
 const writtenSet = (files: readonly string[], { logger }: VerbContext): PolicySet =>

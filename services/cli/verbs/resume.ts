@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { pausesToEnd } from '../../policy/pauses.ts';
-import { selectorText } from '../../policy/selector-text.ts';
+import { pausesToEnd, pauseText } from '../../policy/pauses.ts';
 import { readStoredPolicies } from '../../policy/stored-policies.ts';
 import { deleteKeys } from '../../policy/write-policies.ts';
 import { FleetGcError } from '../../shared/errors.ts';
@@ -29,7 +28,7 @@ export const resume = defineVerb({
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const pauses = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
     await deleteKeys({ log }, [...pauses.keys()]);
-    for (const pause of pauses.values()) context.print(`resumed: ${selectorText(pause.selector)}`);
+    for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info('Nothing is paused.');
   },
 });

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { pauseKey } from '../../../schemas/policy.ts';
+import { TOPICS } from '../../../schemas/topics.ts';
+import { settlePolicies } from '../../../services/cli/run/settle-policies.ts';
+import { operatorPublication } from '../../../services/cli/task-log.ts';
+import { EVERY_NODE } from '../../fixtures/policy.ts';
+import { ownLog } from '../fleetgc.ts';
+
+test('a policy that nobody can read goes, and a pause that nobody can read stays', async () => {
+  const { log } = await ownLog();
+  const topic = TOPICS.policies.name;
+  const value = Buffer.from('{');
+  await log.publish([
+    { topic, key: 'old', value, headers: {} },
+    { topic, key: pauseKey(EVERY_NODE), value, headers: {} },
+  ]);
+
+  const { deleted } = await settlePolicies(
+    { log, publication: operatorPublication() },
+    [],
+    new AbortController().signal,
+  );
+  expect(deleted).toEqual(['old']);
+});
