@@ -38,6 +38,24 @@ const decisionsOn = (topicId: TopicId): readonly LogRecord[] =>
     return parsed.success && parsed.data.input.topic === TOPICS[topicId].name;
   });
 
+/** With nothing from before: what came first after a topic was made anew has nothing to do with the past. */
+const emptied = (topicId: TopicId, fromMs: number): Recording => {
+  const [first] = recording[topicId];
+  if (first === undefined) throw new Error(`nothing was recorded on ${topicId}`);
+  const value = Buffer.from('{}');
+  const partitions = [...new Set(recording[topicId].map(({ partition }) => partition))];
+  return {
+    ...recording,
+    [topicId]: partitions.map((partition) => ({
+      ...first,
+      partition,
+      offset: 0n,
+      timestampMs: fromMs,
+      value,
+    })),
+  };
+};
+
 const ofKind = (all: readonly string[], kind: string): readonly string[] =>
   all.filter((text) => text.startsWith(`${kind} `));
 
@@ -90,3 +108,35 @@ test('a decision on what nobody had written yet is told as forged, for the topic
     }),
   );
 });
+
+const EFFECTS = ['commands', 'observe', 'results', 'decisions'] as const satisfies readonly TopicId[];
+
+test.each(EFFECTS)(
+  'what is gone with a topic $0 that was made anew is named, and nothing deviates',
+  async (topicId) => {
+    const found = await verify(replayed(emptied(topicId, endsAtMs + HOUR)));
+
+    const { unreadable = 0, ...others } = found.deviations.byKind;
+    expect(others).toEqual({});
+    // What the test put there itself.
+    expect(unreadable).toBe(emptied(topicId, 0)[topicId].length);
+    expect(found.unverified.first).toContainEqual(
+      expect.objectContaining({
+        kind: 'topic-recreated',
+        message: expect.stringMatching(/was deleted and made anew, and what/),
+      }),
+    );
+  },
+);
+
+test.each(EFFECTS)(
+  'what is missing on a topic $0 that was there before deviates as ever',
+  async (topicId) => {
+    const anew = emptied(topicId, 0);
+    const found = await verify(replayed(anew));
+
+    const { unreadable: _, ...others } = found.deviations.byKind;
+    expect(Object.keys(others)).not.toEqual([]);
+    expect(found.unverified.byKind['topic-recreated']).toBeUndefined();
+  },
+);

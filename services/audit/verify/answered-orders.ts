@@ -5,8 +5,9 @@ import { InventoryHead } from '../../../schemas/inventory.ts';
 import type { Observe } from '../../../schemas/observe.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
-import { type Coverage, type Judging, LATE_RESULT_MS } from './coverage.ts';
+import { type Coverages, type Judging, LATE_RESULT_MS } from './coverage.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
+import { tellMissing } from './made-anew.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 
 const Answering = InventoryHead.pick({ cluster: true, node: true, nodeInstance: true, reclaim: true });
@@ -26,10 +27,13 @@ const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true,
 });
 
 /**
- * Brings together inventories of reclaims and the orders that they answer; where orders are deleted, which are kept for a day, the
- * decisions with which reclaims began.
+ * Brings together inventories of reclaims and the orders that they answer; where orders are deleted, which are kept for a day, or
+ * their topic was, the decisions with which reclaims began.
  */
-export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
+export function createAnsweredOrders(
+  findings: Findings,
+  { coverage, beganAfter }: Pick<Coverages, 'coverage' | 'beganAfter'>,
+) {
   const orders = new Map<string, Carried[]>();
   const beginnings = new Map<string, Carried[]>();
   let answers: Carried[] = [];
@@ -52,9 +56,13 @@ export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
       findings.counts.outOfRange++;
     else {
       const message = `no decision of pressure began the reclaim ${reclaim.id} that it carries`;
-      findings.deviation({ kind: 'not-decided', message, node, places: [place] });
+      const due = { topicId: 'decisions', timestampMs: place.timestampMs } as const;
+      tellMissing({ findings, beganAfter }, due, { kind: 'not-decided', message, node, places: [place] });
     }
   };
+
+  const areOrdersGone = ({ timestampMs }: Place): boolean =>
+    timestampMs - LATE_RESULT_MS < coverage('observe') || beganAfter('observe', timestampMs);
 
   const judgeAnswer = (answer: Carried): void => {
     const { reclaim, node, place } = answer;
@@ -63,7 +71,7 @@ export function createAnsweredOrders(findings: Findings, coverage: Coverage) {
     const order = ofReclaim.find((one) => isSamePosition(one.reclaim, reclaim)) ?? ofReclaim[0];
     if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
       tellOther(answer, order, 'order');
-    else if (place.timestampMs - LATE_RESULT_MS < coverage('observe')) judgeWithoutOrders(answer);
+    else if (areOrdersGone(place)) judgeWithoutOrders(answer);
     else {
       const message = `no order has the reclaim ${reclaim.id}, step ${reclaim.step}, round ${reclaim.round}, that it carries`;
       findings.deviation({ kind: 'not-decided', message, node, places: [place] });

@@ -48,12 +48,12 @@ export interface PartitionCheck {
 
 /** Verifies one partition, record by record, in memory that does not grow with its length. */
 export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
-  const { findings, coverage, kept, inputs } = parts;
+  const { findings, coverage, kept, beganAfter, inputs } = parts;
   const { counts } = findings;
-  const commands = createCommands(findings, { coverage, kept });
+  const commands = createCommands(findings, { coverage, kept, beganAfter });
   const reclaims = createReclaims();
-  const outputs = createDecidedOutputs({ findings, coverage, executed: reclaims.executed });
-  const answeredOrders = createAnsweredOrders(findings, coverage);
+  const outputs = createDecidedOutputs({ findings, coverage, beganAfter, executed: reclaims.executed });
+  const answeredOrders = createAnsweredOrders(findings, { coverage, beganAfter });
   const earlierDecisions = createEarlierDecisions(parts);
   const undecided = createUndecided(findings);
   const vanished = createVanished(findings);

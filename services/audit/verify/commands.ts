@@ -16,8 +16,8 @@ import { type Findings, placeOf } from './findings.ts';
 import { createLateAnswers } from './late-answers.ts';
 
 /** Brings together commands and their results, in whatever order they come, and judges what stays alone. */
-export function createCommands(findings: Findings, { coverage, kept }: Coverages) {
-  const late = createLateAnswers(findings, kept);
+export function createCommands(findings: Findings, { coverage, kept, beganAfter }: Coverages) {
+  const late = createLateAnswers(findings, { kept, beganAfter });
   const accounts = new Map<string, Account>();
   const earlier = createEarlierCommands(findings);
   /** Commands that have no account: with all their results, or unreadable. */
@@ -106,9 +106,13 @@ export function createCommands(findings: Findings, { coverage, kept }: Coverages
       places: [command.place, ...[...objects.values()].map(({ place }) => place)],
     });
 
+  /** Of a topic that was made anew the results of its objects may be gone. */
+  const knownOf = ({ command }: Account): 'all' | 'some' =>
+    beganAfter('results', command.place.timestampMs) ? 'some' : 'all';
+
   /** Whether nothing more is expected of it. `lastMs`: the time that the log has come to. */
   const judgeAccount = (account: Account, judging: Judging, lastMs: number): boolean => {
-    if (account.ending !== null) judgeEnding(findings, account, 'all');
+    if (account.ending !== null) judgeEnding(findings, account, knownOf(account));
     else if (isAnswerLost(account, judging)) tellLostAnswer(account);
     else return judgeUnanswered(account, judging.atEnd ? lastMs : null);
     return true;

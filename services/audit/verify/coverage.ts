@@ -25,10 +25,17 @@ export interface CoverageFacts {
 /** Since when every record of a topic was read: what is missing before that may have been deleted, or was not asked for. */
 export type Coverage = (topicId: TopicId) => number;
 
+/**
+ * Whether the very first message of a topic was logged after this time: what is missing from before it was on another topic of this
+ * name, which was deleted. Where retention took the first one nobody can tell.
+ */
+export type BeganAfter = (topicId: TopicId, timestampMs: number) => boolean;
+
 /** What was read, and what the log has. */
 export interface Coverages {
   readonly coverage: Coverage;
   readonly kept: Coverage;
+  readonly beganAfter: BeganAfter;
 }
 
 export function coverageOf({ range, keptSinceMs, deletesAtMs }: CoverageFacts): Coverage {

@@ -5,9 +5,10 @@ import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/resu
 import type { TopicId } from '../../../schemas/topics.ts';
 import { endingId } from '../../shared/decision-record.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
-import { type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
+import { type BeganAfter, type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
 import type { OutputEvent } from './decide-again.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
+import { tellMissing } from './made-anew.ts';
 import type { Executed, OfReclaim } from './reclaims.ts';
 import type { DecisionHead } from './recorded-decision.ts';
 import { objectName } from './removable.ts';
@@ -43,6 +44,7 @@ export interface Effect {
 export interface DecidedOutputsParts {
   readonly findings: Findings;
   readonly coverage: Coverage;
+  readonly beganAfter: BeganAfter;
   /** Whether an executor says so of a reclaim of its own, and as its command says. */
   readonly executed: (event: OfReclaim) => Executed | null;
 }
@@ -54,7 +56,8 @@ interface Unsent {
 }
 
 /** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
-export function createDecidedOutputs({ findings, coverage, executed }: DecidedOutputsParts) {
+export function createDecidedOutputs({ findings, coverage, beganAfter, executed }: DecidedOutputsParts) {
+  const missing = { findings, beganAfter };
   const unsent = new Map<string, Unsent>();
   const undecided = new Map<string, Effect>();
   const lastRecordMs = new Map<string, number>();
@@ -68,6 +71,10 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
     if (matched.size > MOST_MATCHED && oldest !== undefined) matched.delete(oldest);
   };
 
+  /** Where a cause of it is to lie; facts about a reclaim follow from commands too. */
+  const causeOf = (event: Effect['event'], { timestampMs }: Place): TopicId =>
+    !isOrder(event) && beganAfter('commands', timestampMs) ? 'commands' : 'decisions';
+
   const judgeEffect = (id: string, { event, record }: Effect): void => {
     undecided.delete(id);
     const place = placeOf(record);
@@ -75,12 +82,16 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
     if (following !== null) tellDifference(following, { node: nodeKey(event), place }, findings);
     else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
     else
-      findings.deviation({
-        kind: 'not-decided',
-        message: `no decision lists ${id}`,
-        node: nodeKey(event),
-        places: [place],
-      });
+      tellMissing(
+        missing,
+        { topicId: causeOf(event, place), timestampMs: place.timestampMs },
+        {
+          kind: 'not-decided',
+          message: `no decision lists ${id}`,
+          node: nodeKey(event),
+          places: [place],
+        },
+      );
   };
 
   /** For a while: one that comes back after a crash begins with what it did last, and repeats it. */
@@ -96,12 +107,16 @@ export function createDecidedOutputs({ findings, coverage, executed }: DecidedOu
     if (!wentOn) findings.counts.open++;
     else if (decision.timestampMs < coverage(topicId)) findings.counts.outOfRange++;
     else
-      findings.deviation({
-        kind: 'output-missing',
-        message: `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`,
-        node,
-        places: [decision],
-      });
+      tellMissing(
+        missing,
+        { topicId, timestampMs: decision.timestampMs },
+        {
+          kind: 'output-missing',
+          message: `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`,
+          node,
+          places: [decision],
+        },
+      );
   };
 
   return {

@@ -1,9 +1,11 @@
 import type { Command } from '../../../schemas/command.ts';
+import { nodeKey } from '../../../schemas/identity.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
 import { type Answer, openAccount, type Placed, takeAnswer, tellDisagreement } from './account.ts';
-import type { Coverage } from './coverage.ts';
+import type { Coverage, Coverages } from './coverage.ts';
 import { type Findings, placeOf } from './findings.ts';
+import { tellMissing } from './made-anew.ts';
 
 /** So many are remembered; whoever forges more is told of the rest at once. */
 const MOST = 10_000;
@@ -12,7 +14,10 @@ const MOST = 10_000;
  * Answers to commands that were not read, or long ago: a node that was away for days refuses what waited for it. At the end all
  * commands from before the range are looked at, if there are such answers. `kept`: since when the log has all commands.
  */
-export function createLateAnswers(findings: Findings, kept: Coverage) {
+export function createLateAnswers(
+  findings: Findings,
+  { kept, beganAfter }: Pick<Coverages, 'kept' | 'beganAfter'>,
+) {
   const waiting = new Map<string, Placed<Answer>[]>();
   let count = 0;
 
@@ -20,7 +25,12 @@ export function createLateAnswers(findings: Findings, kept: Coverage) {
     if (mayBeDeleted(answer, kept)) findings.counts.outOfRange++;
     else {
       const message = `there is no command ${answer.event.commandId}`;
-      tellDisagreement(findings, { kind: 'not-commanded', message }, answer);
+      const { event, place } = answer;
+      tellMissing(
+        { findings, beganAfter },
+        { topicId: 'commands', timestampMs: place.timestampMs },
+        { kind: 'not-commanded', message, node: nodeKey(event), places: [place] },
+      );
     }
   };
 

@@ -83,14 +83,21 @@ async function coveragesIn(
   signal: AbortSignal,
 ): Promise<Coverages> {
   const keptSinceMs: Partial<Record<TopicId, number>> = {};
-  for (const topicId of deletes ? (['inventory'] as const) : NODE_TOPICS) {
+  const beganMs: Partial<Record<TopicId, number>> = {};
+  for (const topicId of NODE_TOPICS) {
     const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
     const oldest = await firstRecord(log, request, signal);
-    if (oldest !== null && oldest.offset > 0n) keptSinceMs[topicId] = oldest.timestampMs;
+    if (oldest === null) continue;
+    if (oldest.offset === 0n) beganMs[topicId] = oldest.timestampMs;
+    else if (topicId === 'inventory' || !deletes) keptSinceMs[topicId] = oldest.timestampMs;
   }
   const facts = { keptSinceMs, deletesAtMs: deletes ? nowMs : null };
   const whole = { fromMs: null, toMs: null };
-  return { coverage: coverageOf({ ...facts, range }), kept: coverageOf({ ...facts, range: whole }) };
+  return {
+    coverage: coverageOf({ ...facts, range }),
+    kept: coverageOf({ ...facts, range: whole }),
+    beganAfter: (topicId, timestampMs) => (beganMs[topicId] ?? Number.NEGATIVE_INFINITY) > timestampMs,
+  };
 }
 
 const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];

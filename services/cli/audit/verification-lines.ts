@@ -170,7 +170,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'disk-stats-gone':
     'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
   'topic-recreated':
-    'the topic they were decided on was deleted and made anew since; if nobody of you did, find out who may delete topics',
+    'a topic with what belongs to them was deleted and made anew since; if nobody of you did, find out who may delete topics',
   'unknown-decider': 'this release does not have their decider',
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',

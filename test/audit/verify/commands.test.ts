@@ -85,6 +85,20 @@ describe('results of a command', () => {
     }
   });
 
+  test('are not counted where those of its objects went with a topic that was made anew', () => {
+    const anew = { ...ALL, beganAfter: (topicId: string) => topicId === 'results' };
+    for (const { coverages, missing } of [
+      { coverages: anew, missing: 0 },
+      { coverages: ALL, missing: 1 },
+    ]) {
+      const { commands, deviations } = check(coverages);
+      commands.commanded(one, at('commands', 0));
+      commands.answered(doneOf(one, { removed: 2 }), at('results', 0, SECOND));
+      commands.judge(AT_END, NOW + HOUR);
+      expect(deviations()).toHaveLength(missing);
+    }
+  });
+
   test('one more or one fewer than the command counts is missing', () => {
     for (const counted of [1, 3]) {
       const { commands, deviations } = check();

@@ -11,7 +11,12 @@ const command = imageRemoval(['a', 'b'], { id: 'command' });
 
 function check(coverage = ALL.coverage) {
   const found = findings();
-  const outputs = createDecidedOutputs({ findings: found.collector, coverage, executed: () => null });
+  const outputs = createDecidedOutputs({
+    findings: found.collector,
+    ...ALL,
+    coverage,
+    executed: () => null,
+  });
   return { ...found, outputs };
 }
 

@@ -10,6 +10,7 @@ import { NOW } from '../../fixtures/time.ts';
 export const ALL: Coverages = {
   coverage: () => Number.NEGATIVE_INFINITY,
   kept: () => Number.NEGATIVE_INFINITY,
+  beganAfter: () => false,
 };
 
 /** A record at its place, so long after the beginning by the log's clock; its value does not matter. */

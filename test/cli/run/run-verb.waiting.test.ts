@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -20,6 +20,8 @@ test('run says what it does, and that nothing goes without a policy', async () =
     'Policy default: dry-run. Nothing will be removed.',
     "No --policy was given: these are the kubelet's defaults, to see what they would do.",
   ]);
+  // For the moment in which its disk is full.
+  expect(existsSync(join(directory, 'log.db-reserve'))).toBe(true);
   expect(await running.terminate()).toBe(0);
   expect(running.output.stderr).toBe('stopping\n');
 });
