@@ -10,8 +10,12 @@ export const ACCEPTED_COMMAND_VERSIONS: readonly number[] = [COMMAND_VERSION];
 
 /** A plan holds at most so many objects; more waits for the next round. */
 export const MAX_COMMAND_ITEMS = 50;
-/** A command takes no more than this on the log: so many objects with the longest names that a node can have. */
-export const MAX_COMMAND_BYTES = 32 * 1024;
+/** No id of a runtime is longer, and no name in a directory. */
+const MAX_OBJECT_ID_LENGTH = 255;
+/** An entry of a log directory whose name takes more bytes as JSON is named by no command: characters may take six each. */
+export const MAX_NAME_BYTES = 300;
+/** So many objects with the longest names, and what stands around them; nothing larger is taken for a command. */
+export const MAX_COMMAND_BYTES = 48 * 1024;
 /** No command is carried out later than this after its inventory was taken, whatever it says. */
 export const MAX_COMMAND_LIFETIME_MS = 600_000;
 
@@ -50,14 +54,17 @@ export const Holder = z.strictObject({
 });
 export type Holder = z.infer<typeof Holder>;
 
+const Id = z.string().min(1).max(200);
+const ObjectId = z.string().min(1).max(MAX_OBJECT_ID_LENGTH);
+
 const header = {
   type: z.literal('fleetgc.node.command'),
   version: z.literal(COMMAND_VERSION),
   /** Derived from the inventory, the policy and the decider, so a redelivered inventory gives the same command. */
-  id: z.string().min(1),
+  id: Id,
   ...NodeIdentity.shape,
-  decisionId: z.string().min(1),
-  inventoryId: z.string().min(1),
+  decisionId: Id,
+  inventoryId: Id,
   /** `takenAt` of the inventory. */
   takenAt: Instant,
   lifetimeMs: z.int().positive().max(MAX_COMMAND_LIFETIME_MS),
@@ -74,7 +81,7 @@ export const ImageRemoval = z.strictObject({
     .array(
       z.strictObject({
         kind: z.literal('image'),
-        id: z.string().min(1),
+        id: ObjectId,
         /** As listed. */
         sizeBytes: z.int().nonnegative(),
         /** What the plan counts its removal with, once those before it are gone (M7). */
@@ -99,20 +106,20 @@ export const ContainerRemoval = z.strictObject({
       z.discriminatedUnion('kind', [
         z.strictObject({
           kind: z.enum(['container', 'sandbox']),
-          id: z.string().min(1),
+          id: ObjectId,
           rule: z.string(),
           /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
           podGone: z.boolean(),
         }),
         z.strictObject({
           kind: z.literal('pod-log-directory'),
-          id: z.string().min(1),
+          id: ObjectId,
           rule: z.string(),
-          podUid: z.string().min(1),
+          podUid: ObjectId,
           /** As of containers; also in profile `kubelet` logs go of a pod that the kubelet still knows (A8). */
           podGone: z.boolean(),
         }),
-        z.strictObject({ kind: z.literal('log-symlink'), id: z.string().min(1), rule: z.string() }),
+        z.strictObject({ kind: z.literal('log-symlink'), id: ObjectId, rule: z.string() }),
       ]),
     )
     .min(1)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Command } from '../../schemas/command.ts';
+import { type Command, MAX_COMMAND_BYTES } from '../../schemas/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
 import type { CommandRefusal } from '../../schemas/result.ts';
 import type { NodeClock } from '../shared/clock.ts';
@@ -14,16 +14,13 @@ import {
   type JournalEntry,
   type JournalState,
   knows,
+  MAX_UNPUBLISHED,
+  MAX_WAITING,
   type Unpublished,
 } from './journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { afterRefusal } from './reclaim.ts';
 import { commandRefused, type Refusal, type Reporter, resultOutput } from './results.ts';
-
-/** More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room. */
-export const MAX_WAITING = 16;
-/** With so many events the log is not taking, no more commands are taken from it either. */
-export const MAX_UNPUBLISHED = 1_000;
 
 export interface Receiver {
   readonly identity: NodeIdentity;
@@ -50,13 +47,22 @@ function receive(input: Input<Command>, receiver: Receiver): void {
   // Other nodes share the partition.
   if (nodeKey(command) !== nodeKey(identity) || knows(journal.state(), command.id)) return;
   if (journal.state().unpublished.length > MAX_UNPUBLISHED) throw resultsPileUp();
-  const refusal = instanceRefusal(command, identity) ?? timeRefusal(command, clock.now());
+  const refusal =
+    sizeRefusal(input) ?? instanceRefusal(command, identity) ?? timeRefusal(command, clock.now());
   if (refusal) {
     answer(input, refusal, receiver);
     return;
   }
   makeRoom(command, receiver);
   journal.update((state) => accepted(state, entryOf(input)));
+}
+
+/** No decision service writes one that large, and the journal has room for so much. */
+function sizeRefusal({ event, bytes }: Input<Command>): Refusal<CommandRefusal> | undefined {
+  const { length } = bytes ?? Buffer.from(JSON.stringify(event));
+  if (length <= MAX_COMMAND_BYTES) return undefined;
+  const message = `the command has ${length} bytes; at most ${MAX_COMMAND_BYTES} are taken`;
+  return { reason: 'malformed', message };
 }
 
 function instanceRefusal(
@@ -124,8 +130,7 @@ function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   tellRefusal(receiver, oldest.command.id, refusal);
 }
 
-const entryOf = ({ event, bytes, trace }: Input<Command>): JournalEntry => ({
-  raw: (bytes ?? Buffer.from(JSON.stringify(event))).toString('base64'),
+const entryOf = ({ event, trace }: Input<Command>): JournalEntry => ({
   command: event,
   trace: trace ?? null,
   before: null,

@@ -12,6 +12,10 @@ import {
 import { Instant } from '../../schemas/time.ts';
 import { RemovalRate } from './removal-rate.ts';
 
+/** More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room. */
+export const MAX_WAITING = 16;
+/** With so many events the log is not taking, no more commands are taken from it either. */
+export const MAX_UNPUBLISHED = 1_000;
 /** So many command ids are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
 export const MAX_APPLIED_IDS = 1_000;
 
@@ -30,8 +34,6 @@ const ItemProgress = z.discriminatedUnion('state', [
 export type ItemProgress = z.infer<typeof ItemProgress>;
 
 const JournalEntry = z.object({
-  /** As it lay on the log, in base64. */
-  raw: z.string(),
   command: Command,
   /** `null`: a new one begins with what is published. */
   trace: Trace.nullable(),

@@ -1,13 +1,20 @@
 import type { Logger } from 'pino';
+import { MAX_COMMAND_BYTES } from '../../schemas/command.ts';
 import type { Instant } from '../../schemas/time.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { FixedFile } from '../shared/fixed-file.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
-import { EMPTY_JOURNAL, JournalState } from './journal-state.ts';
+import { EMPTY_JOURNAL, JournalState, MAX_UNPUBLISHED, MAX_WAITING } from './journal-state.ts';
 
 export const JOURNAL_FILE = 'journal';
-/** Room for a dozen full commands and their results; two copies of it lie on the disk. */
-export const JOURNAL_BYTES = 2 * 1024 * 1024;
+/** How far a command is, and its trace. */
+const PROGRESS_BYTES = 8 * 1024;
+/** Of an event that waits for the log; most take less, and few wait. */
+const UNPUBLISHED_BYTES = 1024;
+const REST_BYTES = 128 * 1024;
+/** Room for the command in hand and all that may wait, however large, and their results; two copies of it lie on the disk. */
+export const JOURNAL_BYTES =
+  (MAX_WAITING + 1) * (MAX_COMMAND_BYTES + PROGRESS_BYTES) + MAX_UNPUBLISHED * UNPUBLISHED_BYTES + REST_BYTES;
 
 /** What the executor must not forget: what it was told, how far it is, and what it has not reported yet. */
 export interface Journal {

@@ -16,6 +16,8 @@ export interface TraceIds {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = '01';
+/** More than this nobody has to pass on, by the W3C's rules. */
+const MAX_TRACESTATE_LENGTH = 512;
 
 /** The context for what follows from a message: its trace with a span of our own, or a new trace when it has none. */
 export function nextHop(headers: Headers, ids: TraceIds): TraceContext {
@@ -24,7 +26,7 @@ export function nextHop(headers: Headers, ids: TraceIds): TraceContext {
   const { tracestate } = headers;
   return {
     traceparent: `00-${parent.traceId}-${ids.spanId()}-${parent.flags}`,
-    ...(tracestate !== undefined && { tracestate }),
+    ...(tracestate !== undefined && tracestate.length <= MAX_TRACESTATE_LENGTH && { tracestate }),
   };
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ContainerRemoval, MAX_COMMAND_ITEMS } from '../../schemas/command.ts';
+import { ContainerRemoval, MAX_COMMAND_BYTES, MAX_COMMAND_ITEMS } from '../../schemas/command.ts';
 import { type CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import type { Policy } from '../../schemas/policy.ts';
 import { containerGcHandler } from '../../services/container-gc/handler.ts';
 import { input } from '../fixtures/input.ts';
 import {
@@ -13,6 +14,7 @@ import {
   sandbox,
 } from '../fixtures/inventory.ts';
 import { policySet } from '../fixtures/policy.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
 import { runs } from '../support/property-runs.ts';
 
 /** How many of each kind may go. */
@@ -91,3 +93,49 @@ test('[P4, G1, I3] whatever may go of all kinds together, the command is one tha
     runs(300),
   );
 });
+
+test.each([
+  {
+    name: 'as long as a directory takes',
+    make: (n: number) => `${String(n).padStart(3, '0')}${'x'.repeat(252)}`,
+  },
+  {
+    name: 'at the bound, of characters that JSON takes six bytes for',
+    make: (n: number) => `${n}`.padStart(51, '\u0001'),
+  },
+])('[P8] of names $name a command is no larger than nodes take', async ({ make }) => {
+  const names = Array.from({ length: ONE_MORE }, (_, n) => make(n));
+  const given = inventory({
+    podLogDirectories: names.map((name) => podLogDirectory(name)),
+    pods: names.map(gonePod),
+    ...longestNames(),
+  });
+  const bytes = await commandBytes(given, { profile: 'kubelet' });
+
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThanOrEqual(MAX_COMMAND_BYTES);
+});
+
+test('[P8] an entry stays whose name takes more than 300 bytes as JSON, and keeps no other', async () => {
+  const long = `web_default_main-${'\u0001'.repeat(60)}${'0'.repeat(64)}.log`;
+  const short = `web_default_main-${'1'.repeat(64)}.log`;
+  const given = inventory({ logSymlinks: [logSymlink(long), logSymlink(short)] });
+  const [[decision] = [], [followUp] = []] = await containerGcHandler(() => policySet())(
+    input('inventory', given),
+  );
+
+  expect(followUp).toMatchObject({ event: { items: [{ id: short }] } });
+  expect(decision).toMatchObject({
+    event: { verdicts: { logSymlinks: [{ action: 'keep', rule: 'P8' }, { action: 'remove' }] } },
+  });
+});
+
+const LONGEST = 'x'.repeat(253);
+/** Whatever else a command carries, at its longest. */
+const longestNames = () => ({ cluster: LONGEST, node: LONGEST, reclaim: reclaim({ step: 'containers' }) });
+
+async function commandBytes(given: CompleteInventory, settings: Partial<Policy>): Promise<number> {
+  const policies = policySet({ ...settings, name: 'x'.repeat(63) });
+  const [, [followUp] = []] = await containerGcHandler(() => policies)(input('inventory', given));
+  return Buffer.byteLength(JSON.stringify(followUp?.event ?? ''));
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_UNPUBLISHED } from '../../services/node-executor/handler.ts';
+import { MAX_COMMAND_BYTES } from '../../schemas/command.ts';
+import { MAX_UNPUBLISHED } from '../../services/node-executor/journal-state.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
@@ -11,15 +12,29 @@ import { recordOf, TRACEPARENT } from '../support/log-record.ts';
 import { addImages, type ExecutorNode, executorNode, until } from './executor-node.ts';
 
 describe('a command', () => {
-  test('is in the journal, as it lay on the log, when the handler returns', async () => {
+  test('is in the journal when the handler returns', async () => {
     const node = executorNode();
     const { executor, stop } = node.start();
     await stop();
     const command = imageRemoval(['a']);
-    const bytes = Buffer.from(`${JSON.stringify(command)}\n`);
-    expect(await executor.commands({ ...input('commands', command), bytes })).toEqual([]);
+    expect(await executor.commands(input('commands', command))).toEqual([]);
     const { entries } = JSON.parse(node.state.files.get('journal') ?? '');
-    expect(entries).toMatchObject([{ command, raw: bytes.toString('base64') }]);
+    expect(entries).toMatchObject([{ command }]);
+  });
+
+  test('of more bytes than any decision service writes is refused as malformed', async () => {
+    const node = executorNode();
+    const { executor, stop } = node.start();
+    const sent = (id: string, size: number) => {
+      const command = imageRemoval(['a'], { id, takenAt: node.clock.now() });
+      return { ...input('commands', command), bytes: Buffer.from(JSON.stringify(command).padEnd(size)) };
+    };
+    await executor.commands(sent('too-large', MAX_COMMAND_BYTES + 1));
+    await executor.commands(sent('largest', MAX_COMMAND_BYTES));
+    await until('both answers', () => node.result('too-large') && node.result('largest'));
+    expect(node.result('too-large')).toMatchObject({ outcome: 'refused', reason: 'malformed' });
+    expect(node.result('largest')).not.toMatchObject({ reason: 'malformed' });
+    await stop();
   });
 
   test('[M6] that comes twice is done once, also over a restart', async () => {

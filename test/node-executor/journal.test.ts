@@ -1,21 +1,27 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MAX_COMMAND_ITEMS } from '../../schemas/command.ts';
+import { type Command, MAX_COMMAND_BYTES, MAX_COMMAND_ITEMS } from '../../schemas/command.ts';
 import { openJournal } from '../../services/node-executor/journal.ts';
 import {
   accepted,
   EMPTY_JOURNAL,
+  type ItemProgress,
   type JournalEntry,
   knows,
   MAX_APPLIED_IDS,
+  MAX_UNPUBLISHED,
+  MAX_WAITING,
 } from '../../services/node-executor/journal-state.ts';
+import { resultOutput } from '../../services/node-executor/results.ts';
 import { createLogger } from '../../services/shared/logger.ts';
 import { openStateDirectory } from '../../services/shared/state-directory.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { digestOf } from '../fixtures/listing.ts';
+import { refusedCommand } from '../fixtures/results.ts';
 import { instant } from '../fixtures/time.ts';
 import { logLines } from '../support/log-lines.ts';
+import { TRACEPARENT } from '../support/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { addContainer, addImages, executorNode, until } from './executor-node.ts';
 import { diskFull, memoryState } from './memory-state.ts';
@@ -23,13 +29,19 @@ import { diskFull, memoryState } from './memory-state.ts';
 const entry = (id: string, ids: readonly string[] = ['a']): JournalEntry => {
   const command = imageRemoval(ids, { id });
   return {
-    raw: Buffer.from(JSON.stringify(command)).toString('base64'),
     command,
     trace: null,
     before: null,
     items: command.items.map(() => ({ state: 'waiting' })),
   };
 };
+/** In bytes, as it lies on the log. */
+function asLargeAsMayBe(command: Command): Command {
+  const missing = MAX_COMMAND_BYTES - JSON.stringify(command).length;
+  return { ...command, policy: { ...command.policy, name: 'x'.repeat(missing) } };
+}
+
+const EXPIRED = { outcome: 'refused', reason: 'expired' } as const;
 const lines = logLines();
 const logger = createLogger({ service: 'test', level: 'info' }, lines);
 const now = instant();
@@ -43,19 +55,24 @@ describe('the journal', () => {
     expect(knows(state(), 'one')).toBe(true);
   });
 
-  test('has room for a dozen of the largest commands and all it remembers', () => {
+  test('has room for the largest command in hand, all that may wait, and as many results as may', () => {
     const directory = openStateDirectory(temporaryDirectory(), 'machine');
     const journal = openJournal({ directory, now, logger });
     const ids = Array.from({ length: MAX_COMMAND_ITEMS }, (_, n) => digestOf(String(n)));
-    for (let n = 0; n < MAX_APPLIED_IDS; n++) {
+    const done: ItemProgress = { state: 'done', outcome: 'not-needed' };
+    const trace = { traceparent: TRACEPARENT, tracestate: 'x'.repeat(512) };
+    for (let n = 0; n <= MAX_WAITING; n++)
       journal.update((state) => {
-        const next = accepted(state, entry(`command-${digestOf(String(n))}`, ids));
-        return { ...next, entries: next.entries.slice(-12) };
+        const { command, ...same } = entry(`command-${n}`, ids);
+        const items = command.items.map(() => done);
+        return accepted(state, { ...same, trace, items, command: asLargeAsMayBe(command) });
       });
-      if (n === 20) break;
-    }
     journal.update((state) => ({
       ...state,
+      unpublished: Array.from({ length: MAX_UNPUBLISHED }, () => ({
+        trace: null,
+        output: resultOutput(refusedCommand({ result: { ...EXPIRED, message: 'x'.repeat(500) } })),
+      })),
       appliedIds: Array.from(
         { length: MAX_APPLIED_IDS },
         (_, n) => `command-${digestOf(String(n)).slice(7, 39)}`,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ImageRemoval } from '../../schemas/command.ts';
 import type { PressureUnrelieved, ReclaimContinues } from '../../schemas/result.ts';
-import { MAX_WAITING } from '../../services/node-executor/handler.ts';
+import { MAX_WAITING } from '../../services/node-executor/journal-state.ts';
 import type { PolicyInForce } from '../../services/node-executor/policy-in-force.ts';
 import { afterCommand } from '../../services/node-executor/reclaim.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';

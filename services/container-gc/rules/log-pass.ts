@@ -14,7 +14,7 @@ export interface LogPass {
   /** Ids of containers that go in this pass, with their symlinks (G22). */
   readonly plannedContainers: ReadonlySet<string>;
   readonly room: Room;
-  readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'backoff'>) => Kept | undefined;
+  readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'name' | 'backoff'>) => Kept | undefined;
 }
 
 /** What is to become of one entry of a log directory, and by which rule. */

@@ -1,4 +1,4 @@
-import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
+import { MAX_COMMAND_ITEMS, MAX_NAME_BYTES } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
@@ -64,7 +64,7 @@ export function planPass(pass: Pass): ContainerPlan {
     gone: gonePods(pass),
     plannedContainers: planned,
     room: roomBeside(pass, planned.size + sandboxes.planned.length),
-    withhold: (entry) => failedLately(entry, pass),
+    withhold: (entry) => failedLately(entry, pass) ?? nameTooLong(entry, pass),
   });
   return {
     containers: containers.planned,
@@ -84,6 +84,12 @@ function failedLately(
 ): Kept | undefined {
   if (policy.profile === 'kubelet' && !isForCommand) return undefined;
   return backingOff(backoff, inventory.takenAt.wallTimeMs);
+}
+
+/** Only what is no kubelet's has such a name; with fifty of them no node would take the command. */
+function nameTooLong({ name }: { readonly name: string }, { isForCommand }: Pass): Kept | undefined {
+  const nameBytes = Buffer.byteLength(JSON.stringify(name));
+  return isForCommand && nameBytes > MAX_NAME_BYTES ? { rule: 'P8', facts: { nameBytes } } : undefined;
 }
 
 /**
