@@ -26,7 +26,7 @@ export interface DiskWatch {
   /** The last sample; all `null` before the first. */
   readings(): FilesystemReadings;
   history(): DiskStats['history'];
-  /** Writes what is new once a minute, apart from sampling; at the end of the process whatever the time. */
+  /** Writes what is new and was not published once a minute; at the end of the process whatever the time. */
   save(when: 'due' | 'end'): void;
 }
 
@@ -51,6 +51,10 @@ export function watchDisks({ filesystems, state, clock, logger }: DiskWatchParts
   let history = kept.found === null ? NO_DISK_HISTORY : reloadDiskHistory(kept.found, at);
   let last: PublishedReadings | null = null;
   let readings = NO_READINGS;
+  const save = (afterMs: number): void => {
+    const isDue = at.sinceBootMs - savedAtMs >= afterMs;
+    if (isDue && kept.write({ version: 1, at, history })) savedAtMs = at.sinceBootMs;
+  };
   return {
     sample: async () => {
       const takenAt = clock.now();
@@ -59,13 +63,12 @@ export function watchDisks({ filesystems, state, clock, logger }: DiskWatchParts
       at = takenAt;
       if (!isWorthPublishing(last, readings, takenAt.sinceBootMs)) return null;
       last = { readings, atMs: takenAt.sinceBootMs };
+      // What may begin a reclaim outlives the process, or the next one would not go on with it.
+      save(0);
       return { takenAt, filesystems: readings, history };
     },
     readings: () => readings,
     history: () => history,
-    save: (when) => {
-      const isDue = at.sinceBootMs - savedAtMs >= (when === 'end' ? 1 : SAVE_EVERY_MS);
-      if (isDue && kept.write({ version: 1, at, history })) savedAtMs = at.sinceBootMs;
-    },
+    save: (when) => save(when === 'end' ? 1 : SAVE_EVERY_MS),
   };
 }

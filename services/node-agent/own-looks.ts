@@ -1,6 +1,15 @@
+import type { Instant } from '../../schemas/time.ts';
+import { toFleetGcError } from '../shared/errors.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import type { NodeAgentDeps } from './agent.ts';
-import { type DiskHistory, fold, NO_DISK_HISTORY } from './disk-history.ts';
+import {
+  DISK_HISTORY_FILE,
+  type DiskHistory,
+  DiskHistoryFile,
+  fold,
+  NO_DISK_HISTORY,
+  reloadDiskHistory,
+} from './disk-history.ts';
 import { agentEvents } from './events.ts';
 import { backoffReader, removedImagesReader } from './executor-files.ts';
 import { readHistory } from './history.ts';
@@ -36,7 +45,7 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
   const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
   const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
   const look = createLook({ ...parts, pods, history });
-  let disks = NO_DISK_HISTORY;
+  let disks = historyOfAgent(parts, startedAt);
   return {
     takeInventory: ownInventory({
       look,
@@ -50,4 +59,15 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
     },
     diskHistory: () => disks,
   };
+}
+
+/** What the agent saw before this process began; without it only what this process sees itself counts. */
+function historyOfAgent({ state, logger }: OwnLooksParts, now: Instant): DiskHistory {
+  try {
+    const found = state.openReadOnly(DISK_HISTORY_FILE, DiskHistoryFile).read();
+    return found === null ? NO_DISK_HISTORY : reloadDiskHistory(found, now);
+  } catch (error) {
+    logger.warn({ problem: toFleetGcError(error).message }, 'disk history of the agent unreadable');
+    return NO_DISK_HISTORY;
+  }
 }

@@ -99,6 +99,9 @@ interface Replica extends AsyncDisposable {
 
 const ALL: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];
 
+/** Pressure hears of disks and of results. */
+const TOPICS_OF: Readonly<Record<DeciderName, number>> = { pressure: 2, 'container-gc': 1, 'image-gc': 1 };
+
 /** A replica with connections of its own, as another process has. */
 async function startReplica(names: readonly DeciderName[] = ALL): Promise<Replica> {
   const own = await open();
@@ -127,8 +130,9 @@ const untilEven = (replicas: readonly Replica[]): Promise<true> =>
   waitUntil(`${replicas.length} replicas to share all partitions evenly`, SHARED_MS, () =>
     ALL.every((name) => {
       const assigned = replicas.map(({ consumers }) => consumers.get(name)?.state().assigned ?? []);
-      const isEven = assigned.every(({ length }) => length === NODE_PARTITIONS / replicas.length);
-      return isEven && new Set(assigned.flat()).size === NODE_PARTITIONS;
+      const partitions = NODE_PARTITIONS * TOPICS_OF[name];
+      const isEven = assigned.every(({ length }) => length === partitions / replicas.length);
+      return isEven && new Set(assigned.flat()).size === partitions;
     }),
   );
 
