@@ -8,9 +8,11 @@ import { Globs, globMatcher } from './glob.ts';
 export const KeepRules = z.strictObject({
   /** Globs as in `registry.example/base/*`; `*` does not cross a slash, `**` does. */
   patterns: Globs,
-  /** `sha256:…`, whole. */
+  /** Whole, with or without `sha256:`: some runtimes write ids without it. */
   digests: z.array(
-    z.string().regex(/^sha256:[0-9a-f]{64}$/, { error: 'must be sha256: and 64 hexadecimal digits' }),
+    z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, {
+      error: 'must be 64 hexadecimal digits, with or without sha256:',
+    }),
   ),
   labels: z.record(z.string().min(1), z.string()),
 });
@@ -35,7 +37,7 @@ export interface NamedImage {
 /** Compiles the rules once; the returned function gives the rule that keeps the image, or `undefined`. */
 export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | undefined {
   const patterns = rules.patterns.map((pattern) => ({ pattern, matches: globMatcher(pattern) }));
-  const digests = new Set(rules.digests);
+  const digests = new Map(rules.digests.map((digest) => [withoutAlgorithm(digest), digest]));
   const labels = Object.entries(rules.labels);
   return (image) => {
     // Most policies have neither patterns nor digests, and making the names costs more than the rest of the rules.
@@ -43,7 +45,7 @@ export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | u
     const imageDigests = digests.size === 0 ? [] : digestsOf(image);
     return (
       patterns.find(({ matches }) => names.some((name) => matches(name)))?.pattern ??
-      imageDigests.find((digest) => digests.has(digest)) ??
+      imageDigests.map((digest) => digests.get(digest)).find((digest) => digest !== undefined) ??
       labelText(labels.find(([key, value]) => image.labels === null || image.labels[key] === value))
     );
   };
@@ -61,7 +63,7 @@ export function rulesWithoutMatch(
       const matches = globMatcher(pattern);
       return !names.some((name) => matches(name));
     }),
-    ...digests.filter((digest) => !listedDigests.has(digest)),
+    ...digests.filter((digest) => !listedDigests.has(withoutAlgorithm(digest))),
     ...Object.entries(labels)
       .filter(([key, value]) => !images.some((image) => image.labels === null || image.labels[key] === value))
       .map((label) => label.join('=')),
@@ -122,9 +124,10 @@ function withoutTag(name: string): string {
   return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name;
 }
 
-const digestsOf = ({ id, repoDigests }: NamedImage): string[] => [
-  id,
-  ...repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1)),
-];
+const digestsOf = ({ id, repoDigests }: NamedImage): string[] =>
+  [id, ...repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1))].map(withoutAlgorithm);
+
+const withoutAlgorithm = (digest: string): string =>
+  digest.startsWith('sha256:') ? digest.slice('sha256:'.length) : digest;
 
 const labelText = (label: readonly [string, string] | undefined): string | undefined => label?.join('=');

@@ -63,7 +63,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     text: 'name: a\nmode: enforce\nimageGCHighThresholdPercent: 120\n---\nname: b\nmode: enforce\nkeep: {digests: [x]}\n',
     says: [
       'p.yaml:3:30: imageGCHighThresholdPercent: must be at most 100',
-      'p.yaml:7:18: keep.digests[0]: must be sha256: and 64 hexadecimal digits',
+      'p.yaml:7:18: keep.digests[0]: must be 64 hexadecimal digits, with or without sha256:',
     ],
   },
   {

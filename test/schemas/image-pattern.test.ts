@@ -64,6 +64,16 @@ describe('[M11] an image is kept', () => {
     { name: 'by its repo digest', rules: { digests: [DIGEST] }, image: { repoDigests: [`x/app@${DIGEST}`] } },
     { name: 'by its id', rules: { digests: [DIGEST] }, image: { id: DIGEST } },
     {
+      name: 'by its id, which has no algorithm',
+      rules: { digests: [DIGEST] },
+      image: { id: 'a'.repeat(64) },
+    },
+    {
+      name: 'by an id that is written without one',
+      rules: { digests: ['a'.repeat(64)] },
+      image: { id: DIGEST },
+    },
+    {
       name: 'by the short name of an official image',
       rules: { patterns: ['nginx:*'] },
       image: { repoTags: ['docker.io/library/nginx:1'] },

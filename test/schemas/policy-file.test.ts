@@ -363,7 +363,7 @@ test.each<{ name: string; settings: object; says: string[] }>([
   {
     name: 'half a digest',
     settings: { keep: { digests: ['sha256:abc'] } },
-    says: ['keep.digests.0 must be sha256: and 64 hexadecimal digits'],
+    says: ['keep.digests.0 must be 64 hexadecimal digits, with or without sha256:'],
   },
   {
     name: 'a profile that nobody knows',

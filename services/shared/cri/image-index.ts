@@ -11,12 +11,14 @@ import type { RuntimeImage } from './port.ts';
 /** Listed images by everything they may be called. */
 export interface ImageIndex {
   readonly images: readonly RuntimeImage[];
+  readonly ids: ReadonlySet<string>;
   readonly byKey: ReadonlyMap<string, ReadonlySet<string>>;
   readonly byRepository: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 export const indexImages = (images: readonly RuntimeImage[]): ImageIndex => ({
   images,
+  ids: new Set(images.map(({ id }) => id)),
   byKey: idsBy(images, keysOfImage),
   byRepository: idsBy(images, repositoriesOfImage),
 });
@@ -25,6 +27,7 @@ export const indexImages = (images: readonly RuntimeImage[]): ImageIndex => ({
 export function lookUp(index: ImageIndex, references: readonly string[]): Set<string> {
   const parsed = references.flatMap((reference) => parseReference(reference) ?? []);
   return new Set([
+    ...idsAsWritten(index, references),
     ...parsed.flatMap((one) => idsByDigest(index, one)),
     ...parsed.flatMap(idsIn(index.byKey)),
   ]);
@@ -37,9 +40,18 @@ export function lookUp(index: ImageIndex, references: readonly string[]): Set<st
 export function lookUpAnyVersion(index: ImageIndex, references: readonly string[]): Set<string> {
   const named = lookUp(index, references);
   const parsed = references.flatMap((reference) => parseReference(reference) ?? []);
-  if (parsed.some((reference) => idsByDigest(index, reference).length > 0)) return named;
+  const isFound = (reference: ImageReference): boolean => idsByDigest(index, reference).length > 0;
+  if (idsAsWritten(index, references).length > 0 || parsed.some(isFound)) return named;
   return new Set([...named, ...parsed.flatMap(idsIn(index.byRepository, repositoryOf))]);
 }
+
+/** An id may be any text: runtimes choose it. */
+const idsAsWritten = ({ ids }: ImageIndex, references: readonly string[]): readonly string[] =>
+  references.filter((reference) => ids.has(reference));
+
+/** Whether a reference says anything of an image. */
+export const isUsable = ({ ids }: ImageIndex, reference: string): boolean =>
+  ids.has(reference) || parseReference(reference) !== undefined;
 
 const idsIn =
   (ids: ReadonlyMap<string, ReadonlySet<string>>, keyOf = (name: string) => name) =>

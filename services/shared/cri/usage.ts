@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { ImageUser as ImageUserSchema } from '../../../schemas/inventory.ts';
 import type { KubeletPod } from '../pod-source.ts';
-import { type ImageIndex, indexImages, lookUp, lookUpAnyVersion } from './image-index.ts';
-import { parseReference } from './image-names.ts';
+import { type ImageIndex, indexImages, isUsable, lookUp, lookUpAnyVersion } from './image-index.ts';
 import type { CompleteListing, ListedContainer } from './listing-types.ts';
 import type { ImageSpec, OtherUse } from './port.ts';
 
@@ -43,7 +42,9 @@ export function imageUsage(listing: CompleteListing, wantedByPods: WantedByPods)
   for (const one of listing.otherUses) addUser(users, one.user, imagesOfOther(index, one));
   return {
     users,
-    containersWithoutImage: listing.containers.filter(isWithoutImage).map(({ id }) => id),
+    containersWithoutImage: listing.containers
+      .filter((container) => isWithoutImage(container, index))
+      .map(({ id }) => id),
     sandboxImageKnown: isSandboxImageKnown(listing, index),
     podImagesKnown: wantedByPods !== null,
   };
@@ -94,10 +95,8 @@ function addUser(users: Map<string, ImageUser[]>, user: ImageUser, imageIds: Ite
   }
 }
 
-const isWithoutImage = (container: ListedContainer): boolean =>
-  imagesOf(container).some((references) => !references.some(isUsable));
-
-const isUsable = (reference: string): boolean => parseReference(reference) !== undefined;
+const isWithoutImage = (container: ListedContainer, index: ImageIndex): boolean =>
+  imagesOf(container).some((references) => !references.some((reference) => isUsable(index, reference)));
 
 /**
  * Whether every image that sandboxes need is among those in use or pinned (M9): the one for new sandboxes, which the
@@ -106,7 +105,7 @@ const isUsable = (reference: string): boolean => parseReference(reference) !== u
 function isSandboxImageKnown(listing: CompleteListing, index: ImageIndex): boolean {
   const { sandboxes, configuredSandboxImage } = listing;
   if (isSandboxImagePinned(listing, index)) return true;
-  return isUsable(configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(image));
+  return isUsable(index, configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(index, image));
 }
 
 /** By its name, or since a sandbox runs on it. */

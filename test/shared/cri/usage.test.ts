@@ -73,6 +73,18 @@ describe('a container uses its image', () => {
     expect(imageUsage(listing, [])).toMatchObject({ podImagesKnown: true });
   });
 
+  test.each(['image-2', '2', 'Layer 7!', 'a'.repeat(64)])(
+    '[C5, C8] by its id %s, which has no algorithm',
+    (id) => {
+      const images = [APP, runtimeImage('opaque', { id, repoTags: [], repoDigests: [] })];
+      for (const container of [{ imageId: id }, { imageRef: id }, { image: imageSpec({ image: id }) }]) {
+        const usage = usageOf({ images, containers: [listedContainer('c', container)] });
+        expect(used(usage)).toEqual([id]);
+        expect(usage.containersWithoutImage).toEqual([]);
+      }
+    },
+  );
+
   test.each(['created', 'running', 'exited', 'unknown'] as const)('[C8] in the state %s', (state) => {
     expect(used(usageOf({ containers: [listedContainer('c', { state, imageId: APP.id })] }))).toEqual([
       APP.id,
