@@ -162,6 +162,18 @@ describe('a command for an image', () => {
   });
 });
 
+test('a reclaim that nothing here justifies ends with its command: it goes on nowhere, and leaves no pressure', async () => {
+  const found = await commanded((node) =>
+    seeing(node, { filesystems: filesystems({ availableBytes: '900' }) }),
+  );
+  expect(found.isThere).toBe(true);
+  expect(found.node.result()).toMatchObject({ outcome: 'done', removed: 0 });
+  expect(found.node.published.map(({ type }) => type)).toEqual([
+    'fleetgc.node.object-result',
+    'fleetgc.node.command-result',
+  ]);
+});
+
 describe('a command for a container', () => {
   const dead = async (policy: Partial<Policy>, over: Partial<CompleteInventory> = {}) => {
     const node = executorNode();
