@@ -25,6 +25,7 @@ export type CommandRefusal = z.infer<typeof CommandRefusal>;
 export const ObjectRefusal = z.enum([
   ...CommandRefusal.options,
   'in-use',
+  'in-use-outside-cri',
   'pinned',
   'kept-by-policy',
   'kept-by-own-plan',

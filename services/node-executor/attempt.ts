@@ -37,13 +37,18 @@ export const isNotFound = (error: unknown): boolean => codeOf(error) === 'RUNTIM
 
 const codeOf = (error: unknown): FleetGcError['code'] => toFleetGcError(error).code;
 
-/** Runs one removing call: gone already is success, no answer in time is a failure of its own. */
+/**
+ * Runs one removing call: gone already is success, no answer in time is a failure of its own. That the runtime has an image in
+ * use of which CRI lists no user is none: the runtime did right.
+ */
 export async function attempt(call: () => Promise<void>): Promise<Attempt> {
   try {
     await call();
     return REMOVED;
   } catch (error) {
     if (isNotFound(error)) return NOT_FOUND;
+    if (codeOf(error) === 'RUNTIME_IMAGE_IN_USE')
+      return refused({ reason: 'in-use-outside-cri', message: toFleetGcError(error).message });
     return failed(codeOf(error) === 'RUNTIME_TIMEOUT' ? 'deadline-exceeded' : 'runtime-error', error);
   }
 }

@@ -149,7 +149,12 @@ interface Trial {
  * Refusals that decisions cannot foresee and only people can end: such objects are left out for a while as failed ones
  * are, or the oldest of them would fill every plan.
  */
-const STANDING_REFUSALS: readonly ObjectRefusal[] = ['kept-by-node', 'not-ours', 'unsafe-log-path'];
+const STANDING_REFUSALS: readonly ObjectRefusal[] = [
+  'kept-by-node',
+  'not-ours',
+  'unsafe-log-path',
+  'in-use-outside-cri',
+];
 
 function outcomeOf(
   attempt: Attempt | undefined,

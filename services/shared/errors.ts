@@ -34,6 +34,7 @@ const CODES = {
   RUNTIME_TIMEOUT: { retry: true, exitCode: 1 },
   RUNTIME_UNSUPPORTED: { retry: false, exitCode: 1 },
   RUNTIME_NOT_FOUND: { retry: false, exitCode: 1 },
+  RUNTIME_IMAGE_IN_USE: { retry: true, exitCode: 1 },
   RUNTIME_FAILED: { retry: true, exitCode: 1 },
   PODS_UNREADABLE: { retry: true, exitCode: 1 },
   STATE_UNREADABLE: { retry: false, exitCode: 1 },

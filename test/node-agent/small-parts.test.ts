@@ -75,6 +75,31 @@ test('deaths are told from the runtime’s events, over broken streams, until a 
   expect(waits).toEqual([10_000, 10_000, 10_000]);
 });
 
+test('a runtime that ends each stream at once, as CRI-O does without pod events, is told once and asked ever less often', async () => {
+  const ending = new AbortController();
+  const waits: number[] = [];
+  const { log, logger } = quiet();
+  await watchDeaths(
+    {
+      runtime: {
+        containerEvents: async function* () {
+          if (waits.length === 9) yield { containerId: 'a', kind: 'started' };
+        },
+      },
+      onDeath: () => undefined,
+      sleep: async (ms) => {
+        waits.push(ms);
+        if (waits.length === 11) ending.abort();
+      },
+      logger,
+    },
+    ending.signal,
+  );
+  const seconds = waits.map((ms) => ms / 1000);
+  expect(seconds).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600, 10, 10]);
+  expect(log.lines.filter((line) => line.includes('deaths are seen by detection'))).toHaveLength(1);
+});
+
 test('work that is done serially never overlaps, and one failure does not stop the next', async () => {
   const order: string[] = [];
   let count = 0;

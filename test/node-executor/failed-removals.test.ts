@@ -28,6 +28,18 @@ describe('a removal that fails', () => {
     });
   });
 
+  test('[C8] since the runtime has the image in use, though CRI lists no user, is a refusal and no failure, and waits', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.before = (call) => {
+      if (call === `removeImage ${a}`)
+        throw new FleetGcError('RUNTIME_IMAGE_IN_USE', 'image used by c1: image is in use by a container');
+    };
+    expect(await node.start().carryOut(imageRemoval([a]))).toMatchObject({ failed: 0, refused: 1 });
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason: 'in-use-outside-cri' });
+    expect(node.state.files.get('backoff')).toContain(a);
+  });
+
   test('because the runtime reported success and lists the image still [M7]', async () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);

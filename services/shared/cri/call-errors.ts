@@ -29,12 +29,15 @@ export async function callError(error: ServiceError, site: CallSite): Promise<Fl
       );
     default:
       return new FleetGcError(
-        'RUNTIME_FAILED',
+        isImageInUse(error) ? 'RUNTIME_IMAGE_IN_USE' : 'RUNTIME_FAILED',
         `The runtime at ${socketPath} failed in ${path}: ${error.details || error.message}`,
         { cause: error },
       );
   }
 }
+
+/** CRI has no code for it; CRI-O passes on what its storage says: `Image used by <id>: image is in use by a container`. */
+const isImageInUse = ({ details }: ServiceError): boolean => /image is in use by a container$/i.test(details);
 
 export const timedOut = ({ socketPath, path }: CallSite, cause?: unknown): FleetGcError =>
   new FleetGcError(

@@ -151,6 +151,13 @@ describe('a call that fails has the code of its cause', () => {
     });
   });
 
+  test('CRI-O refuses to remove an image in use as UNKNOWN, and only its words tell', async () => {
+    const path = socketIn(temporaryDirectory());
+    const details = `Image used by ${'4'.repeat(64)}: image is in use by a container`;
+    await rawGrpcServer(path, () => ({ status: 2, details }));
+    await expect(remover(path).removeImage('a')).rejects.toMatchObject({ code: 'RUNTIME_IMAGE_IN_USE' });
+  });
+
   test('a status without a status', async () => {
     const path = socketIn(temporaryDirectory());
     await rawGrpcServer(path, () => ({ status: 0, message: Buffer.alloc(0) }));
