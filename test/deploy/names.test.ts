@@ -35,8 +35,9 @@ test.each(files)('$path names only variables that there are', ({ text }) => {
   expect(named.filter((name) => !variables.has(name))).toEqual([]);
 });
 
-/** The page on performance speaks of the options of the benchmark and of Node.js. */
-const pages = files.filter(({ path }) => path.endsWith('.md') && path !== 'docs/performance.md');
+/** These pages speak of the options of the benchmark, of Node.js, and of the chaos campaign. */
+const OTHER_OPTIONS = ['docs/performance.md', 'docs/chaos.md'];
+const pages = files.filter(({ path }) => path.endsWith('.md') && !OTHER_OPTIONS.includes(path));
 
 test.each(pages)('$path names only options that there are', ({ text }) => {
   const named = [...text.matchAll(/`(--[a-z][a-z-]*)/g)].map(([, flag = '']) => flag);
