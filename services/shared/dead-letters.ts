@@ -137,9 +137,19 @@ function deadLetter(
     offset: String(offset),
     timestampMs,
     key: key === null ? null : Buffer.from(key).toString('base64'),
-    value: value === null ? null : value.toString('base64'),
+    ...keptValue(value),
     headers: { ...headers },
-    omittedBytes: 0,
     suppressedBefore,
   };
 }
+
+/**
+ * Larger values are not kept a second time: they lie at their position, and what is small compressed would be a bomb for every reader
+ * of dead letters too.
+ */
+export const MAX_LETTER_VALUE_BYTES = 4 * 1024 * 1024;
+
+const keptValue = (value: Buffer | null): Pick<DeadLetter, 'value' | 'omittedBytes'> =>
+  value !== null && value.length > MAX_LETTER_VALUE_BYTES
+    ? { value: null, omittedBytes: value.length }
+    : { value: value?.toString('base64') ?? null, omittedBytes: 0 };

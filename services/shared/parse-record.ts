@@ -7,6 +7,7 @@ import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
 import { authenticate, maySpeak, type Principal } from './authenticate.ts';
 import type { Headers, LogRecord } from './event-log/port.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
+import { exceededBound, JSON_BOUNDS } from './json-bounds.ts';
 import { plainIssue } from './plain-issue.ts';
 import { keyOf } from './record-key.ts';
 
@@ -66,6 +67,8 @@ export function parseJson(value: Buffer | null): ParsedRecord<unknown> {
       );
 }
 
+const UNITS = { depth: 'levels of brackets', elements: 'elements' } as const;
+
 /** Bytes as JSON, whatever it says. */
 export function parseAnyJson(value: Buffer | null): ParsedRecord<unknown> {
   if (value === null) return reject('not-json', 'the record has no value');
@@ -73,8 +76,16 @@ export function parseAnyJson(value: Buffer | null): ParsedRecord<unknown> {
     return reject('too-large', `the value has ${value.length} bytes; at most ${MAX_VALUE_BYTES} are read`);
   }
   if (!isUtf8(value)) return reject('not-json', 'the value is not UTF-8 text');
+  const text = value.toString('utf8');
+  const exceeded = exceededBound(text, JSON_BOUNDS);
+  if (exceeded) {
+    return reject(
+      'too-large',
+      `the value has more ${UNITS[exceeded]} than the ${JSON_BOUNDS[exceeded]} that are read`,
+    );
+  }
   try {
-    return { ok: true, event: JSON.parse(value.toString('utf8')) };
+    return { ok: true, event: JSON.parse(text) };
   } catch {
     return reject('not-json', 'the value is not JSON');
   }

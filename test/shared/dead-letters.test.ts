@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../schemas/dead-letter.ts';
-import { createDeadLetters, type FailedMessage } from '../../services/shared/dead-letters.ts';
+import {
+  createDeadLetters,
+  type FailedMessage,
+  MAX_LETTER_VALUE_BYTES,
+} from '../../services/shared/dead-letters.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 import { createLogger } from '../../services/shared/logger.ts';
@@ -156,6 +160,18 @@ test('a message that is too large to be wrapped keeps all but its value', async 
   expect(letters()).toMatchObject([
     { value: null, omittedBytes: 6_000, cause: 'not-json' },
     { value: 'AP8B', omittedBytes: 0 },
+  ]);
+});
+
+test('a large value is not kept a second time, however small it is compressed', async () => {
+  const { deadLetters, letters } = setUp();
+  await deadLetters.write([
+    failed({ value: Buffer.alloc(MAX_LETTER_VALUE_BYTES + 1) }),
+    failed({ value: Buffer.alloc(MAX_LETTER_VALUE_BYTES), offset: 1n }),
+  ]);
+  expect(letters()).toMatchObject([
+    { value: null, omittedBytes: MAX_LETTER_VALUE_BYTES + 1 },
+    { value: Buffer.alloc(MAX_LETTER_VALUE_BYTES).toString('base64'), omittedBytes: 0 },
   ]);
 });
 

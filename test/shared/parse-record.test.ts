@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import type { DiskStats } from '../../schemas/disk-stats.ts';
 import { TOPICS, type TopicId } from '../../schemas/topics.ts';
@@ -223,6 +223,22 @@ test('refuses what is too large without reading it, and reads what is not', () =
   expect(parseRecord('diskStats', nonsense(MAX_VALUE_BYTES + 1))).toMatchObject({
     rejection: { cause: 'too-large' },
   });
+});
+
+test('refuses what is small as text and large as values, without parsing it', () => {
+  const listsOf = (bytes: number) => Buffer.from(`[${'[],'.repeat(bytes / 3)}[]]`);
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(parseRecord('inventory', good({ value: listsOf(60 * 1024 * 1024) }))).toMatchObject({
+    rejection: { cause: 'too-large', message: 'the value has more elements than the 2000000 that are read' },
+  });
+  expect(parseRecord('inventory', good({ value: Buffer.from('['.repeat(100_000)) }))).toMatchObject({
+    rejection: {
+      cause: 'too-large',
+      message: 'the value has more levels of brackets than the 64 that are read',
+    },
+  });
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
 });
 
 test('a rejection carries what could be parsed of the value', () => {
