@@ -72,7 +72,7 @@ function expectedToGoOn(event: ReclaimContinues, command: Commanded): ReclaimCon
 }
 
 /** Executors add to these what of the command stayed (M8). */
-const ADDED_TO: readonly Holder['reason'][] = ['waiting', 'backing-off'];
+const ADDED_TO: readonly Holder['reason'][] = ['waiting', 'backing-off', 'held'];
 
 const withLastingHolders = <Event extends OfReclaim>(event: Event): Event =>
   'holders' in event
