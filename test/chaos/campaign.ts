@@ -17,9 +17,11 @@ export interface CampaignSettings {
   readonly out: string;
   /** Keeps what every round left behind. */
   readonly keepAll: boolean;
+  /** Ends the round in hand. */
+  readonly signal: AbortSignal;
 }
 
-export async function startCampaign({ program, out, keepAll }: CampaignSettings): Promise<Campaign> {
+export async function startCampaign({ program, out, keepAll, signal }: CampaignSettings): Promise<Campaign> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-chaos-'));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -30,7 +32,7 @@ export async function startCampaign({ program, out, keepAll }: CampaignSettings)
     round: async (name, schedule) => {
       const ofRound = join(directory, name);
       mkdirSync(ofRound);
-      const outcome = await runRound({ broker, program, directory: ofRound }, schedule);
+      const outcome = await runRound({ broker, program, directory: ofRound, signal }, schedule);
       appendFileSync(
         out,
         `${JSON.stringify({ name, at: new Date().toISOString(), ...outcome, schedule })}\n`,

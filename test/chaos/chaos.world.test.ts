@@ -14,6 +14,7 @@ beforeAll(async () => {
     program: PROGRAM,
     out: join(directory, 'outcomes.ndjson'),
     keepAll: false,
+    signal: new AbortController().signal,
   });
 });
 afterAll(async () => {

@@ -1,47 +1,98 @@
 /** The runner behind `npm run chaos`. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { sweepLeftovers } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { type Campaign, startCampaign } from './campaign.ts';
 import { type ChaosOptions, HELP, parseOptions } from './options.ts';
+import { plant } from './planted/plant.ts';
+import { PLANTED } from './planted/planted.ts';
+import type { Outcome } from './round.ts';
 import { drawSchedule, roundSeed, Schedule } from './schedule/schedule.ts';
+import { shrink } from './schedule/shrink.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'fleetgc');
+type Named = readonly [name: string, schedule: Schedule];
 
-function schedulesOf({ schedule, seed, rounds }: ChaosOptions): readonly (readonly [string, Schedule])[] {
+function schedulesOf({ schedule, seed, rounds, planted }: ChaosOptions): readonly Named[] {
   if (schedule !== null) return [['replayed', Schedule.parse(JSON.parse(readFileSync(schedule, 'utf8')))]];
-  return Array.from({ length: rounds }, (_, index) => {
+  return Array.from({ length: rounds }, (_, index): Named => {
     const number = index + 1;
-    return [`${seed}-${number}`, drawSchedule(roundSeed(seed, number))] as const;
+    return [`${planted ?? seed}-${number}`, drawSchedule(roundSeed(seed, number))];
   });
 }
 
-async function runAll(campaign: Campaign, options: ChaosOptions): Promise<boolean> {
-  let isWell = true;
-  for (const [name, schedule] of schedulesOf(options)) {
-    const outcome = await campaign.round(name, schedule);
-    const { violations, problem, counts, settledMs, tookMs } = outcome;
-    process.stdout.write(
-      `${JSON.stringify({ name, outcome: outcome.outcome, ...counts, settledMs, tookMs })}\n`,
-    );
-    for (const { invariant, node, text } of violations)
-      process.stdout.write(`  ${invariant} ${node}: ${text}\n`);
-    if (problem !== null) process.stdout.write(`  ${problem}\n`);
-    isWell &&= outcome.outcome === 'held';
+/** Plays one round and tells of it. */
+async function told(campaign: Campaign, [name, schedule]: Named): Promise<Outcome> {
+  const outcome = await campaign.round(name, schedule);
+  const { violations, problem, counts, settledMs, tookMs } = outcome;
+  const line = { name, outcome: outcome.outcome, ...counts, settledMs, tookMs };
+  const lines = [
+    JSON.stringify(line),
+    ...violations.map(({ invariant, node, text }) => `  ${invariant} ${node}: ${text}`),
+    ...(problem === null ? [] : [`  ${problem}`]),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return outcome;
+}
+
+/** Whether every round held. Of a planted bug, and where a violation is to be shrunk, one is enough. */
+async function runAll(campaign: Campaign, options: ChaosOptions, signal: AbortSignal): Promise<boolean> {
+  let allHeld = true;
+  for (const named of schedulesOf(options)) {
+    if (signal.aborted) return false;
+    const { outcome, violations } = await told(campaign, named);
+    allHeld &&= outcome === 'held';
+    const [first] = violations;
+    if (!first || (options.planted === null && !options.shrink)) continue;
+    const path = join(dirname(options.out), 'shrunk.json');
+    if (options.shrink) await shrinkTo(path, campaign, named, first.invariant);
+    return false;
   }
-  return isWell;
+  return allHeld;
+}
+
+async function shrinkTo(
+  path: string,
+  campaign: Campaign,
+  [name, schedule]: Named,
+  invariant: string,
+): Promise<void> {
+  let tries = 0;
+  const shortest = await shrink(schedule, async (shorter) => {
+    tries += 1;
+    const { violations } = await told(campaign, [`${name}-shrinking-${tries}`, shorter]);
+    return violations.some((violation) => violation.invariant === invariant);
+  });
+  writeFileSync(path, `${JSON.stringify(shortest, null, 2)}\n`);
+  process.stdout.write(`${shortest.faults.length} of ${schedule.faults.length} faults are left: ${path}\n`);
+}
+
+/** The program of this checkout, or a copy of it with a bug planted. */
+async function programOf({ planted }: ChaosOptions, directory: string): Promise<string> {
+  if (planted === null) return PROGRAM;
+  const bug = PLANTED.find(({ name }) => name === planted);
+  if (bug) return plant(bug, directory);
+  throw new Error(`there is no bug ${planted}; there are ${PLANTED.map(({ name }) => name).join(', ')}`);
 }
 
 async function main(options: ChaosOptions): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
   await sweepLeftovers();
-  await using campaign = await startCampaign({
-    program: PROGRAM,
-    out: options.out,
-    keepAll: options.keepAll,
-  });
-  process.exitCode = (await runAll(campaign, options)) ? 0 : 1;
+  const stopped = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
+  const { out, keepAll } = options;
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-planted-'));
+  try {
+    const program = await programOf(options, directory);
+    await using campaign = await startCampaign({ program, out, keepAll, signal: stopped.signal });
+    const held = await runAll(campaign, options, stopped.signal);
+    // A planted bug is to be found.
+    process.exitCode = held === (options.planted === null) ? 0 : 1;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 try {

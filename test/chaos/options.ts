@@ -11,6 +11,9 @@ Options:
   --schedule FILE   plays the one schedule in this file, as it stands under "schedule" in a line of the outcomes
   --out FILE        a line of JSON for each round is added to it (default: .fleetgc/chaos/outcomes.ndjson); what a round
                     left behind that did not hold is kept in a folder beside it
+  --shrink          leaves out faults of the first schedule that does not hold, for as long as it still does not;
+                    the shortest is written to shrunk.json beside the outcomes
+  --planted NAME    on a copy of the sources with that bug in it, until a round finds it (test/chaos/planted)
   --keep            keeps what every round left behind
   -h, --help        show this help
 `;
@@ -21,6 +24,8 @@ export interface ChaosOptions {
   readonly schedule: string | null;
   readonly out: string;
   readonly keepAll: boolean;
+  readonly shrink: boolean;
+  readonly planted: string | null;
   readonly help: boolean;
 }
 
@@ -35,17 +40,21 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       schedule: text,
       out: text,
       keep: { type: 'boolean' },
+      shrink: { type: 'boolean' },
+      planted: text,
       help: { type: 'boolean', short: 'h' },
     },
   });
   const { seed = '1', rounds = '10', schedule = null, out = '.fleetgc/chaos/outcomes.ndjson' } = values;
-  const { keep: keepAll = false, help = false } = values;
+  const { planted = null, shrink = false, keep: keepAll = false, help = false } = values;
   return {
     seed: wholeNumber('--seed', seed),
     rounds: wholeNumber('--rounds', rounds),
     schedule,
     out,
     keepAll,
+    shrink,
+    planted,
     help,
   };
 }

@@ -8,7 +8,8 @@ import type { Evidence, Violation } from './judge/evidence.ts';
 import { judge } from './judge/judge.ts';
 import { logEvidence } from './judge/log-evidence.ts';
 import { RELIEF_MS } from './judge/relief.ts';
-import { type Played, play } from './schedule/play.ts';
+import { play } from './schedule/play.ts';
+import type { Played } from './schedule/played.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { readTruth } from './truth.ts';
 
@@ -37,6 +38,8 @@ export interface RoundSettings {
   readonly program: string;
   /** For everything that the round leaves behind. */
   readonly directory: string;
+  /** Ends the round where it stands. */
+  readonly signal: AbortSignal;
 }
 
 const LIFE_STEP_MS = 300;
@@ -73,8 +76,8 @@ async function played(settings: RoundSettings, schedule: Schedule): Promise<Play
   await fleet.operator.apply('usual');
   for (const [index, node] of fleet.nodes.entries())
     node.tell({ kind: 'live', seed: schedule.seed + index, stepMs: LIFE_STEP_MS });
-  const faults = await play(fleet, schedule);
-  const settledMs = await settled(fleet, faults);
+  const faults = await play(fleet, schedule, settings.signal);
+  const settledMs = await settled(fleet, faults, settings.signal);
   fleet.log.write(join(settings.directory, 'log.ndjson'));
   const starts = fleet.parts.reduce((sum, part) => sum + part.starts(), 0);
   const audit = await auditFindings(fleet.run);
@@ -82,18 +85,21 @@ async function played(settings: RoundSettings, schedule: Schedule): Promise<Play
 }
 
 /** `null`: it did not come to rest within the bound, and the judge will say why. */
-async function settled(fleet: Fleet, faults: readonly Played[]): Promise<number | null> {
+async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSignal): Promise<number | null> {
   await fleet.operator.apply('usual');
   for (const node of fleet.nodes) node.tell({ kind: 'rest' });
   const fromMs = Date.now();
   let calm = 0;
   while (Date.now() - fromMs < RELIEF_MS) {
-    await sleep(LOOK_EVERY_MS);
-    calm = judge(evidenceOf(fleet, faults)).length === 0 ? calm + 1 : 0;
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    calm = judge(evidenceOf(fleet, faults)).some(mayPass) ? 0 : calm + 1;
     if (calm === CALM_LOOKS) return Date.now() - fromMs - CALM_LOOKS * LOOK_EVERY_MS;
   }
   return null;
 }
+
+/** What is not answered or relieved yet may be; everything else is done. */
+const mayPass = ({ invariant }: Violation): boolean => invariant === 'lost' || invariant === 'relief';
 
 function evidenceOf({ nodes, operator, log }: Fleet, faults: readonly Played[]): Evidence {
   return {

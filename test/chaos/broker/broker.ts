@@ -11,6 +11,8 @@ export interface ChaosBroker extends AsyncDisposable {
   readonly proxy: NetworkProxy;
   /** Away by a power failure, or frozen. Resolves, once what was before is over, to what ends it. */
   outage(how: 'killed' | 'frozen'): Promise<() => Promise<void>>;
+  /** Begins something that needs the broker, which is neither away then nor in the hands of another; resolves to what ends it. */
+  inTurn(begin: () => Promise<() => Promise<void>>): Promise<() => Promise<void>>;
 }
 
 /** Groups notice soon that a member is gone, so that a round needs no minutes. */
@@ -35,22 +37,37 @@ export async function startChaosBroker(directory: string): Promise<ChaosBroker> 
     }),
   );
   const owned = starting.move();
-  return { address, proxy, outage: outages(launched), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const inTurn = turns();
+  const outage = outages(launched, inTurn);
+  return { address, proxy, inTurn, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** One after the other: what is away cannot be frozen. */
-function outages({ kill, start, freeze, thaw }: Launched): ChaosBroker['outage'] {
-  const ways = { killed: { begin: kill, end: start }, frozen: { begin: freeze, end: thaw } };
+/** One after the other: what is away cannot be frozen, and answers nobody. */
+function turns(): ChaosBroker['inTurn'] {
   let last = Promise.resolve();
-  return async (how) => {
+  return async (begin) => {
     const before = last;
     const over = Promise.withResolvers<void>();
     last = over.promise;
     await before;
-    await ways[how].begin();
-    return async () => {
-      await ways[how].end();
+    try {
+      const end = await begin();
+      return () => end().finally(over.resolve);
+    } catch (error) {
       over.resolve();
-    };
+      throw error;
+    }
   };
+}
+
+function outages(
+  { kill, start, freeze, thaw }: Launched,
+  inTurn: ChaosBroker['inTurn'],
+): ChaosBroker['outage'] {
+  const ways = { killed: { begin: kill, end: start }, frozen: { begin: freeze, end: thaw } };
+  return (how) =>
+    inTurn(async () => {
+      await ways[how].begin();
+      return ways[how].end;
+    });
 }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { TOPIC_NAMES } from '../../../services/shared/event-log/partition.ts';
 import { POLICY_IDS } from '../fleet/policies.ts';
-import { CLIENTS, NODE_NAMES, PART_NAMES } from '../fleet/shape.ts';
-import { RuntimeTrouble } from '../simulated/messages.ts';
+import { CLIENTS, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES, SERVICE_NAMES } from '../fleet/shape.ts';
+import { Moment, RuntimeTrouble } from '../simulated/messages.ts';
+import { FORGERIES } from './forgeries.ts';
+import { REPEATED_TOPICS, REPETITIONS } from './messages.ts';
 
 const when = {
   /** From the beginning of the schedule. */
@@ -15,6 +18,8 @@ const NodeName = z.enum(NODE_NAMES);
 /** Everything that may go wrong, as data. The row of `table.ts` says how. */
 export const Fault = z.discriminatedUnion('kind', [
   z.object({ ...when, kind: z.literal('kill'), part: Part }),
+  z.object({ ...when, kind: z.literal('kill-at'), node: NodeName, moment: Moment }),
+  z.object({ ...when, kind: z.literal('doubled'), part: z.enum(NODE_PART_NAMES) }),
   z.object({ ...when, kind: z.literal('freeze'), part: Part }),
   z.object({ ...when, kind: z.literal('broker-killed') }),
   z.object({ ...when, kind: z.literal('broker-frozen') }),
@@ -31,6 +36,19 @@ export const Fault = z.discriminatedUnion('kind', [
   z.object({ ...when, kind: z.literal('runtime'), node: NodeName, trouble: RuntimeTrouble }),
   z.object({ ...when, kind: z.literal('policy'), policy: z.enum(POLICY_IDS) }),
   z.object({ ...when, kind: z.literal('pause'), where: z.enum(['*', ...NODE_NAMES]) }),
+  z.object({
+    ...when,
+    kind: z.literal('repeat'),
+    topic: z.enum(REPEATED_TOPICS),
+    how: z.enum(REPETITIONS),
+    count: z.int().positive(),
+  }),
+  z.object({ ...when, kind: z.literal('forge'), node: NodeName, forgery: z.enum(FORGERIES) }),
+  z.object({ ...when, kind: z.literal('topic-anew'), topic: z.enum(TOPIC_NAMES) }),
+  z.object({ ...when, kind: z.literal('offsets-lost'), service: z.enum(SERVICE_NAMES) }),
+  /** The wall clock of a machine is set, and stays so. */
+  z.object({ ...when, kind: z.literal('clock'), machine: z.enum(MACHINES), offsetMs: z.int() }),
+  z.object({ ...when, kind: z.literal('state-full'), node: NodeName }),
   z.object({ ...when, kind: z.literal('reboot'), node: NodeName }),
 ]);
 export type Fault = z.infer<typeof Fault>;

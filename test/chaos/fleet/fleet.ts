@@ -3,9 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChaosBroker } from '../broker/broker.ts';
 import { type FollowedLog, followLog } from './followed-log.ts';
+import { type MachineClock, machineClock } from './machine-clock.ts';
 import { createOperator, type Operator } from './operator.ts';
 import { type Part, startPart } from './part.ts';
-import { NODE_PARTS, SERVICES } from './shape.ts';
+import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.ts';
 import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
 
@@ -19,6 +20,9 @@ export interface Fleet extends AsyncDisposable {
   part(name: string): Part;
   readonly nodes: readonly SimulatedNode[];
   readonly parts: readonly Part[];
+  clock(machine: string): MachineClock;
+  /** Another process of the same part, as two overlapping pods are. */
+  double(part: string): Part;
   /** As after a power failure: each part of the node ends at once, and finds another boot id. */
   reboot(node: string): void;
 }
@@ -33,17 +37,27 @@ export interface FleetSettings {
 /** Starts all of it on topics that are there, without a policy. */
 export async function startFleet({ broker, program, directory }: FleetSettings): Promise<Fleet> {
   await using starting = new AsyncDisposableStack();
+  const stack = starting.use(new AsyncDisposableStack());
   const stopped = new AbortController();
   const run = verbs(program, broker.address);
-  const log = starting.use(await followLog(broker.address));
+  const log = stack.use(await followLog(broker.address));
   const nodes = await Promise.all(
-    Object.keys(NODE_PARTS).map(async (name) => starting.use(await startSimulatedNode(name, directory))),
+    Object.keys(NODE_PARTS).map(async (name) => stack.use(await startSimulatedNode(name, directory))),
+  );
+  const clocks = new Map(
+    await Promise.all(
+      MACHINES.map(async (machine) => [machine, await machineClock(machine, directory)] as const),
+    ),
   );
   const logs = join(directory, 'logs');
   mkdirSync(logs);
+  const commands = new Map<string, readonly string[]>();
   const start = (name: string, command: readonly string[]): Part => {
+    commands.set(name, command);
     const logPath = join(logs, `${name.replace('/', '-')}.log`);
-    return starting.use(startPart({ name, command, environment: verbEnvironment(broker.address), logPath }));
+    const clock = clocks.get(name.split('/')[0] ?? '') ?? clocks.get('services');
+    const environment = { ...verbEnvironment(broker.address), ...clock?.environment };
+    return stack.use(startPart({ name, command, environment, logPath }));
   };
   const parts = [
     ...Object.entries(SERVICES).map(([name, verb]) => start(name, [program, verb, '--http-address=none'])),
@@ -53,8 +67,8 @@ export async function startFleet({ broker, program, directory }: FleetSettings):
       ),
     ),
   ];
-  starting.defer(() => stopped.abort());
-  const owned = starting.move();
+  stack.defer(() => stopped.abort());
+  starting.move();
   return {
     broker,
     log,
@@ -64,11 +78,17 @@ export async function startFleet({ broker, program, directory }: FleetSettings):
     operator: createOperator(run, stopped.signal),
     node: (name) => named(nodes, name),
     part: (name) => named(parts, name),
+    clock: (machine) => {
+      const clock = clocks.get(machine);
+      if (clock) return clock;
+      throw new Error(`there is no machine ${machine}`);
+    },
+    double: (name) => start(`${name}-2`, commands.get(name) ?? []),
     reboot: (name) => {
       writeFileSync(named(nodes, name).bootIdFile, `${randomUUID()}\n`);
       for (const part of parts) if (part.name.startsWith(`${name}/`)) part.kill();
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

@@ -12,6 +12,9 @@ export interface Part extends AsyncDisposable {
   kill(): void;
   freeze(): void;
   thaw(): void;
+  /** Ends it as an operator does, and leaves it so. */
+  hold(): Promise<void>;
+  release(): void;
   /** How often it was started. */
   starts(): number;
   /** Exit codes of ends that nobody asked for. */
@@ -58,6 +61,14 @@ export function startPart({ name, command, environment, logPath }: PartSettings)
     kill: () => {
       wasKilled = true;
       child.kill('SIGKILL');
+    },
+    hold: () => {
+      isWanted = false;
+      return ended(child);
+    },
+    release: () => {
+      isWanted = true;
+      child = begin();
     },
     freeze: () => child.kill('SIGSTOP'),
     thaw: () => child.kill('SIGCONT'),

@@ -20,6 +20,8 @@ export interface SimulatedNode extends AsyncDisposable {
   /** Where its parts see the boot id; what is written here is what they read after their next start. */
   readonly bootIdFile: string;
   tell(message: ToNode): void;
+  /** Resolves when a removal stopped where it was told to; never when none does. */
+  stopped(): Promise<void>;
 }
 
 export async function startSimulatedNode(name: string, parent: string): Promise<SimulatedNode> {
@@ -54,7 +56,8 @@ export async function startSimulatedNode(name: string, parent: string): Promise<
     stateDirectory,
     bootIdFile: files.bootId,
     options: nodeOptions(start, stateDirectory, files.machineId),
-    tell: (message) => void child.send(message),
+    tell: (message) => void (child.connected && child.send(message)),
+    stopped: async () => void (await once(child, 'message')),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { run } from '../../support/toolchain/command.ts';
 
 const MOUNT_MS = 10_000;
@@ -11,4 +12,20 @@ export async function smallFilesystem(path: string, sizeBytes: number): Promise<
   return {
     [Symbol.asyncDispose]: async () => void (await run('umount', ['--lazy', path], { usualMs: MOUNT_MS })),
   };
+}
+
+const PIECE = Buffer.alloc(64 * 1024, 1);
+
+/** Takes all that is left of the filesystem; what is returned gives it back. */
+export function fillUp(directory: string): () => void {
+  const path = join(directory, 'ballast');
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, PIECE);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  } finally {
+    closeSync(file);
+  }
+  return () => rmSync(path);
 }

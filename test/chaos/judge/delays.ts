@@ -1,5 +1,5 @@
 import type { Fault } from '../faults/fault.ts';
-import type { Played } from '../schedule/play.ts';
+import type { Played } from '../schedule/played.ts';
 
 /** A time in which somebody could not know better. */
 export interface Delay {
@@ -25,7 +25,6 @@ const isExecutor = (part: string, node: string): boolean =>
 
 function delaysPolicies(fault: Fault, node: string): boolean {
   switch (fault.kind) {
-    case 'kill':
     case 'freeze':
       return isExecutor(fault.part, node);
     case 'network':
@@ -33,18 +32,38 @@ function delaysPolicies(fault: Fault, node: string): boolean {
     case 'broker-killed':
     case 'broker-frozen':
       return true;
-    case 'reboot':
-      return fault.node === node;
+    case 'topic-anew':
+      return fault.topic === 'gc.policies';
     case 'runtime':
     case 'policy':
     case 'pause':
+    case 'repeat':
+    case 'forge':
+    case 'offsets-lost':
+    case 'state-full':
+    case 'doubled':
+    case 'clock':
+    // Who starts anew knows nothing, and asks first.
+    case 'kill':
+    case 'kill-at':
+    case 'reboot':
       return false;
   }
 }
 
 function delaysLooks(fault: Fault, node: string): boolean {
   if (fault.kind === 'freeze') return isExecutor(fault.part, node);
-  return fault.kind === 'runtime' && fault.node === node;
+  // A list without its second half looks like one of everything.
+  return fault.kind === 'runtime' && fault.node === node && fault.trouble.how === 'half';
+}
+
+/** Whether the executor of a node ended at once in that time, and could not write down what it had done. */
+export const wasKilled = (played: readonly Played[], node: string, fromMs: number, toMs: number): boolean =>
+  played.some(({ fault, ...time }) => kills(fault, node) && time.fromMs <= toMs && time.toMs >= fromMs);
+
+function kills(fault: Fault, node: string): boolean {
+  if (fault.kind === 'kill') return isExecutor(fault.part, node);
+  return (fault.kind === 'kill-at' || fault.kind === 'reboot') && fault.node === node;
 }
 
 /** How much of the time between the two was without delays. */

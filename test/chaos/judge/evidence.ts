@@ -1,5 +1,5 @@
 import type { Act } from '../fleet/operator.ts';
-import type { Played } from '../schedule/play.ts';
+import type { Played } from '../schedule/played.ts';
 import type { TruthLine } from '../truth.ts';
 import type { LogEvidence } from './log-evidence.ts';
 

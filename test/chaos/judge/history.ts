@@ -34,6 +34,8 @@ export interface History {
   /** Calls by number, with whether they were told to have succeeded. */
   readonly answered: ReadonlyMap<number, Line<'answered'>>;
   readonly usedPercent: number;
+  /** What became free by other hands than a removal. */
+  readonly freedByOthers: readonly { readonly atMs: number; readonly percent: number }[];
 }
 
 export function historyOf(truth: readonly TruthLine[]): History {
@@ -45,8 +47,21 @@ export function historyOf(truth: readonly TruthLine[]): History {
     answered: new Map(
       truth.flatMap((line) => (line.kind === 'answered' ? [[line.call, line] as const] : [])),
     ),
+    freedByOthers: freedByOthers(truth),
     usedPercent: truth.findLast((line) => line.kind === 'disk')?.usedPercent ?? 0,
   };
+}
+
+function freedByOthers(truth: readonly TruthLine[]): History['freedByOthers'] {
+  let used = 0;
+  return truth.flatMap((line, index) => {
+    if (line.kind !== 'disk') return [];
+    const percent = used - line.usedPercent;
+    used = line.usedPercent;
+    const before = truth[index - 1];
+    const isRemoval = before?.kind === 'image-gone' && before.by === 'cri';
+    return percent > 0 && !isRemoval ? [{ atMs: line.atMs, percent }] : [];
+  });
 }
 
 function imageLives(truth: readonly TruthLine[]): readonly ImageLife[] {

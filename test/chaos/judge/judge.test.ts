@@ -12,6 +12,7 @@ import {
   NODE,
   removal,
   result,
+  T0,
 } from './support/a-round.ts';
 
 const invariantsIn = (evidence: Evidence): readonly string[] =>
@@ -117,10 +118,28 @@ test('an image went though the disk was used to less than the policy wants', () 
   ]);
 });
 
+test('what others freed in the moment of the removal nobody could know of', () => {
+  const disk = (seconds: number, usedPercent: number) => at(seconds, { kind: 'disk', usedPercent });
+  const gone = removal(10, { usedPercentBefore: 59 });
+  expect(judge(aRound({ truth: [image(1), disk(2, 63), disk(9, 59), ...gone] }))).toEqual([]);
+  expect(invariantsIn(aRound({ truth: [image(1), disk(2, 63), disk(7, 59), ...gone] }))).toEqual([
+    'needless',
+  ]);
+});
+
 describe('nothing twice', () => {
   test('one removal was told twice', () => {
     const results = [result(), result({ id: 'result-2', commandId: 'command-2' })];
     expect(invariantsIn(aRound({ truth: [image(1), ...removal(10)], results }))).toEqual(['twice']);
+  });
+
+  test('an image was asked for again after it went, by who was told so', () => {
+    const again = at(12, { kind: 'asked', call: 12, what: 'removeImage', id: IMAGE });
+    const kill = { kind: 'kill', part: `${NODE}/node-executor`, atMs: 11_000, forMs: 0 } as const;
+    const truth = [image(1), ...removal(10), again];
+    expect(invariantsIn(aRound({ truth }))).toEqual(['twice']);
+    expect(invariantsIn(aRound({ truth, faults: [kill] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth: [image(1), ...removal(10), image(11), again] }))).toEqual([]);
   });
 
   test('one command removed an image and, once it was back, again', () => {
@@ -137,6 +156,25 @@ describe('nothing lost', () => {
     expect(invariantsIn(aRound({ truth: [image(1), ...removal(10)], results: [] }))).toEqual(['lost']);
     const twice = [image(1), ...removal(10), image(11), ...removal(20)];
     expect(invariantsIn(aRound({ truth: twice, results: [result()] }))).toContain('lost');
+  });
+
+  test('an executor that was killed in the moment of a removal cannot know of an image that is back that it was away', () => {
+    const truth = [image(1), ...removal(10), image(11)];
+    const kill = { kind: 'kill', part: `${NODE}/node-executor`, atMs: 10_100, forMs: 0 } as const;
+    expect(invariantsIn(aRound({ truth, results: [], faults: [kill] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth: truth.slice(0, -1), results: [], faults: [kill] }))).toEqual([
+      'lost',
+    ]);
+    expect(invariantsIn(aRound({ truth, results: [], faults: [{ ...kill, atMs: 15_000 }] }))).toEqual([
+      'lost',
+    ]);
+  });
+
+  test('a command whose topic was made anew in that moment is not asked for', () => {
+    const anew = { kind: 'topic-anew', topic: 'gc.node.commands', atMs: 5_000, forMs: 1_000 } as const;
+    const commands = (seconds: number) => [command({ atMs: T0 + seconds * 1000 })];
+    expect(invariantsIn(aRound({ truth: [], commands: commands(7), faults: [anew] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth: [], commands: commands(17), faults: [anew] }))).toEqual(['lost']);
   });
 
   test('a command without a result and without a dead letter', () => {

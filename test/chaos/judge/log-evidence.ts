@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
+import { FORGED } from '../faults/forged-ids.ts';
 
 /** What the judge reads in messages, and no more: they are parsed here apart from the product's schemas. */
 const Command = z.object({
@@ -56,7 +57,9 @@ export function logEvidence({ commands, results, deadLetters }: Records): LogEvi
       })),
     ),
     results: firstOfEach(
-      read(results, Result).map(({ event, record }) => ({ ...event, atMs: record.timestampMs })),
+      read(results, Result)
+        .filter(({ event }) => !event.id.startsWith(FORGED))
+        .map(({ event, record }) => ({ ...event, atMs: record.timestampMs })),
     ),
     givenUp: new Set(
       read(deadLetters, DeadLetter)

@@ -1,31 +1,65 @@
+import { wasKilled } from './delays.ts';
 import type { Evidence, Violation } from './evidence.ts';
+import type { History } from './history.ts';
 import { textOf } from './kept.ts';
 import type { ResultSeen } from './log-evidence.ts';
 import type { AnyRemoval, JudgedNode } from './removals.ts';
 
 /** Outcomes of an object that may have gone by this command. */
-const TRIED: ReadonlySet<string> = new Set(['removed', 'not-found', 'failed']);
+const TRIED: ReadonlySet<string> = new Set(['removed', 'failed']);
 
 /** Each command is answered or given up, and each removal is told. */
-export function lost({ log }: Evidence, { name, removals }: JudgedNode): readonly Violation[] {
+export function lost(
+  { log, played }: Evidence,
+  { name, removals, history }: JudgedNode,
+): readonly Violation[] {
   const results = log.results.filter(({ node }) => node === name);
   const answered = new Set(
     results.filter(({ type }) => type === 'fleetgc.node.command-result').map(({ commandId }) => commandId),
   );
   const silent = log.commands
     .filter(({ node, id, place }) => node === name && !answered.has(id) && !log.givenUp.has(place))
+    .filter(({ atMs }) => !isOfNewTopic(atMs, played))
     .map(({ id, atMs }): Violation => {
       const text = `command ${id} of ${new Date(atMs).toISOString()} has no result and no dead letter`;
       return { invariant: 'lost', node: name, text };
     });
   const untold = removals
     .filter((removal) => countOf(removals, removal) > toldOf(results, removal))
+    .filter((removal) => !isUnknowable(removal, history, played))
     .map((removal): Violation => {
       const text = `${textOf(removal)} and no result tells of it`;
       return { invariant: 'lost', node: name, text };
     });
   return [...silent, ...untold];
 }
+
+/**
+ * Known: whoever reads a topic on does not see that it was made anew where it has grown beyond his place meanwhile, and passes
+ * over what came before that.
+ */
+const isOfNewTopic = (atMs: number, played: Evidence['played']): boolean =>
+  played.some(
+    ({ fault, fromMs, toMs }) =>
+      fault.kind === 'topic-anew' &&
+      fault.topic === 'gc.node.commands' &&
+      fromMs - ANEW_MS <= atMs &&
+      atMs <= toMs + ANEW_MS,
+  );
+
+const ANEW_MS = 10_000;
+
+/** An executor that ended in the moment of a removal, and finds the image again when it starts, cannot know that it was away. */
+const isUnknowable = (
+  { node, kind, id, goneMs }: AnyRemoval,
+  { images }: History,
+  played: Evidence['played'],
+): boolean =>
+  kind === 'image' &&
+  images.some((life) => life.id === id && life.fromMs > goneMs) &&
+  wasKilled(played, node, goneMs - MOMENT_MS, goneMs + MOMENT_MS);
+
+const MOMENT_MS = 1_000;
 
 const countOf = (removals: readonly AnyRemoval[], { kind, id }: AnyRemoval): number =>
   removals.filter((other) => other.kind === kind && other.id === id).length;

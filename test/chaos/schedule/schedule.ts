@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Random, seededRandom } from '../../../services/simulator/random.ts';
 import { Fault, type FaultKind } from '../faults/fault.ts';
-import { between, drawFault, FAULTS } from '../faults/table.ts';
+import { between } from '../faults/row.ts';
+import { drawFault, FAULTS } from '../faults/table.ts';
 
 /** What is done to a fleet, and the lives of its nodes: all that a round can be repeated from. */
 export const Schedule = z.object({ seed: z.int(), lastsMs: z.int(), faults: z.array(Fault) });

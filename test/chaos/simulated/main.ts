@@ -9,8 +9,15 @@ import { createChaosNode } from './node.ts';
 const WEIGH_EVERY_MS = 250;
 const BREATH_MS = 1_500;
 
-const node = createChaosNode(NodeStart.parse(JSON.parse(process.argv[2] ?? '')));
-const { faults, lies, disk, kubelet } = node;
+let goOn = (): void => undefined;
+const stopped = (): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  goOn = resolve;
+  process.send?.('stopped');
+  return promise;
+};
+const node = createChaosNode(NodeStart.parse(JSON.parse(process.argv[2] ?? '')), stopped);
+const { faults, tricks, disk, kubelet } = node;
 let server: CriServer | null = await node.serve();
 let isAlive = false;
 
@@ -34,7 +41,7 @@ async function breathe(): Promise<void> {
 async function make(trouble: RuntimeTrouble): Promise<void> {
   switch (trouble.how) {
     case 'lie':
-      lies.add(trouble.method);
+      tricks.lies.add(trouble.method);
       break;
     case 'hang':
     case 'half':
@@ -45,6 +52,9 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
       break;
     case 'late':
       faults.freeLateMs = trouble.lateMs;
+      break;
+    case 'slow':
+      tricks.slowMs = trouble.slowMs;
       break;
     case 'fill': {
       const wanted = (disk.capacityBytes * BigInt(trouble.toPercent)) / 100n;
@@ -60,7 +70,8 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
 }
 
 async function heal(): Promise<void> {
-  lies.clear();
+  tricks.lies.clear();
+  tricks.slowMs = 0;
   faults.clear();
   disk.otherBytes = node.otherBytes;
   node.weigh();
@@ -78,6 +89,12 @@ async function obey(message: ToNode): Promise<void> {
       return make(message.trouble);
     case 'heal':
       return heal();
+    case 'stop-at':
+      tricks.stopAt = message.moment;
+      return;
+    case 'go-on':
+      tricks.stopAt = null;
+      return goOn();
   }
 }
 

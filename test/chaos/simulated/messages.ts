@@ -22,9 +22,15 @@ export const RuntimeTrouble = z.discriminatedUnion('how', [
   z.object({ how: z.literal('away') }),
   /** What was removed takes its space for so long. */
   z.object({ how: z.literal('late'), lateMs: z.int() }),
+  /** Each removal takes so long. */
+  z.object({ how: z.literal('slow'), slowMs: z.int() }),
   z.object({ how: z.literal('fill'), toPercent: z.int() }),
 ]);
 export type RuntimeTrouble = z.infer<typeof RuntimeTrouble>;
+
+/** Where a removal stops: it was asked for, or it is done and not answered yet. */
+export const Moment = z.enum(['before', 'after']);
+export type Moment = z.infer<typeof Moment>;
 
 /** What the campaign tells a simulated node. */
 export const ToNode = z.discriminatedUnion('kind', [
@@ -33,6 +39,9 @@ export const ToNode = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rest') }),
   z.object({ kind: z.literal('trouble'), trouble: RuntimeTrouble }),
   z.object({ kind: z.literal('heal') }),
+  /** The next removal stops, and says so. */
+  z.object({ kind: z.literal('stop-at'), moment: Moment }),
+  z.object({ kind: z.literal('go-on') }),
 ]);
 export type ToNode = z.infer<typeof ToNode>;
 

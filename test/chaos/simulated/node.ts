@@ -13,7 +13,7 @@ import type { Registry } from '../../../services/simulator/registry.ts';
 import { createRuntime } from '../../../services/simulator/runtime.ts';
 import { truthFile } from '../truth.ts';
 import { openBallast } from './ballast.ts';
-import { type Lies, lyingHandlers } from './lying-handlers.ts';
+import { lyingHandlers, type Tricks } from './lying-handlers.ts';
 import type { NodeStart } from './messages.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
 
@@ -21,7 +21,7 @@ import { recordedRuntime } from './recorded-runtime.ts';
 export interface ChaosNode {
   readonly kubelet: SimulatedKubelet;
   readonly faults: Faults;
-  readonly lies: Lies;
+  readonly tricks: Tricks;
   readonly disk: Disk;
   /** What is neither image nor container, when nothing is wrong. */
   readonly otherBytes: bigint;
@@ -38,16 +38,13 @@ const SPREAD_MEBIBYTES = 6n;
 /** Tools and the like, which nobody may remove. */
 const PINNED_IMAGE = 'registry.example/shop/pinned:1';
 
-export function createChaosNode({
-  name,
-  diskDirectory,
-  socketPath,
-  truthPath,
-  capacityBytes,
-}: NodeStart): ChaosNode {
+export function createChaosNode(
+  { name, diskDirectory, socketPath, truthPath, capacityBytes }: NodeStart,
+  stopped: Tricks['stopped'],
+): ChaosNode {
   const clock = linuxClock();
   const faults = createFaults();
-  const lies: Lies = new Set();
+  const tricks: Tricks = { lies: new Set(), slowMs: 0, stopAt: null, stopped };
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * OTHER_PERCENT) / 100n;
@@ -89,11 +86,11 @@ export function createChaosNode({
   return {
     kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
     faults,
-    lies,
+    tricks,
     disk,
     otherBytes,
     weigh,
-    serve: () => serveCri(socketPath, lyingHandlers(cri, lies, write), containerdHandlers(runtime, faults)),
+    serve: () => serveCri(socketPath, lyingHandlers(cri, tricks, write), containerdHandlers(runtime, faults)),
   };
 }
 

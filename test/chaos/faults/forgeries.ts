@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { TopicName } from '../../../schemas/topics.ts';
+import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
+import type { FollowedLog } from '../fleet/followed-log.ts';
+import { FORGED } from './forged-ids.ts';
+import { asSent } from './messages.ts';
+
+/** What somebody may write who may write everything but policies. */
+export const FORGERIES = [
+  'greedy-command',
+  'greedy-order',
+  'stripped-inventory',
+  'false-result',
+  'garbage',
+] as const;
+export type Forgery = (typeof FORGERIES)[number];
+
+type Fields = Readonly<Record<string, unknown>>;
+const Event = z.record(z.string(), z.unknown());
+const Images = z.array(z.record(z.string(), z.unknown()));
+/** More than a command may name is no command. */
+const MOST_ITEMS = 50;
+/** More than any disk of a campaign has. */
+const EVERYTHING = String(2 ** 50);
+
+/** Writes it in the name of a node, from what that node and its deciders wrote last. Nothing where they wrote nothing yet. */
+export async function forge(followed: FollowedLog, forgery: Forgery, node: string): Promise<void> {
+  const last = (topic: TopicName, fits: (event: Fields) => boolean = () => true): Last | null => {
+    const record = followed.records(topic).findLast((one) => isOf(node, one) && fits(eventOf(one)));
+    return record === undefined ? null : { record, event: eventOf(record) };
+  };
+  await followed.log.publish(FORGE[forgery](last));
+}
+
+interface Last {
+  readonly record: LogRecord;
+  readonly event: Fields;
+}
+type FindLast = (topic: TopicName, fits?: (event: Fields) => boolean) => Last | null;
+
+const FORGE: Readonly<Record<Forgery, (last: FindLast) => readonly OutgoingRecord[]>> = {
+  'greedy-command': (last) => {
+    const inventory = last('gc.node.inventory')?.event;
+    const command = last('gc.node.commands', ({ kind }) => kind === 'image-removal');
+    const items = Images.parse(inventory?.images ?? [])
+      .slice(0, MOST_ITEMS)
+      .map(({ id }) => ({ kind: 'image', id, sizeBytes: 1, estimatedBytes: 1, rule: 'D11' }));
+    return command && inventory && items.length > 0
+      ? forged(command, { items, takenAt: inventory.takenAt, inventoryId: inventory.id })
+      : [];
+  },
+  'greedy-order': (last) => {
+    const order = last('gc.node.observe');
+    const stats = last('gc.node.disk-stats')?.event;
+    if (!order || !stats) return [];
+    const reclaim = Event.parse(order.event.reclaim);
+    const target = { ...Event.parse(reclaim.target), atLeast: EVERYTHING };
+    const greedy = { ...reclaim, id: newId(), target, step: 'images', round: 1 };
+    return forged(order, { takenAt: stats.takenAt, reclaim: greedy });
+  },
+  'stripped-inventory': (last) => {
+    const inventory = last('gc.node.inventory');
+    const images = Images.parse(inventory?.event.images ?? []).map((image) => ({
+      ...image,
+      usedBy: [],
+      pinned: false,
+      firstDetectedMs: 0,
+      lastUsedMs: null,
+    }));
+    return inventory ? forged(inventory, { images }) : [];
+  },
+  'false-result': (last) => {
+    const result = last('gc.node.results', ({ type }) => type === 'fleetgc.node.object-result');
+    const removed = { outcome: 'removed', measured: null, estimatedBytes: null, durationMs: 1 };
+    return result ? forged(result, { result: removed }) : [];
+  },
+  garbage: (last) =>
+    (['gc.node.observe', 'gc.node.commands', 'gc.node.inventory', 'gc.node.disk-stats'] as const).flatMap(
+      (topic) => {
+        const model = last(topic)?.record;
+        const values = [
+          randomBytes(200),
+          Buffer.from('[[[[[[]]]]]]'),
+          Buffer.from('{"type":"fleetgc.node.command"}'),
+        ];
+        return model ? values.flatMap((value) => asSent({ ...model, value })) : [];
+      },
+    ),
+};
+
+const newId = (): string => `${FORGED}${randomBytes(8).toString('hex')}`;
+
+function forged({ record, event }: Last, over: Fields): readonly OutgoingRecord[] {
+  const id = newId();
+  const value = Buffer.from(JSON.stringify({ ...event, ...over, id }));
+  return asSent({ ...record, value, headers: { ...record.headers, ce_id: id } });
+}
+
+function eventOf({ value }: LogRecord): Fields {
+  try {
+    return Event.parse(JSON.parse(String(value)));
+  } catch {
+    return {};
+  }
+}
+
+const isOf = (node: string, { key }: LogRecord): boolean => key?.endsWith(`/${node}`) ?? false;

@@ -1,0 +1,32 @@
+import { seededRandom } from '../../../services/simulator/random.ts';
+import { NODE_NAMES } from '../fleet/shape.ts';
+import { FORGERIES, forge } from './forgeries.ts';
+import { REPEATED_TOPICS, REPETITIONS, repeat } from './messages.ts';
+import { between, nothing, one, type RowsOf } from './row.ts';
+
+/** What comes over the log that should not. */
+export const MESSAGE_ROWS: RowsOf<'repeat' | 'forge'> = {
+  repeat: {
+    weight: 4,
+    draw: (random) => ({
+      forMs: 0,
+      topic: one(random, REPEATED_TOPICS),
+      how: one(random, REPETITIONS),
+      count: between(random, 1, 40),
+    }),
+    begin: ({ log, broker }, { topic, how, count, atMs }) =>
+      broker.inTurn(async () => {
+        await repeat(log, topic, how, { count, random: seededRandom(atMs) });
+        return nothing;
+      }),
+  },
+  forge: {
+    weight: 4,
+    draw: (random) => ({ forMs: 0, node: one(random, NODE_NAMES), forgery: one(random, FORGERIES) }),
+    begin: ({ log, broker }, { forgery, node }) =>
+      broker.inTurn(async () => {
+        await forge(log, forgery, node);
+        return nothing;
+      }),
+  },
+};

@@ -1,0 +1,45 @@
+import type { TopicName } from '../../../schemas/topics.ts';
+import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
+import type { Random } from '../../../services/simulator/random.ts';
+import type { FollowedLog } from '../fleet/followed-log.ts';
+
+/** Topics on which messages are repeated: everything but policies. */
+export const REPEATED_TOPICS = [
+  'gc.node.disk-stats',
+  'gc.node.inventory',
+  'gc.node.observe',
+  'gc.node.commands',
+  'gc.node.results',
+  'gc.node.decisions',
+  'gc.dead-letters',
+] as const satisfies readonly TopicName[];
+
+/** What is sent again: the oldest messages come late, the newest twice, and `shuffled` ones out of order. */
+export const REPETITIONS = ['oldest', 'newest', 'shuffled'] as const;
+export type Repetition = (typeof REPETITIONS)[number];
+
+/** Sends messages again, byte for byte, as a producer does that got no answer, or a replica that comes back. */
+export async function repeat(
+  followed: FollowedLog,
+  topic: TopicName,
+  how: Repetition,
+  { count, random }: { readonly count: number; readonly random: Random },
+): Promise<void> {
+  const records = followed.records(topic).toSorted((a, b) => a.timestampMs - b.timestampMs);
+  const chosen = {
+    oldest: () => records.slice(0, count),
+    newest: () => records.slice(-count),
+    shuffled: () => shuffled(records, random).slice(0, count),
+  }[how]();
+  await followed.log.publish(chosen.flatMap(asSent));
+}
+
+function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+  return items
+    .map((item) => ({ item, place: random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
+export const asSent = ({ topic, key, value, headers }: LogRecord): readonly OutgoingRecord[] =>
+  key === null ? [] : [{ topic, key, value, headers }];

@@ -1,0 +1,80 @@
+import { executorOf, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES } from '../fleet/shape.ts';
+import { fillUp } from '../fleet/small-filesystem.ts';
+import { between, nothing, one, type RowsOf } from './row.ts';
+
+/** A second, a minute, an hour, a day, a year. */
+const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
+
+/** What happens to processes and the machines that they run on. */
+export const PROCESS_ROWS: RowsOf<
+  'kill' | 'kill-at' | 'doubled' | 'freeze' | 'reboot' | 'clock' | 'state-full'
+> = {
+  kill: {
+    weight: 8,
+    draw: (random) => ({ forMs: 0, part: one(random, PART_NAMES) }),
+    begin: (fleet, { part }) => {
+      fleet.part(part).kill();
+      return nothing;
+    },
+  },
+  'kill-at': {
+    weight: 5,
+    draw: (random) => ({
+      forMs: between(random, 2_000, 15_000),
+      node: one(random, NODE_NAMES),
+      moment: one(random, ['before', 'after'] as const),
+    }),
+    begin: (fleet, { node, moment }) => {
+      const runtime = fleet.node(node);
+      runtime.tell({ kind: 'stop-at', moment });
+      void runtime.stopped().then(() => {
+        fleet.part(executorOf(node)).kill();
+        runtime.tell({ kind: 'go-on' });
+      });
+      return () => runtime.tell({ kind: 'go-on' });
+    },
+  },
+  doubled: {
+    weight: 2,
+    draw: (random) => ({ forMs: between(random, 3_000, 8_000), part: one(random, NODE_PART_NAMES) }),
+    begin: (fleet, { part }) => {
+      const another = fleet.double(part);
+      return async () => {
+        await another[Symbol.asyncDispose]();
+      };
+    },
+  },
+  freeze: {
+    weight: 3,
+    draw: (random) => ({ forMs: between(random, 500, 15_000), part: one(random, PART_NAMES) }),
+    begin: (fleet, { part }) => {
+      fleet.part(part).freeze();
+      return () => fleet.part(part).thaw();
+    },
+  },
+  reboot: {
+    weight: 1,
+    draw: (random) => ({ forMs: 0, node: one(random, NODE_NAMES) }),
+    begin: (fleet, { node }) => {
+      fleet.reboot(node);
+      return nothing;
+    },
+  },
+  clock: {
+    weight: 3,
+    draw: (random) => ({
+      forMs: 0,
+      machine: one(random, MACHINES),
+      offsetMs: one(random, [1, -1]) * between(random, 1, 9) * one(random, CLOCK_STEPS_MS),
+    }),
+    begin: (fleet, { machine, offsetMs }) => {
+      fleet.clock(machine).set(offsetMs);
+      return nothing;
+    },
+  },
+  'state-full': {
+    weight: 1,
+    draw: (random) => ({ forMs: between(random, 2_000, 10_000), node: one(random, NODE_NAMES) }),
+    begin: (fleet, { node }) => fillUp(fleet.node(node).stateDirectory),
+  },
+};

@@ -1,0 +1,150 @@
+/** A slip in the product's sources, as somebody might make it. */
+export interface PlantedBug {
+  readonly name: string;
+  readonly edits: readonly {
+    /** Below the checkout. */
+    readonly file: string;
+    /** Stands there exactly once. */
+    readonly old: string;
+    readonly now: string;
+  }[];
+}
+
+const EXECUTOR = 'services/node-executor';
+
+export const PLANTED: readonly PlantedBug[] = [
+  {
+    name: 'pause-ignored',
+    edits: [
+      {
+        file: 'schemas/policy.ts',
+        old: 'const pause = set.pauses.find(',
+        now: 'const pause = set.pauses.slice(set.pauses.length).find(',
+      },
+    ],
+  },
+  {
+    name: 'lock-not-held',
+    edits: [{ file: 'services/shared/state-lock.ts', old: "db.exec('BEGIN EXCLUSIVE');", now: '' }],
+  },
+  {
+    name: 'journal-written-late',
+    edits: [
+      {
+        file: `${EXECUTOR}/carry-out-item.ts`,
+        old: "recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));",
+        now: 'void progressed; void position;',
+      },
+    ],
+  },
+  {
+    name: 'look-back-too-short',
+    edits: [
+      {
+        file: `${EXECUTOR}/main.ts`,
+        old: 'lookBackMs: MAX_COMMAND_LIFETIME_MS',
+        now: 'lookBackMs: MAX_COMMAND_LIFETIME_MS / 10_000_000',
+      },
+    ],
+  },
+  {
+    name: 'second-look-skipped',
+    edits: [
+      {
+        file: `${EXECUTOR}/second-look.ts`,
+        old: 'return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {',
+        now: 'void [imageRefusal, usage, history, local, policy];\n  return verdict(undefined, {',
+      },
+    ],
+  },
+  {
+    name: 'keep-list-ignored',
+    edits: [
+      {
+        file: `${EXECUTOR}/own-plan.ts`,
+        old: 'planned(command, inventory, policy) :',
+        now: 'planned(command, inventory, { ...policy, keep: { ...policy.keep, images: [] } }) :',
+      },
+      {
+        file: `${EXECUTOR}/second-look.ts`,
+        old: 'keep: policy.keep }',
+        now: 'keep: { ...policy.keep, images: [] } }',
+      },
+    ],
+  },
+  {
+    name: 'own-plan-ignored',
+    edits: [
+      {
+        file: `${EXECUTOR}/item.ts`,
+        old: 'const kept = tools.keptByPlan(item);',
+        now: 'const kept = null as ReturnType<typeof tools.keptByPlan>;',
+      },
+    ],
+  },
+  {
+    name: 'result-dropped-when-not-taken',
+    edits: [
+      {
+        file: `${EXECUTOR}/publish-results.ts`,
+        old: "if (error.code !== 'LOG_RECORD_TOO_LARGE') return error.message;",
+        now: '',
+      },
+    ],
+  },
+  {
+    name: 'result-published-before-it-is-kept',
+    edits: [
+      {
+        file: `${EXECUTOR}/publish-results.ts`,
+        old: '  try {\n    await publisher.send(',
+        now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await publisher.send(',
+      },
+      {
+        file: `${EXECUTOR}/publish-results.ts`,
+        old: '  journal.update((state) => published(state, batch.length));\n  return null;',
+        now: '  return null;',
+      },
+    ],
+  },
+  {
+    name: 'duplicates-carried-out-twice',
+    edits: [
+      {
+        file: `${EXECUTOR}/handler.ts`,
+        old: '|| knows(journal.state(), command.id)) return;',
+        now: ') return;\n  void knows;',
+      },
+    ],
+  },
+  {
+    name: 'target-not-held',
+    edits: [
+      {
+        file: `${EXECUTOR}/carry-out-item.ts`,
+        old: 'const reached = isReached(reclaim.target, before);',
+        now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
+      },
+    ],
+  },
+  {
+    name: 'young-images-go',
+    edits: [
+      {
+        file: 'services/image-gc/rules/protection.ts',
+        old: 'tooYoung(takenAtMs, policy.imageMinimumGCAgeMs)',
+        now: 'tooYoung(takenAtMs, policy.imageMinimumGCAgeMs / 1_000)',
+      },
+    ],
+  },
+  {
+    name: 'newest-dead-container-goes',
+    edits: [
+      {
+        file: 'services/container-gc/rules/limits.ts',
+        old: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer)',
+        now: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer - 1)',
+      },
+    ],
+  },
+];

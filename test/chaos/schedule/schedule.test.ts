@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { Fault } from '../faults/fault.ts';
+import { drawSchedule, Schedule } from './schedule.ts';
+import { shrink } from './shrink.ts';
+
+const SEEDS = Array.from({ length: 300 }, (_, index) => index);
+
+test('a seed always gives the same schedule, and a schedule survives being written down', () => {
+  for (const seed of SEEDS) {
+    const schedule = drawSchedule(seed);
+    expect(drawSchedule(seed)).toEqual(schedule);
+    expect(Schedule.parse(JSON.parse(JSON.stringify(schedule)))).toEqual(schedule);
+  }
+});
+
+test('every fault comes up, in order, and ends within the schedule', () => {
+  const schedules = SEEDS.map(drawSchedule);
+  const kinds = new Set(schedules.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
+  expect(kinds).toEqual(new Set(Fault.options.map(({ shape }) => shape.kind.value)));
+  for (const { faults, lastsMs } of schedules) {
+    const times = faults.map(({ atMs }) => atMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    for (const { atMs, forMs } of faults) expect(atMs + forMs).toBeLessThanOrEqual(lastsMs);
+  }
+});
+
+test('a violation shrinks to the faults that it needs', async () => {
+  const whole = drawSchedule(4);
+  const needed = whole.faults.filter((_, index) => index === 1 || index === whole.faults.length - 1);
+  const shows = async ({ faults }: Schedule) => needed.every((fault) => faults.includes(fault));
+  expect((await shrink(whole, shows)).faults).toEqual(needed);
+});
+
+test('a violation that needs no fault shrinks to one, and one that needs all to itself', async () => {
+  const whole = drawSchedule(5);
+  expect((await shrink(whole, async () => true)).faults).toHaveLength(1);
+  expect(await shrink(whole, async () => false)).toEqual(whole);
+});
