@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
 import { toBatches } from '../../services/shared/event-log/kafka/batches.ts';
-import { registerZstd } from '../../services/shared/event-log/kafka/compression.ts';
+import { registerCodecs } from '../../services/shared/event-log/kafka/compression.ts';
 import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
 
 interface Encoded {
@@ -15,7 +15,7 @@ const { RecordBatch }: { RecordBatch(batch: object): Promise<Encoded> } = load(
 );
 const Record: (record: object) => Encoded = load('kafkajs/src/protocol/recordBatch/record/v0');
 
-registerZstd();
+registerCodecs();
 
 /** Bytes on the log of what one publish appends, one copy: compressed, with keys, headers and the frames of batches. */
 export async function bytesOnLog(records: readonly OutgoingRecord[]): Promise<number> {

@@ -7,7 +7,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { nodeKey } from '../../../schemas/identity.ts';
 import { TOPICS } from '../../../schemas/topics.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
-import { registerZstd } from '../../../services/shared/event-log/kafka/compression.ts';
+import { registerCodecs } from '../../../services/shared/event-log/kafka/compression.ts';
 import { repairIdleLoop } from '../../../services/shared/event-log/kafka/idle-loop.ts';
 import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
 import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
@@ -75,7 +75,7 @@ async function openPlain(number: number): Promise<void> {
 }
 
 repairIdleLoop();
-registerZstd();
+registerCodecs();
 countRequests();
 const open = { fleetgc: openFleetGc, kafkajs: openPlain }[kind];
 process.stdout.write('ready\n');

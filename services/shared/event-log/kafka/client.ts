@@ -2,7 +2,7 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { EventLogContext } from '../context.ts';
-import { registerZstd } from './compression.ts';
+import { registerCodecs } from './compression.ts';
 import { repairFirstAnswer } from './first-answer.ts';
 import { repairIdleLoop } from './idle-loop.ts';
 import { logCreator } from './log-lines.ts';
@@ -47,7 +47,7 @@ function prepareKafkajs(): void {
   if (prepared) return;
   repairIdleLoop();
   repairFirstAnswer();
-  registerZstd();
+  registerCodecs();
   prepared = true;
 }
 

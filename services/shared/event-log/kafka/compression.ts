@@ -1,6 +1,16 @@
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import {
+  constants,
+  gunzip,
+  gunzipSync,
+  gzipSync,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib';
 import kafkajs from 'kafkajs';
+import { inflated } from './inflation.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -18,6 +28,7 @@ const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 const compressLarge = promisify(zstdCompress);
 const decompressLarge = promisify(zstdDecompress);
+const gunzipLarge = promisify(gunzip);
 
 /** Room for what is expected at once: small for small events, and one piece instead of many for large ones. */
 const roomFor = (bytes: number): { readonly chunkSize: number } => ({
@@ -31,17 +42,38 @@ async function compress({ buffer }: { readonly buffer: Buffer }): Promise<Buffer
     : compressLarge(buffer, options);
 }
 
-async function decompress(buffer: Buffer): Promise<Buffer> {
-  const expectedBytes = buffer.length * USUAL_RATIO;
-  const options = roomFor(expectedBytes);
-  return expectedBytes < SYNCHRONOUS_BYTES
-    ? zstdDecompressSync(buffer, options)
-    : decompressLarge(buffer, options);
+/** What a codec is asked to decompress with: in pieces that are as large as what is expected, and no more than may come out. */
+interface Room {
+  readonly chunkSize: number;
+  readonly maxOutputLength: number;
 }
 
-/** kafkajs has no zstd of its own, and a consumer without it cannot read a topic on which somebody used it. */
-export const zstdCodec = { compress, decompress };
+interface Decompressor {
+  readonly small: (buffer: Buffer, room: Room) => Buffer;
+  readonly large: (buffer: Buffer, room: Room) => Promise<Buffer>;
+}
 
-export function registerZstd(): void {
+const decompressWith =
+  ({ small, large }: Decompressor) =>
+  (buffer: Buffer): Promise<Buffer> => {
+    const expectedBytes = buffer.length * USUAL_RATIO;
+    const way = expectedBytes < SYNCHRONOUS_BYTES ? small : large;
+    return inflated((maxOutputLength) => way(buffer, { ...roomFor(expectedBytes), maxOutputLength }));
+  };
+
+/** kafkajs has no zstd of its own, and a consumer without it cannot read a topic on which somebody used it. */
+export const zstdCodec = {
+  compress,
+  decompress: decompressWith({ small: zstdDecompressSync, large: decompressLarge }),
+};
+
+/** In place of kafkajs's own, which decompresses without a bound. */
+export const gzipCodec = {
+  compress: async ({ buffer }: { readonly buffer: Buffer }): Promise<Buffer> => gzipSync(buffer),
+  decompress: decompressWith({ small: gunzipSync, large: gunzipLarge }),
+};
+
+export function registerCodecs(): void {
   CompressionCodecs[CompressionTypes.ZSTD] = () => zstdCodec;
+  CompressionCodecs[CompressionTypes.GZIP] = () => gzipCodec;
 }

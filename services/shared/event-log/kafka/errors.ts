@@ -97,7 +97,7 @@ export const undecodable = (
 ): FleetGcError =>
   new FleetGcError(
     'LOG_CORRUPT',
-    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). Find who writes there with another compression than zstd or gzip, or move the group past them.`,
+    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). Find who writes there with another compression than zstd or gzip, or what becomes too large, or move the group past them.`,
     { cause },
   );
 

@@ -3,8 +3,11 @@ import { backOffMs, pause } from '../back-off.ts';
 import type { EventLogContext } from '../context.ts';
 import { distribute, type FetchAnswer } from './answers.ts';
 import { type Asked, ask, type Cursor, cursorName, topicsOf } from './cursor.ts';
+import { withinBytes } from './inflation.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
+/** A broker gives the first batch whatever its size. */
+const ONE_BATCH_BYTES = 1;
 const READ_UNCOMMITTED = 0;
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 /** A partition with something in it that cannot be decoded is tried again after this. */
@@ -34,6 +37,8 @@ export interface FetcherOptions {
   readonly longWaitMs: () => number;
   /** Of one partition in one answer, compressed: who reads many at once holds all of it in memory. */
   readonly maxPartitionBytes: number;
+  /** Of all partitions in one answer, decompressed. */
+  readonly maxInflatedBytes: number;
   /** A failure while it lasts, null when fetching goes well. */
   readonly report: (error: unknown) => void;
   readonly signal: AbortSignal;
@@ -95,15 +100,17 @@ const ledBy = ({ cluster, cursors }: FetcherOptions, node: string): readonly Cur
   leaders(cluster, cursors()).get(node) ?? [];
 
 async function fetchOnce(fetcher: FetcherOptions, node: string, asked: Asked): Promise<void> {
-  const { cluster, maxPartitionBytes, signal } = fetcher;
+  const { cluster, maxPartitionBytes, maxInflatedBytes, signal } = fetcher;
   const broker = await cluster.findBroker({ nodeId: node });
-  const answer: FetchAnswer = await broker.fetch({
+  const isSuspect = asked.cursors.some(({ trust }) => trust === 'alone');
+  const request = {
     isolationLevel: READ_UNCOMMITTED,
     maxWaitTime: asked.maxWaitMs,
     minBytes: 1,
     maxBytes: MAX_BYTES,
-    topics: topicsOf(asked, maxPartitionBytes),
-  });
+    topics: topicsOf(asked, isSuspect ? ONE_BATCH_BYTES : maxPartitionBytes),
+  };
+  const answer: FetchAnswer = await withinBytes(maxInflatedBytes, () => broker.fetch(request));
   if (!signal.aborted) distribute(asked, answer);
 }
 

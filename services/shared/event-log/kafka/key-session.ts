@@ -18,6 +18,8 @@ type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
 /** Thousands of nodes wait at each broker. It answers at once when there is something. */
 const LONG_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
+/** Orders and commands are small, and so is what a node may take of its machine's memory. */
+const MAX_INFLATED_BYTES = 32 * 1024 * 1024;
 
 interface KeySession extends SessionOptions {
   readonly over: AbortSignal;
@@ -74,6 +76,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     cursors: () => lanes.map(({ cursor }) => cursor),
     longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: MAX_PARTITION_BYTES,
+    maxInflatedBytes: MAX_INFLATED_BYTES,
     report,
     signal: AbortSignal.any([session.over, stopping]),
   });

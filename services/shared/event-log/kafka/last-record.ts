@@ -20,12 +20,11 @@ export async function lastTimestampMs(
   if (end === 0n || leader === undefined) return null;
   const broker = await cluster.findBroker({ nodeId: leader });
   const fetchOffset = (end - 1n).toString();
-  const answer: OnePartitionAnswer = await broker
-    .fetch({
-      maxWaitTime: WAIT_MS,
-      topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: 1 }] }],
-    })
-    .catch(emptyWhenOutOfRange);
+  const request = {
+    maxWaitTime: WAIT_MS,
+    topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: 1 }] }],
+  };
+  const answer: OnePartitionAnswer = await broker.fetch(request).catch(emptyWhenOutOfRange);
   const messages = answer.responses
     .flatMap(({ partitions }) => partitions)
     .flatMap((found) => found.messages);

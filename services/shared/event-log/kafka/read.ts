@@ -19,6 +19,8 @@ import { timeLimits } from './time-limits.ts';
 const LONG_WAIT_MS = 5000;
 const FOLLOWING_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
+/** Of all partitions in an answer; ours become half of it. */
+const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
 
 /** Records between the fetcher and the reader. */
@@ -156,6 +158,7 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
     longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
+    maxInflatedBytes: MAX_INFLATED_BYTES,
     report: createReport(reading),
     signal,
   });

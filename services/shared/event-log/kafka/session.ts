@@ -17,6 +17,8 @@ const LONG_WAIT_MS = 1000;
 
 /** A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more. */
 const MAX_PARTITION_BYTES = 256 * 1024;
+/** Of all partitions in an answer; ours become a third of it. */
+const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
 /** How a session ends before it is stopped. */
 interface Failing {
@@ -141,6 +143,7 @@ function makeParts(options: SessionOptions, over: AbortSignal): Parts {
     cursors: () => lanes.all().map(({ cursor }) => cursor),
     longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: MAX_PARTITION_BYTES,
+    maxInflatedBytes: MAX_INFLATED_BYTES,
     report: reporter('fetch'),
     signal: AbortSignal.any([over, stopping]),
   });

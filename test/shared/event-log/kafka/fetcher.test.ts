@@ -95,6 +95,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
     cursors: () => cursors,
     longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: 1024,
+    maxInflatedBytes: 1024 * 1024,
     report: (error) => reports.push(error),
     signal: stop.signal,
   });

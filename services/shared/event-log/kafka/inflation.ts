@@ -1,0 +1,41 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { FleetGcError } from '../../errors.ts';
+
+/** What one answer of a broker may still become, decompressed. */
+interface Room {
+  leftBytes: number;
+}
+
+const rooms = new AsyncLocalStorage<Room>();
+
+/** Of what nobody gave a bound of its own: as much as the largest message may have. */
+const LARGEST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Runs `fetch`, in which batches together become `bytes` at most: a few kilobytes can be made to become gigabytes, and what is fetched
+ * is held in memory before anybody looks at it.
+ */
+export const withinBytes = <T>(bytes: number, fetch: () => Promise<T>): Promise<T> =>
+  rooms.run({ leftBytes: bytes }, fetch);
+
+/** Decompresses a batch within the room of its answer. Throws `LOG_CORRUPT` as soon as more comes out. */
+export async function inflated(
+  decompress: (maxOutputLength: number) => Buffer | Promise<Buffer>,
+): Promise<Buffer> {
+  const room = rooms.getStore() ?? { leftBytes: LARGEST_BYTES };
+  try {
+    const batch = await decompress(Math.max(room.leftBytes, 1));
+    room.leftBytes -= batch.length;
+    return batch;
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    throw new FleetGcError(
+      'LOG_CORRUPT',
+      `what lies there becomes more than ${room.leftBytes} bytes when it is decompressed`,
+      { cause: error },
+    );
+  }
+}
+
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
