@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** How long an init system waits before it starts again what ended. */
 const RESTART_MS = 500;
 const END_MS = 15_000;
+/** Nothing of a round outlives the campaign, however that ends. */
+const WITH_US = ['setpriv', '--pdeathsig', 'KILL', '--'];
 
 /** A process of the product, kept running as an init system does. */
 export interface Part extends AsyncDisposable {
@@ -32,7 +34,7 @@ export interface PartSettings {
 export function startPart({ name, command, environment, logPath }: PartSettings): Part {
   const log = openSync(logPath, 'a');
   const ends: (number | null)[] = [];
-  const [program = '', ...args] = command;
+  const [program = '', ...args] = [...WITH_US, ...command];
   let isWanted = true;
   let wasKilled = false;
   let starts = 0;
