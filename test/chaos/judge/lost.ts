@@ -19,7 +19,7 @@ export function lost(
   );
   const silent = log.commands
     .filter(({ node, id, place }) => node === name && !answered.has(id) && !log.givenUp.has(place))
-    .filter(({ atMs }) => !isOfNewTopic(atMs, played))
+    .filter(({ atMs }) => !wentWithTopic(atMs, played))
     .map(({ id, atMs }): Violation => {
       const text = `command ${id} of ${new Date(atMs).toISOString()} has no result and no dead letter`;
       return { invariant: 'lost', node: name, text };
@@ -34,20 +34,17 @@ export function lost(
   return [...silent, ...untold];
 }
 
-/**
- * Known: whoever reads a topic on does not see that it was made anew where it has grown beyond his place meanwhile, and passes
- * over what came before that.
- */
-const isOfNewTopic = (atMs: number, played: Evidence['played']): boolean =>
+/** What lay on a topic that was deleted went with it, and may not have been read before. */
+const wentWithTopic = (atMs: number, played: Evidence['played']): boolean =>
   played.some(
     ({ fault, fromMs, toMs }) =>
       fault.kind === 'topic-anew' &&
       fault.topic === 'gc.node.commands' &&
-      fromMs - ANEW_MS <= atMs &&
-      atMs <= toMs + ANEW_MS,
+      fromMs - UNREAD_MS <= atMs &&
+      atMs <= toMs,
   );
 
-const ANEW_MS = 10_000;
+const UNREAD_MS = 10_000;
 
 /** An executor that ended in the moment of a removal, and finds the image again when it starts, cannot know that it was away. */
 const isUnknowable = (

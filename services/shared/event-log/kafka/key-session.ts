@@ -64,11 +64,14 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
   const { connections, core, subscription, standing, stopping, ended, stragglers } = session;
   const lanes: readonly Lane[] = await openLanes(session, starts, () => fetcher.kick());
   const { alive, settled } = untilSilent(subscription.group, stopping);
+  const missing = Promise.withResolvers<never>();
   const report = (error: unknown): void => {
-    standing.problems.set('fetch', error === null ? null : core.explain(error).message);
-    if (error !== null) return;
-    core.reached();
-    alive();
+    const failure = error === null ? null : core.explain(error);
+    standing.problems.set('fetch', failure?.message ?? null);
+    if (failure === null) {
+      core.reached();
+      alive();
+    } else if (failure.code === 'TOPICS_MISSING') missing.reject(failure);
   };
   const fetcher = startFetcher({
     cluster: connections.cluster,
@@ -98,7 +101,8 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     session.over,
   );
   try {
-    await settled;
+    // A topic that comes back may be another one: by the old offset what lies at its beginning would be passed over.
+    await Promise.race([settled, missing.promise]);
     await settleWork(() => lanes.map((lane) => lane.working()), { stopping, abort: () => ended.abort() });
   } finally {
     ended.abort();
