@@ -39,7 +39,15 @@ export const FleetStatus = z.object({
       nodes: Count,
     }),
   ),
-  pauses: z.array(z.object({ selector: NodeSelector, reason: z.string(), sinceMs: EpochMs })),
+  pauses: z.array(
+    z.object({
+      selector: NodeSelector,
+      reason: z.string(),
+      sinceMs: EpochMs,
+      /** Nodes that were heard in the last day and that it stops. */
+      nodes: Count,
+    }),
+  ),
   /** Records of `gc.policies` that nobody can read. */
   unreadablePolicies: Count,
   /** Of the last 24 hours. */

@@ -131,9 +131,9 @@ function usageError({ message }: CommanderError, verb: Verb): FleetGcError {
   return new FleetGcError('USAGE', `${text.replace(/; did you mean .*$/, '')}; did you mean ${meant}?`);
 }
 
-/** Of an option that was cut off, as `--state-dir`; the library's own suggestions only know of misspelt ones. */
+/** Of an option that was cut off, as `--state-dir`, or stands in the plural, as `--nodes`; the library's own suggestions only know of misspelt ones. */
 function fullFlag(beginning: string, { options }: Verb): string | undefined {
   const flags = options.filter(({ positional }) => !positional).map(({ flag }) => flag);
-  const [only, ...others] = flags.filter((flag) => flag.startsWith(beginning));
+  const [only, ...others] = flags.filter((flag) => flag.startsWith(beginning.replace(/s$/, '')));
   return others.length === 0 ? only : undefined;
 }

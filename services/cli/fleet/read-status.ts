@@ -1,6 +1,7 @@
 import type { DeadLetterCause } from '../../../schemas/dead-letter.ts';
 import type { FleetNodes } from '../../../schemas/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/fleet-status.ts';
+import { selects } from '../../../schemas/policy.ts';
 import { readStoredLetters, type StoredLetters } from '../../dead-letters/stored-letters.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../policy/stored-policies.ts';
 import { toFleetGcError } from '../../shared/errors.ts';
@@ -87,6 +88,7 @@ export function statusOf(facts: StatusFacts): FleetStatus {
       selector,
       reason,
       sinceMs: appliedAtMs,
+      nodes: nodes.nodes.filter((node) => selects(selector, node)).length,
     })),
     unreadablePolicies: stored.unreadable.length,
     deadLetters: deadLettersOf(letters),

@@ -28,10 +28,11 @@ export function statusLines(status: FleetStatus): readonly string[] {
       ]),
     ),
     ...part(
-      ['PAUSED', 'SINCE', 'REASON'],
-      status.pauses.map(({ selector, sinceMs, reason }) => [
+      ['PAUSED', 'SINCE', 'NODES', 'REASON'],
+      status.pauses.map(({ selector, sinceMs, nodes: held, reason }) => [
         selectorText(selector),
         timeText(sinceMs),
+        String(held),
         reason,
       ]),
     ),

@@ -1,9 +1,15 @@
 import type { FleetStatus } from '../../../schemas/fleet-status.ts';
+import { selectorText } from '../../policy/selector-text.ts';
 import { counted } from '../telling/counted.ts';
 
 /** A service that is so far behind decides on what is long past. */
 const MUCH_LAG = 1_000;
 const MOST_NAMED = 3;
+
+const WHAT_DECIDES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
+  kafka: 'Start fleetgc decide.',
+  embedded: 'Start fleetgc run.',
+};
 
 /** What a tired person has to know, the worst first. */
 export function statusProblems(
@@ -19,7 +25,7 @@ export function statusProblems(
     ...(groupsUnknown === null ? [] : [`Nobody knows how far the services are: ${groupsUnknown}`]),
     ...services
       .filter(({ members }) => members === 0)
-      .map(({ name }) => `No ${name} runs: nothing is decided there. Start fleetgc decide.`),
+      .map(({ name }) => `No ${name} runs: nothing is decided there. ${WHAT_DECIDES[log.kind]}`),
     ...services
       .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
       .map(
@@ -38,6 +44,7 @@ export function statusProblems(
       : [
           `${counted(pauses.length, 'pause holds', 'pauses hold')}: nothing is removed there until fleetgc resume.`,
         ]),
+    ...selectNothing(status),
     ...(letters === 0
       ? []
       : [
@@ -56,6 +63,17 @@ export function statusProblems(
       ? [`${counted(others.length - MOST_NAMED, 'more warning')}: see fleetgc nodes.`]
       : []),
   ];
+}
+
+/** Nothing to say where no node is heard at all: that is another problem. */
+function selectNothing({ nodes, pauses }: Pick<FleetStatus, 'nodes' | 'pauses'>): readonly string[] {
+  if (nodes.heard + nodes.silent === 0) return [];
+  return pauses
+    .filter(({ nodes: stopped }) => stopped === 0)
+    .map(
+      ({ selector }) =>
+        `The pause of ${selectorText(selector)} is for no node that was heard in the last day: are the names right?`,
+    );
 }
 
 const named = (subjects: readonly string[]): string =>

@@ -31,8 +31,8 @@ export const pause = defineVerb({
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
     context.logger.info(
       lifetimeMs === 0
-        ? `No policy says "mode: enforce", so nothing was being removed. This undoes it: ${resumeCommand(selector, options)}`
-        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends. This undoes it: ${resumeCommand(selector, options)}`,
+        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`,
     );
   },
 });

@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { httpOptions, logOptions } from '../../shared/option-groups.ts';
-import { Switch, withMeta } from '../../shared/option-types.ts';
+import { FilePath, Switch, withMeta } from '../../shared/option-types.ts';
 import { defineVerb } from '../../shared/verb.ts';
 import { toExecutorOptions, wholeNodeOptions } from '../node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../node/node-parts.ts';
@@ -12,7 +13,12 @@ import { runPipeline } from '../run/run-pipeline.ts';
 import { policiesOf } from '../run/run-policies.ts';
 import { about } from '../verb-list.ts';
 
-const { logPath, logMaxSize } = logOptions('embedded');
+const { logMaxSize } = logOptions('embedded');
+
+/** Beside the rest of what this node keeps, so that a directory of one's own holds all of it. */
+const logPath = withMeta(FilePath.optional(), {
+  description: 'File of the embedded log; event-log.db in the state directory when not given.',
+});
 
 export const run = defineVerb({
   ...about('run'),
@@ -33,13 +39,14 @@ export const run = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
+    const path = options.logPath ?? join(options.stateDirectory, 'event-log.db');
     const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
     using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
     await using process = await openProcessOn({
       service: 'run',
       eventLog: {
         kind: 'embedded',
-        path: options.logPath,
+        path,
         maxBytes: Number(options.logMaxSize),
         keepsSpace: true,
       },
@@ -47,10 +54,7 @@ export const run = defineVerb({
       logger: quieter(logger),
     });
     const executor = toExecutorOptions(options);
-    await runPipeline(
-      { process, node, executor, written, policyFiles, logPath: options.logPath, json, print },
-      signal,
-    );
+    await runPipeline({ process, node, executor, written, policyFiles, logPath: path, json, print }, signal);
   },
 });
 

@@ -44,7 +44,7 @@ test('nodes and status tell a fleet as it is, for people and for machines', asyn
 
   const status = await run('status');
   expect(status).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(status.stdout).toContain('! No pressure runs: nothing is decided there. Start fleetgc decide.');
+  expect(status.stdout).toContain('! No pressure runs: nothing is decided there. Start fleetgc run.');
   expect(status.stdout).toContain('! There are no policies: every node keeps everything.');
   expect(status.stdout).toContain('Nodes: 1 heard, 0 silent in the last day');
   const told = FleetStatus.parse(JSON.parse((await run('status', '-o', 'json')).stdout));
@@ -65,7 +65,7 @@ test('pauses and policies are told, with how many nodes they hold for', async ()
   await run('pause', '--reason', 'upgrade of the brokers');
   const { stdout } = await run('status');
   expect(stdout).toContain('! 1 pause holds: nothing is removed there until fleetgc resume.');
-  expect(stdout).toMatch(/all nodes +\S+ +upgrade of the brokers/);
+  expect(stdout).toMatch(/all nodes +\S+ +1 +upgrade of the brokers/);
 });
 
 test('an empty log is told as such', async () => {

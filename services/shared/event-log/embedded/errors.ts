@@ -45,6 +45,14 @@ export const corruptError = (path: string, what: string, cause?: unknown): Fleet
     { cause },
   );
 
+/** Most often a path that was meant for something else, so nobody is told to move what may be their own. */
+export const noEventLogError = (path: string, what: string, cause?: unknown): FleetGcError =>
+  new FleetGcError(
+    'LOG_CORRUPT',
+    `${path} is no event log of FleetGC: ${what}. Nothing was written to it. Check --log-path; where no file is yet, a new log is made.`,
+    { cause },
+  );
+
 export const replacedError = (path: string): FleetGcError =>
   new FleetGcError(
     'LOG_UNREACHABLE',
@@ -82,8 +90,9 @@ export function toLogError(path: string, error: unknown): FleetGcError {
     case SQLITE.BUSY:
     case SQLITE.LOCKED:
       return busyError(path, error);
-    case SQLITE.CORRUPT:
     case SQLITE.NOTADB:
+      return noEventLogError(path, text, error);
+    case SQLITE.CORRUPT:
       return corruptError(path, text, error);
     case SQLITE.PERM:
     case SQLITE.READONLY:

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeDirectories } from '../../make-directories.ts';
-import { corruptError, noDirectoryError, replacedError } from './errors.ts';
+import { corruptError, noDirectoryError, noEventLogError, replacedError } from './errors.ts';
 
 /** Marks the file as ours ("FGCL"), and the form of its tables. */
 const APPLICATION_ID = 0x4647434c;
@@ -52,7 +52,7 @@ const pragma = (db: DatabaseSync, name: string): number =>
 
 function createTables(db: DatabaseSync, path: string): void {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  if (tables.length > 0) throw corruptError(path, 'it is an SQLite file of something else');
+  if (tables.length > 0) throw noEventLogError(path, 'it is an SQLite database of something else');
   db.exec(TABLES);
 }
 
