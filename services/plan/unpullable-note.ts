@@ -19,7 +19,7 @@ export function unpullableNotes(keep: readonly PlannedObject[]): readonly Note[]
       : [
           {
             rule: 'M11',
-            message: `${images(noSource)} without a place to pull them from again. With keep: {unpullable: false} in the policy they may go`,
+            message: `${images(noSource)} without a place to be pulled from again. With keep: {unpullable: false} in the policy they may go`,
           },
         ]),
   ];

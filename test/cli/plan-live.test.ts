@@ -100,6 +100,7 @@ test('[C14] before any agent has run --assume-old shows what goes once it is old
   const known = await planned('--assume-old', '--state-directory', directory);
   expect(fateOf(known, 'unused:1')).toBe('stays D10');
   expect(known.notes[0]?.message).toContain('--assume-old changes nothing');
+  expect((await table('--assume-old', '--state-directory', directory)).stdout).not.toContain('nobody knows');
 
   const given = await inProcess(['plan', '--inventory', '-', '--assume-old']);
   expect(given).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--assume-old') });

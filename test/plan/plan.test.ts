@@ -328,7 +328,9 @@ test('[M11, M12] images that could not be pulled again are noted once, with why 
     },
     {
       rule: 'M11',
-      message: expect.stringMatching(/^1 image that stays is without a place to pull .*unpullable: false/),
+      message: expect.stringMatching(
+        /^1 image that stays is without a place to be pulled from .*unpullable: false/,
+      ),
     },
   ]);
   expect(notesOf(false)).toEqual([]);

@@ -75,7 +75,7 @@ function historyNotes(
     return isAssumed
       ? [
           {
-            rule: 'C14',
+            rule: 'M2',
             message: `--assume-old changes nothing: an agent has kept how old everything is in ${directory}`,
           },
         ]

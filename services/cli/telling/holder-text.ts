@@ -5,7 +5,7 @@ import { sizeText } from './size-text.ts';
 /** What is said of images that hold space, behind their number. */
 const OF_IMAGES: Readonly<Record<Exclude<Holder['reason'], 'not-images'>, string>> = {
   'in-use': 'in use',
-  pinned: 'that are pinned',
+  pinned: 'pinned by the runtime',
   'too-young': 'younger than the minimum age',
   'kept-by-list': 'that a policy keeps',
   'no-digest': 'without a digest to pull them by',

@@ -43,7 +43,8 @@ const NOT_TOLD_SINCE_WHEN: Doubt = {
 
 const SANDBOX_IMAGE_UNKNOWN: Doubt = {
   rule: 'M9',
-  message: 'it is not known which image new sandboxes need: no image is removed',
+  message:
+    'it is not known which image new sandboxes need: no image is removed until the one that the runtime is configured with (pause) was pulled, or a pod runs',
 };
 const POD_IMAGES_UNKNOWN: Doubt = {
   rule: 'C10',
