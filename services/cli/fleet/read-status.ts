@@ -7,6 +7,7 @@ import { readStoredPolicies, type StoredPolicies } from '../../policy/stored-pol
 import { toFleetGcError } from '../../shared/errors.ts';
 import type { EventLog, GroupProgress, TopicDifference } from '../../shared/event-log/port.ts';
 import { policySet } from '../../shared/policy-set.ts';
+import { differenceSentences } from '../../topics/difference-sentences.ts';
 import { fleetNodes } from './fleet-nodes.ts';
 import { readHeardNodes } from './heard-nodes.ts';
 import { statusProblems } from './status-problems.ts';
@@ -76,7 +77,7 @@ export function statusOf(facts: StatusFacts): FleetStatus {
     type: 'fleetgc.status',
     version: 1,
     readAtMs: nodes.readAtMs,
-    log: { kind, servers: [...servers], topicProblems: differences.map(({ message }) => message) },
+    log: { kind, servers: [...servers], topicProblems: [...differenceSentences(differences)] },
     services: typeof groups === 'string' ? [] : groups.map(serviceOf),
     policies: [...stored.policies.values()].map(({ policy: { name, mode }, policyVersion }) => ({
       name,

@@ -138,6 +138,11 @@ async function foundConfigs(admin: Admin, topics: readonly TopicName[]) {
   );
 }
 
+const remedyOf = (config: string): string =>
+  config === 'min.insync.replicas'
+    ? "Where fewer copies were asked for when topics were created, give the same --kafka-replication-factor here; else change it with the broker's tools."
+    : "Change it with the broker's tools if it was not meant so.";
+
 function configDifferences(
   topic: TopicName,
   found: ReadonlyMap<string, string>,
@@ -150,7 +155,7 @@ function configDifferences(
       kind: 'config',
       expected: `${name}=${value}`,
       found: `${name}=${found.get(name) ?? ''}`,
-      message: `Topic ${topic} has ${name}=${found.get(name) ?? ''}, but ${value} is expected. Change it with the broker's tools if it was not meant so.`,
+      message: `Topic ${topic} has ${name}=${found.get(name) ?? ''}, but ${value} is expected. ${remedyOf(name)}`,
     }));
 }
 
