@@ -71,7 +71,7 @@ test('several meanings are listed with what to ask for instead, and the exit cod
   expect(exitCode).toBe(2);
   expect(stdout).toMatch(/^image\/abababababab +registry\.example\/shop\/web:1 +prod\/web-1 .* removed$/m);
   expect(stdout).toMatch(/^image\/abababababab +registry\.example\/shop\/web:1 +prod\/web-2 .* there$/m);
-  expect(stderr).toContain('shop/web means 2 things: to choose one, name its node with --node');
+  expect(stderr).toContain('shop/web means 2 things: to choose one, name its node with --node CLUSTER/NODE');
 });
 
 test('what never was: nothing on stdout, a sentence with near names, exit code 1', async () => {

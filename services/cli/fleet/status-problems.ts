@@ -66,14 +66,26 @@ export function statusProblems(
 }
 
 /** Nothing to say where no node is heard at all: that is another problem. */
-function selectNothing({ nodes, pauses }: Pick<FleetStatus, 'nodes' | 'pauses'>): readonly string[] {
+function selectNothing({
+  nodes,
+  policies,
+  pauses,
+}: Pick<FleetStatus, 'nodes' | 'policies' | 'pauses'>): readonly string[] {
   if (nodes.heard + nodes.silent === 0) return [];
-  return pauses
-    .filter(({ nodes: stopped }) => stopped === 0)
-    .map(
-      ({ selector }) =>
-        `The pause of ${selectorText(selector)} is for no node that was heard in the last day: are the names right?`,
-    );
+  return [
+    ...policies
+      .filter(({ nodes: held }) => held === 0)
+      .map(
+        ({ name }) =>
+          `Policy ${name} holds for no node that was heard in the last day: are the names in its selector right, or does another policy go before it?`,
+      ),
+    ...pauses
+      .filter(({ nodes: stopped }) => stopped === 0)
+      .map(
+        ({ selector }) =>
+          `The pause of ${selectorText(selector)} is for no node that was heard in the last day: are the names right?`,
+      ),
+  ];
 }
 
 const named = (subjects: readonly string[]): string =>

@@ -102,7 +102,7 @@ function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'am
   const things = new Set(candidates.map(({ kind, id }) => `${kind}/${id}`));
   const ways = [
     ...(things.size > 1 ? ['ask for it by the first column'] : []),
-    ...(things.size < candidates.length ? ['name its node with --node'] : []),
+    ...(things.size < candidates.length ? ['name its node with --node CLUSTER/NODE'] : []),
   ];
   return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
 }

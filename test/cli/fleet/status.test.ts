@@ -78,6 +78,11 @@ test.each([
     told: /^prod\/a: its clock is wrong\.$/,
   },
   {
+    name: 'a policy that holds for nobody',
+    over: { policies: [{ name: 'web', policyVersion: 1, mode: 'enforce', nodes: 0 } as const] },
+    told: /^Policy web holds for no node that was heard in the last day: are the names in its selector right/,
+  },
+  {
     name: 'a pause that stops nobody',
     over: {
       pauses: [
