@@ -110,9 +110,12 @@ const Selecting = z.looseObject({
 function selectorOf({ key, value }: LogRecord): NodeSelector | null {
   if (key === null) return null;
   const ofPause = selectorOfPauseKey(key);
-  if (ofPause !== null) return ofPause;
+  if (ofPause !== null) return whole(ofPause);
   const json = parseAnyJson(value);
   const { data } = Selecting.safeParse(json.ok ? json.event : null);
-  if (data?.policy.name !== key || brokenTexts(data.policy.selector).length > 0) return null;
-  return data.policy.selector;
+  return data?.policy.name === key ? whole(data.policy.selector) : null;
 }
+
+/** A set of policies has no hash with half a character in it. */
+const whole = (selector: NodeSelector): NodeSelector | null =>
+  brokenTexts(selector).length === 0 ? selector : null;

@@ -23,6 +23,7 @@ const applied = (record: PolicyRecord, offset: number, over: Partial<LogRecord> 
     { offset: BigInt(offset), ...over },
   );
 
+const HALF = '\ud83d';
 const IN_PROD = { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} };
 const policyOfProd = () => appliedPolicy({ name: 'bad', selector: IN_PROD });
 
@@ -170,6 +171,14 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
     message: /fleetgc.quota does not belong/,
   },
   {
+    name: 'has the key of a pause with half a character in it',
+    record: {
+      ...paused(pauseRecord({ selector: { ...IN_PROD, clusters: [HALF] } }), 7),
+      value: Buffer.from('{'),
+    },
+    message: /key "!pause .*", partition 0, offset 7\): the value is not JSON/,
+  },
+  {
     name: 'has no key',
     record: { ...deleted('', 7), key: null },
     message: /key null, partition 0, offset 7\)/,
@@ -184,8 +193,6 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
     expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
   },
 );
-
-const HALF = '\ud83d';
 
 test.each<{ name: string; record: LogRecord; says: RegExp }>([
   {
