@@ -19,7 +19,7 @@ import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { policySet } from '../fixtures/policy.ts';
-import { reclaim } from '../fixtures/reclaim.ts';
+import { reclaim, WHOLE_DISK } from '../fixtures/reclaim.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
 import { directRuntime } from '../support/direct-connection.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -71,7 +71,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
     const agent = createNodeAgent({
       identity: NODE,
       nodeLabels: { zone: 'a' },
-      policies: () => policySet({ imageGCHighThresholdPercent: 0 }),
+      policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
       runtime,
       contents: async () => NOBODY_TELLS,
       filesystems: node.filesystems,
@@ -114,7 +114,10 @@ const last = ({ inventories }: Running): CompleteInventory => {
 const imageIn = (inventory: CompleteInventory, tag: string) =>
   inventory.images.find(({ repoTags }) => repoTags.some((name) => name.endsWith(tag)));
 const orderNow = (time: ManualTime, id: string, over: Parameters<typeof reclaim>[0] = {}) =>
-  input('observe', observe({ id, takenAt: time.now(), reclaim: reclaim({ step: 'containers', ...over }) }));
+  input(
+    'observe',
+    observe({ id, takenAt: time.now(), reclaim: reclaim({ ...WHOLE_DISK, step: 'containers', ...over }) }),
+  );
 const nth = (running: Running, count: number) => (): boolean => running.inventories.length >= count;
 
 describe('an agent on a simulated node', () => {
@@ -231,7 +234,7 @@ describe('an agent on a simulated node', () => {
       id: 'o2',
       takenAt: time.now(),
       lifetimeMs: 3_000,
-      reclaim: reclaim({ id: 'other' }),
+      reclaim: reclaim({ ...WHOLE_DISK, id: 'other' }),
     });
     await running.agent.observe(input('observe', short));
     await time.pass(20 * SECOND);

@@ -22,6 +22,7 @@ import { openStateDirectory } from '../../services/shared/state-directory.ts';
 import { systemSources } from '../../services/shared/system-sources.ts';
 import { observe } from '../fixtures/observe.ts';
 import { policySet } from '../fixtures/policy.ts';
+import { reclaim, WHOLE_DISK } from '../fixtures/reclaim.ts';
 import { logLines } from '../support/log-lines.ts';
 import { TRACEPARENT } from '../support/log-record.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
@@ -64,7 +65,7 @@ async function startAgent() {
   const agent = {
     identity,
     nodeLabels: {},
-    policies: () => policySet({ imageGCHighThresholdPercent: 0 }),
+    policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
     runtime,
     contents: async () => NOBODY_TELLS,
     filesystems: node.filesystems,
@@ -97,7 +98,11 @@ test('over the log: facts go out, an order comes in and is answered in its trace
   await waitUntil('the agent to be ready', 10_000, () => running.problem() === null);
   await waitUntil('an inventory at start', 10_000, async () => (await inventories()).length === 1);
 
-  const order = observe({ ...identity, takenAt: clock.now() });
+  const order = observe({
+    ...identity,
+    takenAt: clock.now(),
+    reclaim: reclaim({ ...WHOLE_DISK, step: 'containers' }),
+  });
   await publisher.publish([nodeOutput('observe', order)], { traceparent: TRACEPARENT });
   const answer = await waitUntil('the answer', 10_000, async () => (await inventories())[1] ?? null);
 
