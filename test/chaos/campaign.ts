@@ -5,7 +5,7 @@ import { type ChaosBroker, startChaosBroker } from './broker/broker.ts';
 import { type Outcome, runRound } from './round.ts';
 import type { Schedule } from './schedule/schedule.ts';
 
-/** Rounds one after the other on one broker. */
+/** Rounds beside each other, as many as there are brokers; what comes then waits for a free one. */
 export interface Campaign extends AsyncDisposable {
   /** What a round that did not hold left behind is kept beside the file of outcomes. */
   round(name: string, schedule: Schedule): Promise<Outcome>;
@@ -17,22 +17,39 @@ export interface CampaignSettings {
   readonly out: string;
   /** Keeps what every round left behind. */
   readonly keepAll: boolean;
+  /** So many rounds may run beside each other. */
+  readonly lanes: number;
   /** Ends the round in hand. */
   readonly signal: AbortSignal;
 }
 
-export async function startCampaign({ program, out, keepAll, signal }: CampaignSettings): Promise<Campaign> {
+export async function startCampaign({
+  program,
+  out,
+  keepAll,
+  lanes,
+  signal,
+}: CampaignSettings): Promise<Campaign> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-chaos-'));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const broker: ChaosBroker = starting.use(await startChaosBroker(directory));
+  const brokers = await Promise.all(
+    Array.from({ length: lanes }, async (_, lane) => {
+      const ofLane = join(directory, `lane-${lane + 1}`);
+      mkdirSync(ofLane);
+      return starting.use(await startChaosBroker(ofLane));
+    }),
+  );
+  const withBroker = inLanes(brokers);
   mkdirSync(dirname(out), { recursive: true });
   const owned = starting.move();
   return {
     round: async (name, schedule) => {
       const ofRound = join(directory, name);
       mkdirSync(ofRound);
-      const outcome = await runRound({ broker, program, directory: ofRound, signal }, schedule);
+      const outcome = await withBroker((broker) =>
+        runRound({ broker, program, directory: ofRound, signal }, schedule),
+      );
       appendFileSync(
         out,
         `${JSON.stringify({ name, at: new Date().toISOString(), ...outcome, schedule })}\n`,
@@ -42,6 +59,24 @@ export async function startCampaign({ program, out, keepAll, signal }: CampaignS
       return outcome;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Lets each act have one of them for itself, in the order in which they come. */
+function inLanes(
+  brokers: readonly ChaosBroker[],
+): <T>(act: (broker: ChaosBroker) => Promise<T>) => Promise<T> {
+  const free = [...brokers];
+  const waiting: ((broker: ChaosBroker) => void)[] = [];
+  return async (act) => {
+    const broker = free.pop() ?? (await new Promise<ChaosBroker>((resolve) => waiting.push(resolve)));
+    try {
+      return await act(broker);
+    } finally {
+      const next = waiting.shift();
+      if (next) next(broker);
+      else free.push(broker);
+    }
   };
 }
 

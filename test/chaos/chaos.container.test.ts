@@ -6,6 +6,8 @@ import { PROGRAM } from '../support/program.ts';
 import { type Campaign, startCampaign } from './campaign.ts';
 import { drawSchedule, roundSeed } from './schedule/schedule.ts';
 
+const LANES = 1;
+
 let campaign: Campaign;
 let directory: string;
 beforeAll(async () => {
@@ -14,6 +16,7 @@ beforeAll(async () => {
     program: PROGRAM,
     out: join(directory, 'outcomes.ndjson'),
     keepAll: false,
+    lanes: LANES,
     signal: new AbortController().signal,
   });
 });

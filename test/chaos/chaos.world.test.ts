@@ -6,6 +6,8 @@ import { PROGRAM } from '../support/program.ts';
 import { type Campaign, startCampaign } from './campaign.ts';
 import { drawSchedule, roundSeed } from './schedule/schedule.ts';
 
+const LANES = 2;
+
 let campaign: Campaign;
 let directory: string;
 beforeAll(async () => {
@@ -14,6 +16,7 @@ beforeAll(async () => {
     program: PROGRAM,
     out: join(directory, 'outcomes.ndjson'),
     keepAll: false,
+    lanes: LANES,
     signal: new AbortController().signal,
   });
 });
@@ -22,7 +25,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
+test.concurrent.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
   'whatever goes wrong in round %i, nothing is lost, doubled or wrongly removed',
   async (round) => {
     const { outcome, violations, problem, counts } = await campaign.round(

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { sweepLeftovers } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { type Campaign, startCampaign } from './campaign.ts';
+import type { Violation } from './judge/evidence.ts';
 import { type ChaosOptions, HELP, parseOptions } from './options.ts';
-import { plant } from './planted/plant.ts';
+import { buildCopy } from './planted/plant.ts';
 import { PLANTED } from './planted/planted.ts';
 import type { Outcome } from './round.ts';
 import { drawSchedule, roundSeed, Schedule } from './schedule/schedule.ts';
 import { shrink } from './schedule/shrink.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'fleetgc');
 type Named = readonly [name: string, schedule: Schedule];
 
 function schedulesOf({ schedule, seed, rounds, planted }: ChaosOptions): readonly Named[] {
@@ -37,20 +37,31 @@ async function told(campaign: Campaign, [name, schedule]: Named): Promise<Outcom
   return outcome;
 }
 
+interface Found {
+  readonly named: Named;
+  readonly violation: Violation;
+}
+
 /** Whether every round held. Of a planted bug, and where a violation is to be shrunk, one is enough. */
 async function runAll(campaign: Campaign, options: ChaosOptions, signal: AbortSignal): Promise<boolean> {
+  const left = schedulesOf(options).values();
+  const isOneEnough = options.planted !== null || options.shrink;
+  const found: Found[] = [];
   let allHeld = true;
-  for (const named of schedulesOf(options)) {
-    if (signal.aborted) return false;
-    const { outcome, violations } = await told(campaign, named);
-    allHeld &&= outcome === 'held';
-    const [first] = violations;
-    if (!first || (options.planted === null && !options.shrink)) continue;
-    const path = join(dirname(options.out), 'shrunk.json');
-    if (options.shrink) await shrinkTo(path, campaign, named, first.invariant);
-    return false;
-  }
-  return allHeld;
+  const lane = async (): Promise<void> => {
+    for (const named of left) {
+      if (signal.aborted || (isOneEnough && found.length > 0)) return;
+      const { outcome, violations } = await told(campaign, named);
+      allHeld &&= outcome === 'held';
+      const [violation] = violations;
+      if (violation) found.push({ named, violation });
+    }
+  };
+  await Promise.all(Array.from({ length: options.lanes }, lane));
+  const [first] = found;
+  const path = join(dirname(options.out), 'shrunk.json');
+  if (first && options.shrink) await shrinkTo(path, campaign, first.named, first.violation.invariant);
+  return allHeld && !signal.aborted;
 }
 
 async function shrinkTo(
@@ -69,11 +80,13 @@ async function shrinkTo(
   process.stdout.write(`${shortest.faults.length} of ${schedule.faults.length} faults are left: ${path}\n`);
 }
 
-/** The program of this checkout, or a copy of it with a bug planted. */
+/** A copy of this checkout, as built as in production: it stays what it is, whatever is edited meanwhile. */
 async function programOf({ planted }: ChaosOptions, directory: string): Promise<string> {
-  if (planted === null) return PROGRAM;
+  // What starts a dozen times a round is compiled once.
+  process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
+  if (planted === null) return buildCopy(null, directory);
   const bug = PLANTED.find(({ name }) => name === planted);
-  if (bug) return plant(bug, directory);
+  if (bug) return buildCopy(bug, directory);
   throw new Error(`there is no bug ${planted}; there are ${PLANTED.map(({ name }) => name).join(', ')}`);
 }
 
@@ -82,11 +95,11 @@ async function main(options: ChaosOptions): Promise<void> {
   await sweepLeftovers();
   const stopped = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
-  const { out, keepAll } = options;
-  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-planted-'));
+  const { out, keepAll, lanes } = options;
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-chaos-program-'));
   try {
     const program = await programOf(options, directory);
-    await using campaign = await startCampaign({ program, out, keepAll, signal: stopped.signal });
+    await using campaign = await startCampaign({ program, out, keepAll, lanes, signal: stopped.signal });
     const held = await runAll(campaign, options, stopped.signal);
     // A planted bug is to be found.
     process.exitCode = held === (options.planted === null) ? 0 : 1;

@@ -8,6 +8,7 @@ and write down their own truth. Needs root (it mounts small filesystems) and wha
 Options:
   --seed N          of the campaign; each round has a schedule of its own that follows from it (default: 1)
   --rounds R        how many (default: 10)
+  --lanes L         so many rounds run beside each other, each on a broker of its own (default: 1)
   --schedule FILE   plays the one schedule in this file, as it stands under "schedule" in a line of the outcomes
   --out FILE        a line of JSON for each round is added to it (default: .fleetgc/chaos/outcomes.ndjson); what a round
                     left behind that did not hold is kept in a folder beside it
@@ -21,6 +22,7 @@ Options:
 export interface ChaosOptions {
   readonly seed: number;
   readonly rounds: number;
+  readonly lanes: number;
   readonly schedule: string | null;
   readonly out: string;
   readonly keepAll: boolean;
@@ -37,6 +39,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     options: {
       seed: text,
       rounds: text,
+      lanes: text,
       schedule: text,
       out: text,
       keep: { type: 'boolean' },
@@ -45,11 +48,18 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       help: { type: 'boolean', short: 'h' },
     },
   });
-  const { seed = '1', rounds = '10', schedule = null, out = '.fleetgc/chaos/outcomes.ndjson' } = values;
+  const {
+    seed = '1',
+    rounds = '10',
+    lanes = '1',
+    schedule = null,
+    out = '.fleetgc/chaos/outcomes.ndjson',
+  } = values;
   const { planted = null, shrink = false, keep: keepAll = false, help = false } = values;
   return {
     seed: wholeNumber('--seed', seed),
     rounds: wholeNumber('--rounds', rounds),
+    lanes: Math.max(1, wholeNumber('--lanes', lanes)),
     schedule,
     out,
     keepAll,

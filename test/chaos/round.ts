@@ -42,10 +42,9 @@ export interface RoundSettings {
   readonly signal: AbortSignal;
 }
 
-const LIFE_STEP_MS = 300;
-const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS = 300;
 /** What is well for so long stays well. */
-const CALM_LOOKS = 4;
+const CALM_LOOKS = 5;
 
 /** Plays a schedule on a fleet of its own, waits until it came to rest, and judges what it did. */
 export async function runRound(settings: RoundSettings, schedule: Schedule): Promise<Outcome> {
@@ -71,11 +70,7 @@ interface PlayedRound {
 
 async function played(settings: RoundSettings, schedule: Schedule): Promise<PlayedRound> {
   await deleteTopics(settings.broker.address);
-  await using fleet = await startFleet(settings);
-  await fleet.operator.restore();
-  await fleet.operator.apply('usual');
-  for (const [index, node] of fleet.nodes.entries())
-    node.tell({ kind: 'live', seed: schedule.seed + index, stepMs: LIFE_STEP_MS });
+  await using fleet = await startFleet({ ...settings, seed: schedule.seed });
   const faults = await play(fleet, schedule, settings.signal);
   const settledMs = await settled(fleet, faults, settings.signal);
   fleet.log.write(join(settings.directory, 'log.ndjson'));

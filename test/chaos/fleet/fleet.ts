@@ -10,6 +10,10 @@ import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.ts';
 import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
 
+const LIFE_STEP_MS = 250;
+/** So many steps without a pause fill the better part of a disk, while the parts start. */
+const HEAD_START_STEPS = 25;
+
 /** Everything that runs in a round. */
 export interface Fleet extends AsyncDisposable {
   readonly broker: ChaosBroker;
@@ -28,22 +32,33 @@ export interface Fleet extends AsyncDisposable {
 }
 
 export interface FleetSettings {
+  /** Of the lives of the nodes. */
+  readonly seed: number;
   readonly broker: ChaosBroker;
   /** `bin/fleetgc` of the sources that are tried. */
   readonly program: string;
   readonly directory: string;
 }
 
-/** Starts all of it on topics that are there, without a policy. */
-export async function startFleet({ broker, program, directory }: FleetSettings): Promise<Fleet> {
+/** Starts all of it on a broker without topics. Nodes live from the start; the usual policy comes while the parts start. */
+export async function startFleet({ seed, broker, program, directory }: FleetSettings): Promise<Fleet> {
   await using starting = new AsyncDisposableStack();
   const stack = starting.use(new AsyncDisposableStack());
   const stopped = new AbortController();
   const run = verbs(program, broker.address);
+  stack.defer(() => stopped.abort());
+  const operator = createOperator(run, stopped.signal);
+  const [nodes] = await Promise.all([
+    Promise.all(
+      Object.keys(NODE_PARTS).map(async (name, index) => {
+        const node = stack.use(await startSimulatedNode(name, directory));
+        node.tell({ kind: 'live', seed: seed + index, stepMs: LIFE_STEP_MS, headStart: HEAD_START_STEPS });
+        return node;
+      }),
+    ),
+    operator.restore(),
+  ]);
   const log = stack.use(await followLog(broker.address));
-  const nodes = await Promise.all(
-    Object.keys(NODE_PARTS).map(async (name) => stack.use(await startSimulatedNode(name, directory))),
-  );
   const clocks = new Map(
     await Promise.all(
       MACHINES.map(async (machine) => [machine, await machineClock(machine, directory)] as const),
@@ -67,7 +82,11 @@ export async function startFleet({ broker, program, directory }: FleetSettings):
       ),
     ),
   ];
-  stack.defer(() => stopped.abort());
+  // Nobody asks what they would do at their end any more.
+  stack.defer(() => {
+    for (const part of parts) part.kill();
+  });
+  await operator.apply('usual');
   starting.move();
   return {
     broker,
@@ -75,7 +94,7 @@ export async function startFleet({ broker, program, directory }: FleetSettings):
     run,
     nodes,
     parts,
-    operator: createOperator(run, stopped.signal),
+    operator,
     node: (name) => named(nodes, name),
     part: (name) => named(parts, name),
     clock: (machine) => {

@@ -10,6 +10,9 @@ const DISK_BYTES = 128 * 1024 * 1024;
 /** For a journal and a history: the size that makes it full is filled by a fault. */
 const STATE_BYTES = 16 * 1024 * 1024;
 
+/** Its sources are compiled once for all rounds. */
+const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'fleetgc', 'chaos');
+
 /** A made up node whose runtime is a process of its own. */
 export interface SimulatedNode extends AsyncDisposable {
   readonly name: string;
@@ -43,6 +46,7 @@ export async function startSimulatedNode(name: string, parent: string): Promise<
   writeFileSync(files.bootId, `${randomUUID()}\n`);
   const child = fork(join(import.meta.dirname, '..', 'simulated', 'main.ts'), [JSON.stringify(start)], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
   });
   starting.defer(async () => {
     const ended = once(child, 'exit');

@@ -24,8 +24,12 @@ export const verbs =
     return { exitCode, ...output };
   };
 
-export const verbEnvironment = (address: string): Record<string, string> => ({
+export const verbEnvironment = (
+  address: string,
+  { NODE_COMPILE_CACHE }: NodeJS.ProcessEnv = process.env,
+): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
+  ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   FLEETGC_KAFKA_BROKERS: address,
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
 });

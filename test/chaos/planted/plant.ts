@@ -8,12 +8,12 @@ const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const SOURCES = ['bin', 'services', 'schemas', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const BUILD_MS = 60_000;
 
-/** Copies the sources to a directory, with the bug in them; resolves to the program there. */
-export async function plant({ edits }: PlantedBug, directory: string): Promise<string> {
+/** Copies the sources to a directory and builds them there, with the bug in them if there is to be one; resolves to the program. */
+export async function buildCopy(bug: PlantedBug | null, directory: string): Promise<string> {
   mkdirSync(directory, { recursive: true });
   for (const source of SOURCES) cpSync(join(CHECKOUT, source), join(directory, source), { recursive: true });
   symlinkSync(join(CHECKOUT, 'node_modules'), join(directory, 'node_modules'));
-  for (const { file, old, now } of edits) {
+  for (const { file, old, now } of bug?.edits ?? []) {
     const path = join(directory, file);
     writeFileSync(path, replacedOnce(readFileSync(path, 'utf8'), old, now, file));
   }

@@ -8,9 +8,9 @@ import { drawFault, FAULTS } from '../faults/table.ts';
 export const Schedule = z.object({ seed: z.int(), lastsMs: z.int(), faults: z.array(Fault) });
 export type Schedule = z.infer<typeof Schedule>;
 
-const LASTS_MS = 22_000;
-const EARLIEST_MS = 1_000;
-const LATEST_MS = 19_000;
+const LASTS_MS = 15_000;
+const EARLIEST_MS = 500;
+const LATEST_MS = 13_000;
 const FEWEST_FAULTS = 5;
 const MOST_FAULTS = 14;
 const KINDS: readonly FaultKind[] = Fault.options.map(({ shape }) => shape.kind.value);

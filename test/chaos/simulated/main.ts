@@ -21,12 +21,12 @@ const { faults, tricks, disk, kubelet } = node;
 let server: CriServer | null = await node.serve();
 let isAlive = false;
 
-async function live(seed: number, stepMs: number): Promise<void> {
+async function live(seed: number, stepMs: number, headStart: number): Promise<void> {
   const step = createLife(kubelet, seed);
   isAlive = true;
-  while (isAlive) {
+  for (let steps = 1; isAlive; steps += 1) {
     await step();
-    await sleep(stepMs);
+    if (steps > headStart) await sleep(stepMs);
   }
 }
 
@@ -81,7 +81,7 @@ async function heal(): Promise<void> {
 async function obey(message: ToNode): Promise<void> {
   switch (message.kind) {
     case 'live':
-      return live(message.seed, message.stepMs);
+      return live(message.seed, message.stepMs, message.headStart);
     case 'rest':
       isAlive = false;
       return breathe();

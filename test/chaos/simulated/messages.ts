@@ -34,7 +34,8 @@ export type Moment = z.infer<typeof Moment>;
 
 /** What the campaign tells a simulated node. */
 export const ToNode = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('live'), seed: z.int(), stepMs: z.int() }),
+  /** `headStart`: so many steps come at once. */
+  z.object({ kind: z.literal('live'), seed: z.int(), stepMs: z.int(), headStart: z.int() }),
   /** No pods come and go any more; the disk breathes, so that nobody waits for the minute in which it is told of. */
   z.object({ kind: z.literal('rest') }),
   z.object({ kind: z.literal('trouble'), trouble: RuntimeTrouble }),
