@@ -14,6 +14,7 @@ import type { StateDirectory } from '../shared/state-directory.ts';
 import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
 import type { Sleep } from './bell.ts';
 import type { ContentReading } from './content-reading.ts';
+import { contentsOfLooks } from './contents-of-looks.ts';
 import { watchDeaths } from './death-watch.ts';
 import { watchDisks } from './disk-watch.ts';
 import { agentEvents } from './events.ts';
@@ -96,12 +97,13 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
   const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
   const backoff = backoffReader(deps.state, logger);
   const look = createLook({ ...deps, pods, history });
+  const contentsOf = contentsOfLooks(deps.contents);
   const publish = inventoryPublishing({
     events,
     runtime,
     backoff,
     historyUnreadable: history.unreadable,
-    contentsOf: deps.contents,
+    contentsOf,
     outbox: outboxes.inventory,
     metrics,
     logger,
@@ -140,7 +142,14 @@ export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
   };
 
   return {
-    takeInventory: ownInventory({ look, events, backoff, contentsOf: deps.contents }),
+    takeInventory: ownInventory({
+      look,
+      lastLook: inventories.lastLook,
+      events,
+      backoff,
+      contentsOf,
+      clock,
+    }),
     diskHistory: disks.history,
     observe: observeHandler({
       self: identity,

@@ -3,10 +3,9 @@ import type { Inventory } from '../../schemas/inventory.ts';
 import type { RuntimeReader, RuntimeVersion } from '../shared/cri/port.ts';
 import { nodeOutput } from '../shared/handler.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
-import { type ContentReading, NOBODY_TELLS } from './content-reading.ts';
+import type { ContentsOfLook } from './contents-of-looks.ts';
 import type { AgentEvents } from './events.ts';
 import type { BackoffEntries } from './inventory-objects.ts';
-import { detectedImages } from './inventory-objects.ts';
 import type { Look } from './look.ts';
 import type { Outbox } from './outbox.ts';
 import type { Work } from './pacing.ts';
@@ -16,7 +15,7 @@ export interface InventoryPublishingParts {
   readonly runtime: Pick<RuntimeReader, 'version'>;
   readonly backoff: () => BackoffEntries;
   readonly historyUnreadable: string | null;
-  readonly contentsOf: ContentReading;
+  readonly contentsOf: ContentsOfLook;
   readonly outbox: Pick<Outbox, 'put'>;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
@@ -33,7 +32,7 @@ export function inventoryPublishing(
   let historyUnreadable = parts.historyUnreadable;
   return async (look, work) => {
     const runtime = await versionOf();
-    const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
+    const contents = await contentsOf(look);
     const { trigger: cause, order, diedContainerIds } = work;
     const event = events.inventory(
       { look, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },

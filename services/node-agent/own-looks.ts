@@ -2,6 +2,7 @@ import type { Instant } from '../../schemas/time.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import type { StateDirectory } from '../shared/state-directory.ts';
 import type { NodeAgentDeps } from './agent.ts';
+import { contentsOfLooks } from './contents-of-looks.ts';
 import {
   DISK_HISTORY_FILE,
   type DiskHistory,
@@ -51,7 +52,9 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
       look,
       events: agentEvents({ identity, nodeLabels, startedAt }),
       backoff: backoffReader(state, logger),
-      contentsOf: parts.contents,
+      contentsOf: contentsOfLooks(parts.contents),
+      lastLook: () => null,
+      clock,
     }),
     detect: async () => {
       await look();

@@ -7,14 +7,14 @@ import type { Attempt } from './attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
 import { type JournalEntry, progressed } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
-import type { OwnFacts, OwnPlan } from './own-plan.ts';
+import type { OwnFactsSince, OwnPlan } from './own-plan.ts';
 import { type Recorder, recordItem } from './recorder.ts';
 import { type CommandItem, isLog } from './second-look.ts';
 import type { Sleep } from './sleep.ts';
 
 export interface CarryOutParts {
   readonly recorder: Recorder;
-  readonly tools: Omit<ItemTools, 'takeInHand' | 'keptByPlan'> & { readonly own: OwnFacts };
+  readonly tools: Omit<ItemTools, 'takeInHand' | 'keptByPlan'> & { readonly own: OwnFactsSince };
   readonly filesystems: FilesystemReader;
   readonly sleep: Sleep;
 }

@@ -121,7 +121,10 @@ function workerParts(
   const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
   const remover = { runtime, logs: files.logs, sleep };
   const { takeInventory, diskHistory } = node;
-  const tools = { clock, look, podsNow, restrictions, remover, own: { takeInventory, diskHistory } };
+  const lastActions = () =>
+    Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
+  const own = { takeInventory, diskHistory, lastActions };
+  const tools = { clock, look, podsNow, restrictions, remover, own };
   return { recorder, tools, filesystems, sleep };
 }
 

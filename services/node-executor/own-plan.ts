@@ -4,6 +4,7 @@ import type { DiskStats } from '../../schemas/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { Reclaim } from '../../schemas/reclaim.ts';
+import type { Instant } from '../../schemas/time.ts';
 import { decide as decideContainers } from '../container-gc/decide.ts';
 import { decide as decideImages } from '../image-gc/decide.ts';
 import { whyNotMetLately } from '../shared/decision/met-lately.ts';
@@ -11,14 +12,22 @@ import { toFleetGcError } from '../shared/errors.ts';
 import type { Refusal } from './results.ts';
 import type { CommandItem } from './second-look.ts';
 
-/** Takes an inventory of this moment, as if `reclaim` had asked for it. */
-export type TakeInventory = (reclaim: Reclaim | null) => Promise<Inventory>;
+/**
+ * An inventory as if `reclaim` had asked for it, of facts at most a second old and from after `actions`, what was last
+ * done on this node.
+ */
+export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
 
 /** What an executor decides on, which nobody else had a hand in. */
 export interface OwnFacts {
   readonly takeInventory: TakeInventory;
   /** What the disks had free in the last two hours, as far as this process knows. */
   readonly diskHistory: () => DiskStats['history'];
+}
+
+/** The same, for who has acted on it before. */
+export interface OwnFactsSince extends OwnFacts {
+  readonly lastActions: () => readonly Instant[];
 }
 
 /** What this node would remove now by its own facts, under the policy in force here. */
@@ -33,9 +42,9 @@ export interface OwnPlan {
  * Decides once more, with the decider whose command it is, on an inventory that nobody else had a hand in. A command only
  * chooses among what comes out. Never rejects: without an inventory nothing goes.
  */
-export async function ownPlan(command: Command, policy: Policy, own: OwnFacts): Promise<OwnPlan> {
+export async function ownPlan(command: Command, policy: Policy, own: OwnFactsSince): Promise<OwnPlan> {
   try {
-    const inventory = await own.takeInventory(command.reclaim);
+    const inventory = await own.takeInventory(command.reclaim, own.lastActions());
     if (inventory.status !== 'complete') return nothingPlanned(command, blind(problemOf(inventory)));
     const unmet = whyUnmet(inventory, own.diskHistory(), policy);
     return unmet === null ? planned(command, inventory, policy) : nothingPlanned({ reclaim: null }, unmet);

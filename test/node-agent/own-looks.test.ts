@@ -48,7 +48,7 @@ function setUp() {
 }
 
 async function inventoryOf({ takeInventory }: ReturnType<typeof ownLooks>): Promise<CompleteInventory> {
-  const inventory = await takeInventory(null);
+  const inventory = await takeInventory(null, []);
   if (inventory.status !== 'complete') throw new Error('the inventory of the test is not complete');
   return inventory;
 }

@@ -145,7 +145,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       clock: node.clock,
       state,
       policy: () => node.policy(),
-      takeInventory: (reclaim) => node.takeInventory(reclaim),
+      takeInventory: (reclaim, actions) => node.takeInventory(reclaim, actions),
       diskHistory: () => node.diskHistory,
       wantedByPods: () => node.wantedByPods,
       podsNow: node.podsNow,

@@ -205,8 +205,8 @@ test('an object that came after this node looked stays', async () => {
   const node = executorNode();
   const [a = '', b = ''] = addImages(node, ['a', 'b']);
   const { takeInventory } = node;
-  node.takeInventory = async (asked) => {
-    const seen = await takeInventory(asked);
+  node.takeInventory = async (asked, actions) => {
+    const seen = await takeInventory(asked, actions);
     return seen.status === 'complete' ? { ...seen, images: seen.images.filter(({ id }) => id !== b) } : seen;
   };
   await node.start().carryOut(imageRemoval([a, b]));

@@ -36,8 +36,8 @@ function logNode(...listed: readonly InventoryPodLogDirectory[]): ExecutorNode {
   const record = { ...AGREEING_POLICY, policy: { ...AGREEING_POLICY.policy, profile: 'kubelet' as const } };
   node.policy = () => ({ kind: 'enforced', record });
   const { takeInventory } = node;
-  node.takeInventory = async (reclaim) => {
-    const inventory = await takeInventory(reclaim);
+  node.takeInventory = async (reclaim, actions) => {
+    const inventory = await takeInventory(reclaim, actions);
     if (inventory.status !== 'complete') return inventory;
     const all = {
       ...inventory,
