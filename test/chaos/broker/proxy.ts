@@ -11,10 +11,30 @@ export type NetworkTrouble =
   | { readonly how: 'slow'; readonly delayMs: number }
   | { readonly how: 'cut'; readonly afterBytes: number };
 
+/**
+ * What happens to a connection when a client publishes on a topic: the request does not arrive, or its answer does not. The
+ * connection goes silent, or breaks.
+ */
+export interface PublishTrouble {
+  readonly clientIdPrefix: string;
+  readonly topic: string;
+  readonly lost: 'request' | 'answer';
+  readonly connection: 'silent' | 'broken';
+  /** Called in that moment. */
+  readonly met: () => void;
+}
+
 /** Between the broker and whoever asks it. Clients are told apart by the id that they give. */
 export interface NetworkProxy extends AsyncDisposable {
   /** From now on, for clients whose id begins so; returns what ends it. */
   trouble(clientIdPrefix: string, trouble: NetworkTrouble): () => void;
+  /** The same, for whoever publishes on a topic. */
+  troublePublishing(trouble: PublishTrouble): () => void;
+}
+
+interface Troubles {
+  readonly all: Set<Trouble>;
+  readonly publishing: Set<PublishTrouble>;
 }
 
 interface Trouble {
@@ -27,13 +47,15 @@ interface Line {
   readonly client: Socket;
   readonly broker: Socket;
   clientId: string;
+  /** Nothing more arrives at its client. */
+  isMute: boolean;
 }
 
 export async function openProxy(port: number, brokerPort: number): Promise<NetworkProxy> {
-  const troubles = new Set<Trouble>();
+  const troubles: Troubles = { all: new Set(), publishing: new Set() };
   const lines = new Set<Line>();
   const server = createServer((client) => {
-    const line = { client, broker: connect(brokerPort, '127.0.0.1'), clientId: '' };
+    const line = { client, broker: connect(brokerPort, '127.0.0.1'), clientId: '', isMute: false };
     lines.add(line);
     joinEnds(line, troubles, () => lines.delete(line));
   });
@@ -42,11 +64,15 @@ export async function openProxy(port: number, brokerPort: number): Promise<Netwo
     trouble: (clientIdPrefix, trouble) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const added = { clientIdPrefix, trouble, ended: promise };
-      troubles.add(added);
+      troubles.all.add(added);
       return () => {
-        troubles.delete(added);
+        troubles.all.delete(added);
         resolve();
       };
+    },
+    troublePublishing: (trouble) => {
+      troubles.publishing.add(trouble);
+      return () => void troubles.publishing.delete(trouble);
     },
     [Symbol.asyncDispose]: () => closed(server, lines),
   };
@@ -62,10 +88,10 @@ function breakOff({ client, broker }: Line): void {
   for (const socket of [client, broker]) socket.destroy();
 }
 
-function joinEnds(line: Line, troubles: ReadonlySet<Trouble>, gone: () => void): void {
+function joinEnds(line: Line, { all, publishing }: Troubles, gone: () => void): void {
   const { client, broker } = line;
   const trouble = (): Trouble | undefined =>
-    [...troubles].findLast(({ clientIdPrefix }) => line.clientId.startsWith(clientIdPrefix));
+    [...all].findLast(({ clientIdPrefix }) => line.clientId.startsWith(clientIdPrefix));
   const toBroker = sender(line, broker, trouble);
   let first = Buffer.alloc(0);
   client.on('data', (bytes) => {
@@ -73,9 +99,16 @@ function joinEnds(line: Line, troubles: ReadonlySet<Trouble>, gone: () => void):
       first = Buffer.concat([first, bytes]).subarray(0, 512);
       line.clientId = clientIdOf(first) ?? '';
     }
-    toBroker(bytes);
+    const met = [...publishing].find(
+      ({ clientIdPrefix, topic }) => line.clientId.startsWith(clientIdPrefix) && isPublished(bytes, topic),
+    );
+    if (!met) return toBroker(bytes);
+    lose(line, met, () => toBroker(bytes));
   });
-  broker.on('data', sender(line, client, trouble));
+  const toClient = sender(line, client, trouble);
+  broker.on('data', (bytes) => {
+    if (!line.isMute) toClient(bytes);
+  });
   for (const socket of [client, broker]) {
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
@@ -84,6 +117,24 @@ function joinEnds(line: Line, troubles: ReadonlySet<Trouble>, gone: () => void):
       gone();
     });
   }
+}
+
+/** Kafka's requests begin with their size and what is asked: 0 is to publish. The client writes each as one piece. */
+const isPublished = (bytes: Buffer, topic: string): boolean =>
+  bytes.length > 6 && bytes.readInt16BE(4) === 0 && bytes.includes(topic);
+
+/** An answer that is to be lost must be on its way: the broker writes first. */
+const WRITTEN_MS = 150;
+
+function lose(line: Line, { lost, connection, met }: PublishTrouble, pass: () => void): void {
+  line.isMute = true;
+  if (lost === 'answer') pass();
+  const over = (): void => {
+    if (connection === 'broken') breakOff(line);
+    met();
+  };
+  if (lost === 'request') over();
+  else setTimeout(over, WRITTEN_MS);
 }
 
 /** Passes on what comes, in order, as the trouble of that moment lets it. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../services/shared/event-log/partition.ts';
 import { POLICY_IDS } from '../fleet/policies.ts';
 import { CLIENTS, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES, SERVICE_NAMES } from '../fleet/shape.ts';
-import { Moment, RuntimeTrouble } from '../simulated/messages.ts';
+import { CHANGES, Moment, RuntimeTrouble } from '../simulated/messages.ts';
 import { FORGERIES } from './forgeries.ts';
 import { REPEATED_TOPICS, REPETITIONS } from './messages.ts';
 
@@ -50,6 +50,25 @@ export const Fault = z.discriminatedUnion('kind', [
   z.object({ ...when, kind: z.literal('clock'), machine: z.enum(MACHINES), offsetMs: z.int() }),
   z.object({ ...when, kind: z.literal('state-full'), node: NodeName }),
   z.object({ ...when, kind: z.literal('reboot'), node: NodeName }),
+  /** In the middle of a command for images. */
+  z.object({
+    ...when,
+    kind: z.literal('amid'),
+    node: NodeName,
+    change: z.enum(CHANGES),
+    policy: z.enum(POLICY_IDS),
+    slowMs: z.int(),
+  }),
+  /** Whenever the node takes an inventory for a reclaim. */
+  z.object({ ...when, kind: z.literal('forge-at'), node: NodeName, forgery: z.enum(FORGERIES) }),
+  /** When the node's executor publishes results. */
+  z.object({
+    ...when,
+    kind: z.literal('publish'),
+    node: NodeName,
+    lost: z.enum(['request', 'answer']),
+    isKilled: z.boolean(),
+  }),
 ]);
 export type Fault = z.infer<typeof Fault>;
 export type FaultKind = Fault['kind'];

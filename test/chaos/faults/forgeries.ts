@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { TopicName } from '../../../schemas/topics.ts';
 import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
+import { REPOSITORIES } from '../simulated/life.ts';
 import { FORGED } from './forged-ids.ts';
 import { asSent } from './messages.ts';
 
@@ -44,20 +45,24 @@ const FORGE: Readonly<Record<Forgery, (last: FindLast) => readonly OutgoingRecor
     const inventory = last('gc.node.inventory')?.event;
     const command = last('gc.node.commands', ({ kind }) => kind === 'image-removal');
     const items = Images.parse(inventory?.images ?? [])
+      .toSorted((a, b) => greed(b) - greed(a))
       .slice(0, MOST_ITEMS)
       .map(({ id }) => ({ kind: 'image', id, sizeBytes: 1, estimatedBytes: 1, rule: 'D11' }));
-    return command && inventory && items.length > 0
-      ? forged(command, { items, takenAt: inventory.takenAt, inventoryId: inventory.id })
-      : [];
+    if (!command || !inventory || items.length === 0) return [];
+    const { takenAt, id: inventoryId } = inventory;
+    return forged(command, {
+      items,
+      takenAt,
+      inventoryId,
+      reclaim: greedy(inventory.reclaim ?? command.event.reclaim),
+    });
   },
   'greedy-order': (last) => {
     const order = last('gc.node.observe');
     const stats = last('gc.node.disk-stats')?.event;
     if (!order || !stats) return [];
-    const reclaim = Event.parse(order.event.reclaim);
-    const target = { ...Event.parse(reclaim.target), atLeast: EVERYTHING };
-    const greedy = { ...reclaim, id: newId(), target, step: 'images', round: 1 };
-    return forged(order, { takenAt: stats.takenAt, reclaim: greedy });
+    const reclaim = { ...greedy(order.event.reclaim), id: newId(), step: 'images', round: 1 };
+    return forged(order, { takenAt: stats.takenAt, reclaim });
   },
   'stripped-inventory': (last) => {
     const inventory = last('gc.node.inventory');
@@ -88,6 +93,26 @@ const FORGE: Readonly<Record<Forgery, (last: FindLast) => readonly OutgoingRecor
       },
     ),
 };
+
+function greedy(reclaim: unknown): Fields {
+  const { target, ...others } = Event.parse(reclaim);
+  return { ...others, target: { ...Event.parse(target), atLeast: EVERYTHING } };
+}
+
+/** What a policy keeps is worth most, then what is young. */
+function greed({ repoTags, firstDetectedMs }: Fields): number {
+  const isKept = JSON.stringify(repoTags ?? null).includes(REPOSITORIES.always);
+  return isKept ? Infinity : Number(firstDetectedMs ?? 0);
+}
+
+/** An inventory that was taken for the images of a reclaim. */
+export function isOfReclaim(record: LogRecord, node: string): boolean {
+  if (record.topic !== 'gc.node.inventory' || !isOf(node, record)) return false;
+  const { reclaim, id } = eventOf(record);
+  const isForged = typeof id === 'string' && id.startsWith(FORGED);
+  const seen = Event.safeParse(reclaim);
+  return !isForged && seen.success && seen.data.step === 'images';
+}
 
 const newId = (): string => `${FORGED}${randomBytes(8).toString('hex')}`;
 

@@ -10,7 +10,7 @@ export const MESSAGE_ROWS: RowsOf<'repeat' | 'forge'> = {
     weight: 4,
     draw: (random) => ({
       forMs: 0,
-      topic: one(random, REPEATED_TOPICS),
+      topic: one(random, [...REPEATED_TOPICS, 'gc.node.commands', 'gc.node.commands']),
       how: one(random, REPETITIONS),
       count: between(random, 1, 40),
     }),

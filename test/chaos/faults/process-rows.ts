@@ -5,16 +5,27 @@ import { between, nothing, one, type RowsOf } from './row.ts';
 /** A second, a minute, an hour, a day, a year. */
 const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
 
+/** A part that ends again and again is started later and later. */
+const MOST_DOWN_MS = 5_000;
+
 /** What happens to processes and the machines that they run on. */
 export const PROCESS_ROWS: RowsOf<
   'kill' | 'kill-at' | 'doubled' | 'freeze' | 'reboot' | 'clock' | 'state-full'
 > = {
   kill: {
     weight: 8,
-    draw: (random) => ({ forMs: 0, part: one(random, PART_NAMES) }),
-    begin: (fleet, { part }) => {
-      fleet.part(part).kill();
-      return nothing;
+    draw: (random) => ({
+      forMs: random() < 0.5 ? 0 : between(random, 500, MOST_DOWN_MS),
+      part: one(random, PART_NAMES),
+    }),
+    begin: (fleet, { part, forMs }) => {
+      const killed = fleet.part(part);
+      if (forMs === 0) {
+        killed.kill();
+        return nothing;
+      }
+      killed.killAndHold();
+      return () => killed.release();
     },
   },
   'kill-at': {
@@ -27,7 +38,7 @@ export const PROCESS_ROWS: RowsOf<
     begin: (fleet, { node, moment }) => {
       const runtime = fleet.node(node);
       runtime.tell({ kind: 'stop-at', moment });
-      void runtime.stopped().then(() => {
+      void runtime.says('stopped').then(() => {
         fleet.part(executorOf(node)).kill();
         runtime.tell({ kind: 'go-on' });
       });
@@ -35,8 +46,11 @@ export const PROCESS_ROWS: RowsOf<
     },
   },
   doubled: {
-    weight: 2,
-    draw: (random) => ({ forMs: between(random, 3_000, 8_000), part: one(random, NODE_PART_NAMES) }),
+    weight: 3,
+    draw: (random) => ({
+      forMs: between(random, 3_000, 8_000),
+      part: one(random, [...NODE_PART_NAMES, ...NODE_NAMES.map(executorOf)]),
+    }),
     begin: (fleet, { part }) => {
       const another = fleet.double(part);
       return async () => {

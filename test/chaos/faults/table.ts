@@ -1,5 +1,6 @@
 import type { Random } from '../../../services/simulator/random.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { AMID_ROWS } from './amid-rows.ts';
 import { BROKER_ROWS } from './broker-rows.ts';
 import { Fault, type FaultKind, type FaultOf } from './fault.ts';
 import { MESSAGE_ROWS } from './message-rows.ts';
@@ -13,6 +14,7 @@ export const FAULTS: RowsOf<FaultKind> = {
   ...BROKER_ROWS,
   ...MESSAGE_ROWS,
   ...NODE_ROWS,
+  ...AMID_ROWS,
 };
 
 /** Makes a fault up. */

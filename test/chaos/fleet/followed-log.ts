@@ -11,9 +11,13 @@ export interface FollowedLog extends AsyncDisposable {
   readonly log: EventLog;
   /** In the order in which they were seen. */
   records(topic: TopicName): readonly LogRecord[];
+  /** Called with each record that comes from now on; returns what ends it. */
+  onRecord(listener: Listener): () => void;
   /** All of it in one file, a line of JSON for each record, for whoever looks for a cause. */
   write(path: string): void;
 }
+
+type Listener = (record: LogRecord) => void;
 
 const AGAIN_MS = 300;
 const TOPICS: readonly TopicName[] = [
@@ -39,10 +43,23 @@ export async function followLog(address: string): Promise<FollowedLog> {
   });
   const seen = new Map<TopicName, Map<string, LogRecord>>(TOPICS.map((topic) => [topic, new Map()]));
   const stop = new AbortController();
-  const following = TOPICS.map((topic) => follow(log, topic, seen.get(topic) ?? new Map(), stop.signal));
+  const listeners = new Set<Listener>();
+  const following = TOPICS.map((topic) => {
+    const ofTopic = seen.get(topic) ?? new Map();
+    const add = (record: LogRecord): void => {
+      if (ofTopic.has(placeOf(record))) return;
+      ofTopic.set(placeOf(record), record);
+      for (const listener of listeners) listener(record);
+    };
+    return follow({ log, topic, add }, stop.signal);
+  });
   return {
     log,
     records: (topic) => [...(seen.get(topic)?.values() ?? [])],
+    onRecord: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     write: (path) =>
       writeFileSync(
         path,
@@ -59,16 +76,17 @@ export async function followLog(address: string): Promise<FollowedLog> {
   };
 }
 
-async function follow(
-  log: EventLog,
-  topic: TopicName,
-  to: Map<string, LogRecord>,
-  signal: AbortSignal,
-): Promise<void> {
+interface Following {
+  readonly log: EventLog;
+  readonly topic: TopicName;
+  readonly add: Listener;
+}
+
+async function follow({ log, topic, add }: Following, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal))
-        if (event.kind === 'record') to.set(placeOf(event.record), event.record);
+        if (event.kind === 'record') add(event.record);
     } catch {
       // The broker or the topic is away: it is read again from its beginning.
       await sleep(AGAIN_MS);

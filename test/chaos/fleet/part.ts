@@ -12,6 +12,8 @@ const WITH_US = ['setpriv', '--pdeathsig', 'KILL', '--'];
 export interface Part extends AsyncDisposable {
   readonly name: string;
   kill(): void;
+  /** Ends it at once, and leaves it so. */
+  killAndHold(): void;
   freeze(): void;
   thaw(): void;
   /** Ends it as an operator does, and leaves it so. */
@@ -46,15 +48,16 @@ export function startPart({ name, command, environment, logPath }: PartSettings)
       env: { PATH: process.env.PATH ?? '', ...environment },
     });
     begun.once('error', () => ends.push(null));
-    begun.once('exit', (code) => void again(code));
+    begun.once('exit', (code) => void again(begun, code));
     return begun;
   }
-  async function again(code: number | null): Promise<void> {
-    if (!isWanted) return;
+  async function again(ended: ChildProcess, code: number | null): Promise<void> {
+    const isToBegin = (): boolean => isWanted && child === ended;
+    if (!isToBegin()) return;
     if (!wasKilled) ends.push(code);
     wasKilled = false;
     await sleep(RESTART_MS);
-    if (isWanted) child = begin();
+    if (isToBegin()) child = begin();
   }
   return {
     name,
@@ -64,11 +67,16 @@ export function startPart({ name, command, environment, logPath }: PartSettings)
       wasKilled = true;
       child.kill('SIGKILL');
     },
+    killAndHold: () => {
+      isWanted = false;
+      child.kill('SIGKILL');
+    },
     hold: () => {
       isWanted = false;
       return ended(child);
     },
     release: () => {
+      if (isWanted) return;
       isWanted = true;
       child = begin();
     },

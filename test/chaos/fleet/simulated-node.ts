@@ -1,9 +1,9 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NodeStart, ToNode } from '../simulated/messages.ts';
+import type { FromNode, NodeStart, ToNode } from '../simulated/messages.ts';
 import { smallFilesystem } from './small-filesystem.ts';
 
 const DISK_BYTES = 128 * 1024 * 1024;
@@ -23,8 +23,8 @@ export interface SimulatedNode extends AsyncDisposable {
   /** Where its parts see the boot id; what is written here is what they read after their next start. */
   readonly bootIdFile: string;
   tell(message: ToNode): void;
-  /** Resolves when a removal stopped where it was told to; never when none does. */
-  stopped(): Promise<void>;
+  /** Resolves when it says so; never when it does not. */
+  says(what: FromNode): Promise<void>;
 }
 
 export async function startSimulatedNode(name: string, parent: string): Promise<SimulatedNode> {
@@ -61,10 +61,20 @@ export async function startSimulatedNode(name: string, parent: string): Promise<
     bootIdFile: files.bootId,
     options: nodeOptions(start, stateDirectory, files.machineId),
     tell: (message) => void (child.connected && child.send(message)),
-    stopped: async () => void (await once(child, 'message')),
+    says: (what) => said(child, what),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+const said = (child: ChildProcess, what: FromNode): Promise<void> =>
+  new Promise((resolve) => {
+    const listener = (message: unknown): void => {
+      if (message !== what) return;
+      child.off('message', listener);
+      resolve();
+    };
+    child.on('message', listener);
+  });
 
 const nodeOptions = (
   { name, diskDirectory, socketPath }: NodeStart,

@@ -47,6 +47,9 @@ function delaysPolicies(fault: Fault, node: string): boolean {
     case 'kill':
     case 'kill-at':
     case 'reboot':
+    case 'amid':
+    case 'forge-at':
+    case 'publish':
       return false;
   }
 }
@@ -63,6 +66,7 @@ export const wasKilled = (played: readonly Played[], node: string, fromMs: numbe
 
 function kills(fault: Fault, node: string): boolean {
   if (fault.kind === 'kill') return isExecutor(fault.part, node);
+  if (fault.kind === 'publish') return fault.isKilled && fault.node === node;
   return (fault.kind === 'kill-at' || fault.kind === 'reboot') && fault.node === node;
 }
 

@@ -128,6 +128,15 @@ test('what others freed in the moment of the removal nobody could know of', () =
 });
 
 describe('nothing twice', () => {
+  test('what a command came to was told once more, and otherwise', () => {
+    const again = result({ result: { outcome: 'not-found' } });
+    const truth = [image(1), ...removal(10)];
+    expect(invariantsIn(aRound({ truth, results: [result(), again] }))).toEqual(['twice']);
+    expect(invariantsIn(aRound({ truth, results: [result(), result()] }))).toEqual([]);
+    const forgetful = { ...again, journal: 'memory' as const };
+    expect(invariantsIn(aRound({ truth, results: [result(), forgetful] }))).toEqual([]);
+  });
+
   test('one removal was told twice', () => {
     const results = [result(), result({ id: 'result-2', commandId: 'command-2' })];
     expect(invariantsIn(aRound({ truth: [image(1), ...removal(10)], results }))).toEqual(['twice']);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { LogRecord } from '../../../services/shared/event-log/port.ts';
 import { FORGED } from '../faults/forged-ids.ts';
@@ -15,7 +16,8 @@ const Result = z.object({
   node: z.string(),
   commandId: z.string(),
   object: z.object({ kind: z.string(), id: z.string() }).optional(),
-  result: z.object({ outcome: z.string(), reason: z.string().optional() }),
+  journal: z.enum(['disk', 'memory']),
+  result: z.looseObject({ outcome: z.string(), reason: z.string().optional() }),
 });
 const DeadLetter = z.object({
   type: z.literal('fleetgc.dead-letter'),
@@ -37,6 +39,8 @@ export interface LogEvidence {
   /** Each id once, as it came first. */
   readonly commands: readonly CommandSeen[];
   readonly results: readonly ResultSeen[];
+  /** Those whose id had come before, with something else to say; not of who lost its journal. */
+  readonly retold: readonly ResultSeen[];
   /** Places of commands that were given up, as `partition@offset`. */
   readonly givenUp: ReadonlySet<string>;
 }
@@ -48,6 +52,9 @@ interface Records {
 }
 
 export function logEvidence({ commands, results, deadLetters }: Records): LogEvidence {
+  const told = read(results, Result)
+    .filter(({ event }) => !event.id.startsWith(FORGED))
+    .map(({ event, record }) => ({ ...event, atMs: record.timestampMs }));
   return {
     commands: firstOfEach(
       read(commands, Command).map(({ event, record }) => ({
@@ -56,11 +63,7 @@ export function logEvidence({ commands, results, deadLetters }: Records): LogEvi
         place: `${record.partition}@${record.offset}`,
       })),
     ),
-    results: firstOfEach(
-      read(results, Result)
-        .filter(({ event }) => !event.id.startsWith(FORGED))
-        .map(({ event, record }) => ({ ...event, atMs: record.timestampMs })),
-    ),
+    ...toldOf(told),
     givenUp: new Set(
       read(deadLetters, DeadLetter)
         .filter(({ event }) => event.topic === 'gc.node.commands')
@@ -86,6 +89,22 @@ function jsonOf(value: Buffer | null): unknown {
     return null;
   }
 }
+
+/** What was told, in the order in which it came. */
+export const toldOf = (told: readonly ResultSeen[]): Pick<LogEvidence, 'results' | 'retold'> => ({
+  results: firstOfEach(told),
+  retold: retoldOf(told),
+});
+
+const retoldOf = (told: readonly ResultSeen[]): readonly ResultSeen[] => {
+  const onDisk = told.filter(({ journal }) => journal === 'disk');
+  return onDisk.filter((result, index) =>
+    onDisk.slice(0, index).some((other) => other.id === result.id && !saysTheSame(other, result)),
+  );
+};
+
+const saysTheSame = (one: ResultSeen, other: ResultSeen): boolean =>
+  isDeepStrictEqual(one.result, other.result);
 
 const firstOfEach = <Event extends { readonly id: string }>(events: readonly Event[]): readonly Event[] => [
   ...new Map(events.toReversed().map((event) => [event.id, event])).values(),

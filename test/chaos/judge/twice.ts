@@ -6,6 +6,7 @@ import type { JudgedNode } from './removals.ts';
 /** No command removes an object twice, no image is asked for again that went, and none is told to have gone more often than it went. */
 export const twice = (evidence: Evidence, node: JudgedNode): readonly Violation[] => [
   ...toldTwice(evidence, node),
+  ...toldOtherwise(evidence, node),
   ...askedAgain(evidence, node),
 ];
 
@@ -43,6 +44,17 @@ function toldTwice({ log }: Evidence, { name, history }: JudgedNode): readonly V
       : [];
   });
 }
+
+/** What one command came to is told once: who carries it out again comes to something else. */
+const toldOtherwise = ({ log }: Evidence, { name }: JudgedNode): readonly Violation[] =>
+  log.retold
+    .filter(({ node }) => node === name)
+    .map(({ commandId, object, result }) =>
+      violation(
+        name,
+        `${object ? `${object.kind} ${object.id} of ` : ''}command ${commandId} was told of twice, then as ${result.outcome}`,
+      ),
+    );
 
 /** By whosever hand; log files are no part of the truth. */
 function timesGone({ images, containers, sandboxes }: History, object: string): number | null {

@@ -1,6 +1,7 @@
 import { toFleetGcError } from '../../../services/shared/errors.ts';
 import type { SimulatedKubelet } from '../../../services/simulator/kubelet.ts';
 import { evenChoice, type Random, seededRandom } from '../../../services/simulator/random.ts';
+import type { SimulatedRuntime } from '../../../services/simulator/runtime.ts';
 
 /** The names that a policy of a campaign may speak of. */
 export const REPOSITORIES = {
@@ -65,6 +66,20 @@ async function deploy({ kubelet, random, past }: Living, image: string): Promise
     const failed = pods.filter((pod) => pod.phase === 'Pending');
     for (const { uid } of [...failed, ...pods.slice(0, -MAXIMUM_PODS)])
       if (kubelet.pods.has(uid)) await kubelet.cleanUpPod(uid);
+  }
+}
+
+/** A pod on every image that is there and may be unused, as after a deployment is taken back. */
+export async function rollBack(kubelet: SimulatedKubelet, { images }: SimulatedRuntime): Promise<void> {
+  for (const [index, { repoTags }] of [...images.values()].entries()) {
+    const [image] = repoTags;
+    if (image === undefined) continue;
+    try {
+      await kubelet.startPod({ name: `back-${index}`, namespace: 'shop', containers: { app: image } });
+    } catch (error) {
+      // It went meanwhile, and the disk is full.
+      if (toFleetGcError(error).code === 'INTERNAL') throw error;
+    }
   }
 }
 

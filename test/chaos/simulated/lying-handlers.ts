@@ -12,6 +12,8 @@ export interface Tricks {
   slowMs: number;
   /** The next call stops there, and goes on when whoever was told of it says so. */
   stopAt: Moment | null;
+  /** Called once, when the next image is to be removed. */
+  amid: (() => Promise<void>) | null;
   /** Tells that a call stopped; resolves when it is to go on. */
   readonly stopped: () => Promise<void>;
 }
@@ -44,8 +46,13 @@ export function lyingHandlers(handlers: CriHandlers, tricks: Tricks, write: Writ
 }
 
 async function tricked<Answer>(what: string, tricks: Tricks, act: () => Promise<Answer>): Promise<Answer> {
-  const { stopAt, slowMs, lies } = tricks;
+  const { amid, stopAt, lies } = tricks;
+  if (what === 'removeImage' && amid !== null) {
+    tricks.amid = null;
+    await amid();
+  }
   tricks.stopAt = null;
+  const { slowMs } = tricks;
   if (slowMs > 0) await sleep(slowMs);
   if (stopAt === 'before') await tricks.stopped();
   const answer = await act();

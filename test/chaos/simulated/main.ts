@@ -1,8 +1,8 @@
 /** A simulated node as a process of its own: it outlives whoever uses its runtime. Started with its settings as JSON. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriServer } from '../../../services/shared/cri/server.ts';
-import { createLife } from './life.ts';
-import { NodeStart, type RuntimeTrouble, ToNode } from './messages.ts';
+import { createLife, rollBack } from './life.ts';
+import { type Change, NodeStart, type RuntimeTrouble, ToNode } from './messages.ts';
 import { createChaosNode } from './node.ts';
 
 /** What was removed may free its space late. */
@@ -20,12 +20,14 @@ const node = createChaosNode(NodeStart.parse(JSON.parse(process.argv[2] ?? '')),
 const { faults, tricks, disk, kubelet } = node;
 let server: CriServer | null = await node.serve();
 let isAlive = false;
+/** While something changes in the middle of a command, no pods come and go. */
+let isStill = false;
 
 async function live(seed: number, stepMs: number, headStart: number): Promise<void> {
   const step = createLife(kubelet, seed);
   isAlive = true;
   for (let steps = 1; isAlive; steps += 1) {
-    await step();
+    if (!isStill) await step();
     if (steps > headStart) await sleep(stepMs);
   }
 }
@@ -36,6 +38,13 @@ async function breathe(): Promise<void> {
     node.weigh();
     await sleep(BREATH_MS);
   }
+}
+
+function fill(toPercent: number): void {
+  const wanted = (disk.capacityBytes * BigInt(toPercent)) / 100n;
+  const missing = wanted - disk.usedBytes(0n);
+  disk.otherBytes += missing > 0n ? missing : 0n;
+  node.weigh();
 }
 
 async function make(trouble: RuntimeTrouble): Promise<void> {
@@ -56,13 +65,9 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
     case 'slow':
       tricks.slowMs = trouble.slowMs;
       break;
-    case 'fill': {
-      const wanted = (disk.capacityBytes * BigInt(trouble.toPercent)) / 100n;
-      const missing = wanted - disk.usedBytes(0n);
-      disk.otherBytes += missing > 0n ? missing : 0n;
-      node.weigh();
+    case 'fill':
+      fill(trouble.toPercent);
       break;
-    }
     case 'away':
       await server?.close();
       server = null;
@@ -76,6 +81,28 @@ async function heal(): Promise<void> {
   disk.otherBytes = node.otherBytes;
   node.weigh();
   server ??= await node.serve();
+}
+
+const AMID_PERCENT = 92;
+
+function amid(change: Change, slowMs: number): void {
+  fill(AMID_PERCENT);
+  tricks.amid = async () => {
+    isStill = true;
+    tricks.slowMs = slowMs;
+    if (change === 'relieved') {
+      disk.otherBytes = node.otherBytes;
+      node.weigh();
+    }
+    if (change === 'rolled-back') await rollBack(kubelet, node.runtime);
+    process.send?.('amid');
+  };
+}
+
+async function amidIsOver(): Promise<void> {
+  tricks.amid = null;
+  isStill = false;
+  await heal();
 }
 
 async function obey(message: ToNode): Promise<void> {
@@ -95,6 +122,10 @@ async function obey(message: ToNode): Promise<void> {
     case 'go-on':
       tricks.stopAt = null;
       return goOn();
+    case 'amid':
+      return amid(message.change, message.slowMs);
+    case 'amid-over':
+      return amidIsOver();
   }
 }
 

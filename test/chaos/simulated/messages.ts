@@ -32,6 +32,13 @@ export type RuntimeTrouble = z.infer<typeof RuntimeTrouble>;
 export const Moment = z.enum(['before', 'after']);
 export type Moment = z.infer<typeof Moment>;
 
+/**
+ * What changes in the middle of a command. `relieved`: somebody else frees the disk; `rolled-back`: pods start on every image
+ * that is there; the others are for people to do.
+ */
+export const CHANGES = ['relieved', 'rolled-back', 'paused', 'policy'] as const;
+export type Change = (typeof CHANGES)[number];
+
 /** What the campaign tells a simulated node. */
 export const ToNode = z.discriminatedUnion('kind', [
   /** `headStart`: so many steps come at once. */
@@ -43,8 +50,15 @@ export const ToNode = z.discriminatedUnion('kind', [
   /** The next removal stops, and says so. */
   z.object({ kind: z.literal('stop-at'), moment: Moment }),
   z.object({ kind: z.literal('go-on') }),
+  /** The disk fills; when the next image is to be removed something changes, and each removal takes so long. */
+  z.object({ kind: z.literal('amid'), change: z.enum(CHANGES), slowMs: z.int() }),
+  z.object({ kind: z.literal('amid-over') }),
 ]);
 export type ToNode = z.infer<typeof ToNode>;
+
+/** What a simulated node tells: a removal stopped where it was told to, or the change in its middle is due. */
+export const FromNode = z.enum(['ready', 'stopped', 'amid']);
+export type FromNode = z.infer<typeof FromNode>;
 
 /** What a simulated node is started with. */
 export const NodeStart = z.object({

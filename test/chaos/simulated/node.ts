@@ -10,7 +10,7 @@ import { createFaults, type Faults } from '../../../services/simulator/faults.ts
 import { createKubelet, type SimulatedKubelet } from '../../../services/simulator/kubelet.ts';
 import { SANDBOX_IMAGE } from '../../../services/simulator/node.ts';
 import type { Registry } from '../../../services/simulator/registry.ts';
-import { createRuntime } from '../../../services/simulator/runtime.ts';
+import { createRuntime, type SimulatedRuntime } from '../../../services/simulator/runtime.ts';
 import { truthFile } from '../truth.ts';
 import { openBallast } from './ballast.ts';
 import { lyingHandlers, type Tricks } from './lying-handlers.ts';
@@ -20,6 +20,7 @@ import { recordedRuntime } from './recorded-runtime.ts';
 /** A runtime of a process of its own, which writes down its own truth. */
 export interface ChaosNode {
   readonly kubelet: SimulatedKubelet;
+  readonly runtime: SimulatedRuntime;
   readonly faults: Faults;
   readonly tricks: Tricks;
   readonly disk: Disk;
@@ -44,7 +45,7 @@ export function createChaosNode(
 ): ChaosNode {
   const clock = linuxClock();
   const faults = createFaults();
-  const tricks: Tricks = { lies: new Set(), slowMs: 0, stopAt: null, stopped };
+  const tricks: Tricks = { lies: new Set(), slowMs: 0, stopAt: null, amid: null, stopped };
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * OTHER_PERCENT) / 100n;
@@ -85,6 +86,7 @@ export function createChaosNode(
   const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
   return {
     kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
+    runtime,
     faults,
     tricks,
     disk,

@@ -2,7 +2,7 @@ import type { Fault } from '../../faults/fault.ts';
 import type { Act } from '../../fleet/operator.ts';
 import type { TruthLine } from '../../truth.ts';
 import type { Evidence } from '../evidence.ts';
-import type { CommandSeen, ResultSeen } from '../log-evidence.ts';
+import { type CommandSeen, type ResultSeen, toldOf } from '../log-evidence.ts';
 
 /** When everything began, in the hand-written rounds. */
 export const T0 = 1_000_000;
@@ -53,6 +53,7 @@ export const result = (over: Partial<ResultSeen> = {}): ResultSeen => ({
   node: NODE,
   commandId: 'command-1',
   object: { kind: 'image', id: IMAGE },
+  journal: 'disk',
   result: { outcome: 'removed' },
   atMs: T0,
   ...over,
@@ -91,7 +92,7 @@ export const aRound = ({
   acts,
   faults = [],
   commands = [],
-  results,
+  results = truth.filter(isRemoval).map(() => result()),
   givenUp = [],
 }: Given): Evidence => ({
   nodes: [{ name: NODE, truth }],
@@ -99,7 +100,7 @@ export const aRound = ({
   played: faults.map(played),
   log: {
     commands,
-    results: results ?? truth.filter(isRemoval).map(() => result()),
+    ...toldOf(results),
     givenUp: new Set(givenUp),
   },
   audit: null,

@@ -1,0 +1,87 @@
+import { executorOf, NODE_NAMES } from '../fleet/shape.ts';
+import { CHANGES } from '../simulated/messages.ts';
+import { FORGERIES, forge, isOfReclaim } from './forgeries.ts';
+import { between, one, type RowsOf } from './row.ts';
+
+/** Policies under which something stays that goes under the usual one. */
+const STRICTER = ['keeps-team', 'dry-run', 'patient'] as const;
+/** Longer than a decision service takes, so that what is forged comes first. */
+const HEAD_START_MS = 1_000;
+
+/** What happens in the very moments in which a node removes, or says what it removed. */
+export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
+  amid: {
+    weight: 5,
+    draw: (random) => ({
+      forMs: between(random, 6_000, 12_000),
+      node: one(random, NODE_NAMES),
+      change: one(random, CHANGES),
+      policy: one(random, STRICTER),
+      slowMs: between(random, 1_200, 2_500),
+    }),
+    begin: (fleet, { node, change, policy, slowMs }) => {
+      const runtime = fleet.node(node);
+      const { operator } = fleet;
+      const due = runtime.says('amid');
+      runtime.tell({ kind: 'amid', change, slowMs });
+      let acts: Promise<void> = Promise.resolve();
+      let isOver = false;
+      void due.then(() => {
+        if (isOver) return;
+        if (change === 'paused') acts = operator.pause(node);
+        if (change === 'policy') acts = operator.apply(policy);
+      });
+      return async () => {
+        isOver = true;
+        runtime.tell({ kind: 'amid-over' });
+        await acts;
+        if (change === 'paused') await operator.resume(node);
+      };
+    },
+  },
+  'forge-at': {
+    weight: 4,
+    draw: (random) => ({
+      forMs: between(random, 3_000, 8_000),
+      node: one(random, NODE_NAMES),
+      forgery: one(random, ['greedy-command', 'greedy-command', ...FORGERIES]),
+    }),
+    begin: ({ log, broker }, { node, forgery }) => {
+      const ends = [
+        broker.proxy.trouble('fleetgc-image-gc', { how: 'slow', delayMs: HEAD_START_MS }),
+        log.onRecord((record) => {
+          if (!isOfReclaim(record, node)) return;
+          // The broker may be away: nobody forges anything then.
+          forge(log, forgery, node).catch(() => undefined);
+        }),
+      ];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  },
+  publish: {
+    weight: 5,
+    draw: (random) => ({
+      forMs: between(random, 2_000, 8_000),
+      node: one(random, NODE_NAMES),
+      lost: one(random, ['request', 'answer'] as const),
+      isKilled: random() < 0.6,
+    }),
+    begin: ({ broker, part }, { node, lost, isKilled }) => {
+      const executor = executorOf(node);
+      const end = broker.proxy.troublePublishing({
+        clientIdPrefix: `fleetgc-${executor.slice(executor.indexOf('/') + 1)}`,
+        topic: 'gc.node.results',
+        lost,
+        connection: isKilled ? 'silent' : 'broken',
+        met: () => {
+          if (!isKilled) return;
+          end();
+          part(executor).kill();
+        },
+      });
+      return end;
+    },
+  },
+};
