@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { EventLogContext } from '../context.ts';
 import { registerCodecs } from './compression.ts';
+import { repairFetch } from './fetch-response.ts';
 import { repairFirstAnswer } from './first-answer.ts';
 import { repairIdleLoop } from './idle-loop.ts';
 import { logCreator } from './log-lines.ts';
@@ -47,6 +48,7 @@ function prepareKafkajs(): void {
   if (prepared) return;
   repairIdleLoop();
   repairFirstAnswer();
+  repairFetch();
   registerCodecs();
   prepared = true;
 }

@@ -18,6 +18,22 @@ const LARGEST_BYTES = 64 * 1024 * 1024;
 export const withinBytes = <T>(bytes: number, fetch: () => Promise<T>): Promise<T> =>
   rooms.run({ leftBytes: bytes }, fetch);
 
+/** As `withinBytes`, where nobody gave a bound. */
+export const withinSomeBytes = <T>(decode: () => Promise<T>): Promise<T> =>
+  rooms.getStore() === undefined ? withinBytes(LARGEST_BYTES, decode) : decode();
+
+/** Takes what records need in memory beside their bytes from the room of their answer. Throws `LOG_CORRUPT` when there is no more. */
+export function hold(bytes: number): void {
+  const room = rooms.getStore();
+  if (room === undefined) return;
+  if (bytes > room.leftBytes)
+    throw new FleetGcError(
+      'LOG_CORRUPT',
+      'what lies there has more records than can be held in memory at once',
+    );
+  room.leftBytes -= bytes;
+}
+
 /** Decompresses a batch within the room of its answer. Throws `LOG_CORRUPT` as soon as more comes out. */
 export async function inflated(
   decompress: (maxOutputLength: number) => Buffer | Promise<Buffer>,

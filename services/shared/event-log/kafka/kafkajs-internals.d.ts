@@ -17,3 +17,10 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
   };
   export default queue;
 }
+
+declare module 'kafkajs/src/protocol/requests/fetch/v11/response.js' {
+  import type { DecodeFetch } from './fetch-response.ts';
+
+  const response: { decode: DecodeFetch };
+  export default response;
+}
