@@ -10,7 +10,7 @@ import {
   type RemovedImage,
   withoutRemoved,
 } from './detection.ts';
-import { type ImageHistory, keptHistory, recordsAt, reload, toFile } from './image-history.ts';
+import { type ImageHistory, isBelievable, keptHistory, recordsAt, reload, toFile } from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
 import { clockSteadySinceMs, type Watch, watchedUntil } from './watch.ts';
 
@@ -56,7 +56,12 @@ export function openHistory({ state, now, removed, logger }: HistoryParts): Hist
   let watch = kept.found ? keptWatch(kept.found) : watchedUntil(null, now);
   let saved = initial;
   // The executor reads the file too: it is to know of this agent, and of this boot, from the first detection on.
-  const isDue = (): boolean => saved === initial || isOld(saved, history) || !haveSameImages(saved, history);
+  // Across a jump of the wall clock it would count every image as just detected, look after look.
+  const isDue = (): boolean =>
+    saved === initial ||
+    isOld(saved, history) ||
+    !haveSameImages(saved, history) ||
+    !isBelievable(saved.at, history.at);
   return {
     unreadable: kept.unreadable,
     detect: (images, inUse, at) => {

@@ -22,7 +22,8 @@ export function recordsAt({ at, records }: ImageHistory, now: Instant): ImageRec
   return new Map([...records].map(([key, record]) => [key, move(record)]));
 }
 
-const isBelievable = (at: Instant, now: Instant): boolean => {
+/** Whether records of then still hold now: no jump of the wall clock and no pause lies between. */
+export const isBelievable = (at: Instant, now: Instant): boolean => {
   const sinceThenMs = elapsedMs(at, now);
   const wallJumpMs = now.wallTimeMs - at.wallTimeMs - sinceThenMs;
   return Math.max(Math.abs(wallJumpMs), sinceThenMs) <= LONGEST_BELIEVED_GAP_MS;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/image-history.ts';
 import type { RemovedImage } from '../../services/node-agent/detection.ts';
-import { type History, openHistory } from '../../services/node-agent/history.ts';
+import { type History, openHistory, readHistory } from '../../services/node-agent/history.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import { createLogger } from '../../services/shared/logger.ts';
 import { openStateDirectory, type StateDirectory } from '../../services/shared/state-directory.ts';
@@ -87,6 +87,22 @@ test('after a jump of the wall clock of more than a day every image is just dete
   expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(0);
   clock.advance(HOUR);
   expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(HOUR);
+});
+
+test('after such a jump the next save is due: an executor in a process of its own reads the file, and would count every image as just detected until it is written', () => {
+  const { path, clock, open } = setUp();
+  const history = open();
+  look(history, clock, ['a']);
+  history.save('due');
+  clock.stepWall(25 * HOUR);
+  look(history, clock, ['a']);
+  history.save('due');
+
+  clock.advance(10 * SECOND);
+  const state = openStateDirectory(path, MACHINE);
+  const executor = readHistory({ state, now: clock.now(), removed: () => [] });
+  const { records } = executor.detect([image('a')], new Set(), clock.now());
+  expect(ageMs(clock, records.get('a'))).toBe(10 * SECOND);
 });
 
 test('[M1] a damaged file means just detected, never older, and says so', () => {
