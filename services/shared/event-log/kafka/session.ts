@@ -116,12 +116,15 @@ interface Parts {
   readonly committer: Committer;
 }
 
-function makeParts(options: SessionOptions, over: AbortSignal): Parts {
+function makeParts(options: SessionOptions, { over, fail }: Failing): Parts {
   const { connections, core, standing, stopping } = options;
   const { context } = core;
   const reporter = (where: string) => (error: unknown) => {
     if (error === null) core.reached();
-    standing.problems.set(where, error === null ? null : core.explain(error).message);
+    const failure = error === null ? null : core.explain(error);
+    standing.problems.set(where, failure?.message ?? null);
+    // A topic that comes back may be another one: by the old offset what lies at its beginning would be passed over.
+    if (failure?.code === 'TOPICS_MISSING') fail(failure);
   };
   const committer = startCommitter({
     consumer: connections.consumer,
@@ -163,7 +166,7 @@ async function settle({ lanes, committer }: Parts, abort: () => void): Promise<v
 export async function runSession(options: SessionOptions): Promise<void> {
   const { connections, core, stopping, subscription } = options;
   const failing = watchFailure(options);
-  const parts = makeParts(options, failing.over);
+  const parts = makeParts(options, failing);
   try {
     await connectFor(connections, subscription.topics);
     await leaveAsFormerMember(connections.cluster, {

@@ -79,6 +79,36 @@ export function recreatedTopicContract(tried: () => TriedLog): void {
     await until('no problem', () => member.state().problem === null, PATIENCE_MS);
   });
 
+  test('members miss nothing of it, however far it has grown', async (context) => {
+    const { log, publishTexts } = tried();
+    await recreate(0);
+    await publishTexts('old', texts(3), topic);
+    const seen = collector('new');
+    const spec = subscriptionOf({ topics: [topic], start: 'earliest' });
+    const member = await serve(context, log, spec, seen.handle);
+    await until('the old records to be done', () => member.state().lag.get(`${topic}/0`) === 0, PATIENCE_MS);
+    await recreate(5);
+    await until('the new records', () => new Set(seen.texts()).size === 5, PATIENCE_MS);
+    expect(seen.texts().slice(0, 5)).toEqual(texts(5));
+    await until('no problem', () => member.state().problem === null, PATIENCE_MS);
+  });
+
+  test.for([2, 5])('a group that was away meanwhile misses none of its %i records', async (held, context) => {
+    const { log, publishTexts } = tried();
+    await recreate(0);
+    await publishTexts('old', texts(3), topic);
+    const spec = subscriptionOf({ topics: [topic], start: 'earliest' });
+    const before = await serve(context, log, spec, async () => undefined);
+    await until('the old records to be done', () => before.state().lag.get(`${topic}/0`) === 0, PATIENCE_MS);
+    await before.stop();
+    await recreate(held);
+    const seen = collector('new');
+    const member = await serve(context, log, spec, seen.handle);
+    await until('the new records', () => seen.texts().length === held, PATIENCE_MS);
+    expect(seen.texts()).toEqual(texts(held));
+    await until('no problem', () => member.state().problem === null, PATIENCE_MS);
+  });
+
   test('who reads for one key misses nothing of it, however far it has grown', async (context) => {
     const { log, publishTexts } = tried();
     await recreate(0);
