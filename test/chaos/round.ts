@@ -87,6 +87,7 @@ async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSig
   let calm = 0;
   while (Date.now() - fromMs < RELIEF_MS) {
     await sleep(LOOK_EVERY_MS, undefined, { signal });
+    for (const node of fleet.nodes) node.requireAlive();
     calm = judge(evidenceOf(fleet, faults)).some(mayPass) ? 0 : calm + 1;
     if (calm === CALM_LOOKS) return Date.now() - fromMs - CALM_LOOKS * LOOK_EVERY_MS;
   }

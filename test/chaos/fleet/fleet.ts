@@ -10,9 +10,9 @@ import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.ts';
 import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
 
-const LIFE_STEP_MS = 250;
-/** So many steps without a pause fill the better part of a disk, while the parts start. */
-const HEAD_START_STEPS = 25;
+const LIFE_STEP_MS = 300;
+/** So many steps without a pause fill a good part of a disk, while the parts start. */
+const HEAD_START_STEPS = 18;
 
 /** Everything that runs in a round. */
 export interface Fleet extends AsyncDisposable {

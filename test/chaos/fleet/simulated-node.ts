@@ -23,6 +23,8 @@ export interface SimulatedNode extends AsyncDisposable {
   /** Where its parts see the boot id; what is written here is what they read after their next start. */
   readonly bootIdFile: string;
   tell(message: ToNode): void;
+  /** Throws where its process is gone: nothing goes on there, by no fault of the product. */
+  requireAlive(): void;
   /** Resolves when it says so; never when it does not. */
   says(what: FromNode): Promise<void>;
 }
@@ -61,6 +63,10 @@ export async function startSimulatedNode(name: string, parent: string): Promise<
     bootIdFile: files.bootId,
     options: nodeOptions(start, stateDirectory, files.machineId),
     tell: (message) => void (child.connected && child.send(message)),
+    requireAlive: () => {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the simulated ${name} ended with ${child.exitCode ?? child.signalCode}`);
+    },
     says: (what) => said(child, what),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

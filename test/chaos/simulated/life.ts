@@ -33,10 +33,15 @@ export function createLife(kubelet: SimulatedKubelet, seed: number): () => Promi
     try {
       await step(living);
     } catch (error) {
-      // A full disk, or an object that went meanwhile: such is life.
-      if (toFleetGcError(error).code === 'INTERNAL') throw error;
+      unlessSuchIsLife(error);
     }
   };
+}
+
+/** A full disk, or an object that went meanwhile. */
+function unlessSuchIsLife(error: unknown): void {
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  if (!isFull && toFleetGcError(error).code === 'INTERNAL') throw error;
 }
 
 async function step(living: Living): Promise<void> {
@@ -77,8 +82,7 @@ export async function rollBack(kubelet: SimulatedKubelet, { images }: SimulatedR
     try {
       await kubelet.startPod({ name: `back-${index}`, namespace: 'shop', containers: { app: image } });
     } catch (error) {
-      // It went meanwhile, and the disk is full.
-      if (toFleetGcError(error).code === 'INTERNAL') throw error;
+      unlessSuchIsLife(error);
     }
   }
 }
