@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventType } from '../../schemas/envelope.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../schemas/topics.ts';
+import { firstWrong } from './first-wrong.ts';
 import { plainIssue } from './plain-issue.ts';
 
 const TYPE_AND_VERSION = z.object({ type: z.string(), version: z.number() });
@@ -10,12 +11,18 @@ export type Claim = z.infer<typeof TYPE_AND_VERSION>;
 
 export const claimOf = (value: unknown): Claim | undefined => TYPE_AND_VERSION.safeParse(value).data;
 
+export interface EventSchema<Event> {
+  parse(value: unknown): z.ZodSafeParseResult<Event>;
+  /** Of what may have more faults than there is memory for. */
+  firstWrong(value: unknown): z.ZodError | null;
+}
+
 /** What may stand on one topic: its schemas by `<type>.v<version>`, so that a value is parsed by exactly one. */
 export interface EventSchemas<Event> {
   /** Versions of a type that the topic carries, ascending; none of a type that does not belong there. */
   versionsOf(type: string): readonly number[];
   /** `undefined` when the topic carries no such type and version. */
-  find(claim: Claim): ((value: unknown) => z.ZodSafeParseResult<Event>) | undefined;
+  find(claim: Claim): EventSchema<Event> | undefined;
 }
 
 function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSchemas<z.infer<S[number]>> {
@@ -28,7 +35,12 @@ function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSc
     },
     find: (claim) => {
       const schema = byType.get(eventType(claim));
-      return schema && ((value) => z.safeParse(schema, value, { error: plainIssue }));
+      return (
+        schema && {
+          parse: (value) => z.safeParse(schema, value, { error: plainIssue }),
+          firstWrong: (value) => firstWrong(schema, value),
+        }
+      );
     },
   };
 }

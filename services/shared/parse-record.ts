@@ -46,9 +46,20 @@ export function parseValueOf<Id extends TopicId>(
   value: unknown,
   record: LogRecord,
 ): ParsedRecord<EventOf<Id>> {
-  const parsed = parseValue(topic, value);
+  const wrong = mayHaveManyFaults(record) ? firstWrongOf(topic, value) : null;
+  const parsed = wrong ?? parseValue(topic, value);
   if (!parsed.ok) return parsed;
   return disagreement(keyOf(topic, parsed.event), parsed.event, record) ?? parsed;
+}
+
+/** From more bytes than this a value may have more faults than there is memory for; most events have fewer. */
+const MANY_FAULTS_BYTES = 128 * 1024;
+const mayHaveManyFaults = ({ value }: LogRecord): boolean => (value?.length ?? 0) > MANY_FAULTS_BYTES;
+
+function firstWrongOf(topic: TopicId, value: unknown): ReturnType<typeof reject> | null {
+  const claim = claimOf(value);
+  const wrong = claim && EVENT_SCHEMAS[topic].find(claim)?.firstWrong(value);
+  return wrong ? reject('wrong-schema', describeIssues(wrong), value) : null;
 }
 
 const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
@@ -95,9 +106,9 @@ export function parseAnyJson(value: Buffer | null): ParsedRecord<unknown> {
 export function parseValue<Id extends TopicId>(topic: Id, value: unknown): ParsedRecord<EventOf<Id>> {
   const claim = claimOf(value);
   if (!claim) return reject('wrong-schema', 'the value has no type (text) and version (number)', value);
-  const parse = EVENT_SCHEMAS[topic].find(claim);
-  if (!parse) return unknownClaim(topic, claim, value);
-  const result = parse(value);
+  const schema = EVENT_SCHEMAS[topic].find(claim);
+  if (!schema) return unknownClaim(topic, claim, value);
+  const result = schema.parse(value);
   if (result.success) return { ok: true, event: result.data };
   return reject('wrong-schema', describeIssues(result.error), value);
 }

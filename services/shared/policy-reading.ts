@@ -9,6 +9,7 @@ import {
 } from '../../schemas/policy.ts';
 import { authenticate, maySpeak } from './authenticate.ts';
 import type { LogRecord } from './event-log/port.ts';
+import { firstWrong } from './first-wrong.ts';
 import { contentHash, deriveId } from './ids.ts';
 import { parseAnyJson, parseRecord } from './parse-record.ts';
 import { policySet } from './policy-set.ts';
@@ -112,7 +113,8 @@ function selectorOf({ key, value }: LogRecord): NodeSelector | null {
   const ofPause = selectorOfPauseKey(key);
   if (ofPause !== null) return whole(ofPause);
   const json = parseAnyJson(value);
-  const { data } = Selecting.safeParse(json.ok ? json.event : null);
+  if (!json.ok || firstWrong(Selecting, json.event) !== null) return null;
+  const { data } = Selecting.safeParse(json.event);
   return data?.policy.name === key ? whole(data.policy.selector) : null;
 }
 

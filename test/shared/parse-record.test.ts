@@ -10,7 +10,7 @@ import { nodeOutput } from '../../services/shared/handler.ts';
 import { MAX_VALUE_BYTES, parseRecord } from '../../services/shared/parse-record.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats as diskStatsOf } from '../fixtures/disk-stats.ts';
-import { NODE } from '../fixtures/inventory.ts';
+import { inventory, NODE } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { command } from '../fixtures/outputs.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
@@ -50,6 +50,20 @@ test('a fact may carry fields that are not known yet; they are dropped', () => {
   expect(parseRecord('diskStats', good({ value: json({ ...diskStats(), later: 1 }) }))).toEqual({
     ok: true,
     event: diskStats(),
+  });
+});
+
+test('of a list with more faults than there is memory for, those of one element are told', () => {
+  const value = Buffer.from(
+    JSON.stringify({ ...inventory(), images: Array.from({ length: 500_000 }, () => ({})) }),
+  );
+  const record = recordOf(nodeOutput('inventory', inventory()), { value });
+  const parsed = parseRecord('inventory', record);
+  expect(parsed).toMatchObject({
+    rejection: { message: expect.stringMatching(/^images\[0\]\.id: is missing;/) },
+  });
+  expect(parsed).toMatchObject({
+    rejection: { message: expect.not.stringMatching(/images\[1\]|\d{3,} more/) },
   });
 });
 
