@@ -1,7 +1,7 @@
 import { executorOf, NODE_NAMES } from '../fleet/shape.ts';
 import { CHANGES } from '../simulated/messages.ts';
 import { FORGERIES, forge, isOfReclaim } from './forgeries.ts';
-import { between, one, type RowsOf } from './row.ts';
+import { between, one, press, type RowsOf } from './row.ts';
 
 /** Policies under which something stays that goes under the usual one. */
 const STRICTER = ['keeps-team', 'dry-run', 'patient'] as const;
@@ -46,8 +46,10 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
       node: one(random, NODE_NAMES),
       forgery: one(random, ['greedy-command', 'greedy-command', ...FORGERIES]),
     }),
-    begin: ({ log, broker }, { node, forgery }) => {
+    begin: (fleet, { node, forgery }) => {
+      const { log, broker } = fleet;
       const ends = [
+        press(fleet, node),
         broker.proxy.trouble('fleetgc-image-gc', { how: 'slow', delayMs: HEAD_START_MS }),
         log.onRecord((record) => {
           if (!isOfReclaim(record, node)) return;
@@ -68,7 +70,9 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
       lost: one(random, ['request', 'answer'] as const),
       isKilled: random() < 0.6,
     }),
-    begin: ({ broker, part }, { node, lost, isKilled }) => {
+    begin: (fleet, { node, lost, isKilled }) => {
+      const { broker, part } = fleet;
+      const relax = press(fleet, node);
       const executor = executorOf(node);
       const end = broker.proxy.troublePublishing({
         clientIdPrefix: `fleetgc-${executor.slice(executor.indexOf('/') + 1)}`,
@@ -81,7 +85,10 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
           part(executor).kill();
         },
       });
-      return end;
+      return () => {
+        end();
+        relax();
+      };
     },
   },
 };

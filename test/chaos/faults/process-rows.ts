@@ -1,6 +1,6 @@
 import { executorOf, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES } from '../fleet/shape.ts';
 import { fillUp } from '../fleet/small-filesystem.ts';
-import { between, nothing, one, type RowsOf } from './row.ts';
+import { between, nothing, one, press, type RowsOf } from './row.ts';
 
 /** A second, a minute, an hour, a day, a year. */
 const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
@@ -37,23 +37,29 @@ export const PROCESS_ROWS: RowsOf<
     }),
     begin: (fleet, { node, moment }) => {
       const runtime = fleet.node(node);
+      const relax = press(fleet, node);
       runtime.tell({ kind: 'stop-at', moment });
       void runtime.says('stopped').then(() => {
         fleet.part(executorOf(node)).kill();
         runtime.tell({ kind: 'go-on' });
       });
-      return () => runtime.tell({ kind: 'go-on' });
+      return () => {
+        runtime.tell({ kind: 'go-on' });
+        relax();
+      };
     },
   },
   doubled: {
     weight: 3,
     draw: (random) => ({
-      forMs: between(random, 3_000, 8_000),
+      forMs: between(random, 5_000, 12_000),
       part: one(random, [...NODE_PART_NAMES, ...NODE_NAMES.map(executorOf)]),
     }),
     begin: (fleet, { part }) => {
       const another = fleet.double(part);
+      const relax = press(fleet, part.slice(0, part.indexOf('/')));
       return async () => {
+        relax();
         await another[Symbol.asyncDispose]();
       };
     },

@@ -25,5 +25,11 @@ export const one = <T>(random: Random, items: readonly T[]): T => {
 export const between = (random: Random, least: number, most: number): number =>
   Math.round(least + random() * (most - least));
 
+/** What wants a removal makes one needed; returns what ends that. */
+export function press(fleet: Fleet, node: string): () => void {
+  fleet.node(node).tell({ kind: 'press' });
+  return () => fleet.node(node).tell({ kind: 'relax' });
+}
+
 /** Of what ends by itself. */
 export const nothing = async (): Promise<void> => undefined;

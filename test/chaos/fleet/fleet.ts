@@ -10,6 +10,9 @@ import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.ts';
 import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
 
+const RESTART_MS = 500;
+/** It ends again and again, since the state directory is in use. */
+const RESTART_OF_DOUBLE_MS = 2_000;
 const LIFE_STEP_MS = 300;
 /** So many steps without a pause fill a good part of a disk, while the parts start. */
 const HEAD_START_STEPS = 18;
@@ -67,12 +70,12 @@ export async function startFleet({ seed, broker, program, directory }: FleetSett
   const logs = join(directory, 'logs');
   mkdirSync(logs);
   const commands = new Map<string, readonly string[]>();
-  const start = (name: string, command: readonly string[]): Part => {
+  const start = (name: string, command: readonly string[], restartMs = RESTART_MS): Part => {
     commands.set(name, command);
     const logPath = join(logs, `${name.replace('/', '-')}.log`);
     const clock = clocks.get(name.split('/')[0] ?? '') ?? clocks.get('services');
     const environment = { ...verbEnvironment(broker.address), ...clock?.environment };
-    return stack.use(startPart({ name, command, environment, logPath }));
+    return stack.use(startPart({ name, command, environment, restartMs, logPath }));
   };
   const parts = [
     ...Object.entries(SERVICES).map(([name, verb]) => start(name, [program, verb, '--http-address=none'])),
@@ -102,7 +105,7 @@ export async function startFleet({ seed, broker, program, directory }: FleetSett
       if (clock) return clock;
       throw new Error(`there is no machine ${machine}`);
     },
-    double: (name) => start(`${name}-2`, commands.get(name) ?? []),
+    double: (name) => start(`${name}-2`, commands.get(name) ?? [], RESTART_OF_DOUBLE_MS),
     reboot: (name) => {
       writeFileSync(named(nodes, name).bootIdFile, `${randomUUID()}\n`);
       for (const part of parts) if (part.name.startsWith(`${name}/`)) part.kill();

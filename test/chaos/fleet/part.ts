@@ -2,8 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long an init system waits before it starts again what ended. */
-const RESTART_MS = 500;
 const END_MS = 15_000;
 /** Nothing of a round outlives the campaign, however that ends. */
 const WITH_US = ['setpriv', '--pdeathsig', 'KILL', '--'];
@@ -29,11 +27,13 @@ export interface PartSettings {
   readonly name: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** How long an init system waits before it starts again what ended. */
+  readonly restartMs: number;
   /** Gets what it writes. */
   readonly logPath: string;
 }
 
-export function startPart({ name, command, environment, logPath }: PartSettings): Part {
+export function startPart({ name, command, environment, restartMs, logPath }: PartSettings): Part {
   const log = openSync(logPath, 'a');
   const ends: (number | null)[] = [];
   const [program = '', ...args] = [...WITH_US, ...command];
@@ -56,7 +56,7 @@ export function startPart({ name, command, environment, logPath }: PartSettings)
     if (!isToBegin()) return;
     if (!wasKilled) ends.push(code);
     wasKilled = false;
-    await sleep(RESTART_MS);
+    await sleep(restartMs);
     if (isToBegin()) child = begin();
   }
   return {

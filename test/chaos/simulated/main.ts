@@ -78,25 +78,26 @@ async function heal(): Promise<void> {
   tricks.lies.clear();
   tricks.slowMs = 0;
   faults.clear();
-  disk.otherBytes = node.otherBytes;
-  node.weigh();
+  relax();
   server ??= await node.serve();
 }
 
-const AMID_PERCENT = 92;
+const PRESSED_PERCENT = 92;
 
 function amid(change: Change, slowMs: number): void {
-  fill(AMID_PERCENT);
+  fill(PRESSED_PERCENT);
   tricks.amid = async () => {
     isStill = true;
     tricks.slowMs = slowMs;
-    if (change === 'relieved') {
-      disk.otherBytes = node.otherBytes;
-      node.weigh();
-    }
+    if (change === 'relieved') relax();
     if (change === 'rolled-back') await rollBack(kubelet, node.runtime);
     process.send?.('amid');
   };
+}
+
+function relax(): void {
+  disk.otherBytes = node.otherBytes;
+  node.weigh();
 }
 
 async function amidIsOver(): Promise<void> {
@@ -126,6 +127,10 @@ async function obey(message: ToNode): Promise<void> {
       return amid(message.change, message.slowMs);
     case 'amid-over':
       return amidIsOver();
+    case 'press':
+      return fill(PRESSED_PERCENT);
+    case 'relax':
+      return relax();
   }
 }
 

@@ -53,6 +53,9 @@ export const ToNode = z.discriminatedUnion('kind', [
   /** The disk fills; when the next image is to be removed something changes, and each removal takes so long. */
   z.object({ kind: z.literal('amid'), change: z.enum(CHANGES), slowMs: z.int() }),
   z.object({ kind: z.literal('amid-over') }),
+  /** The disk fills, so that something has to go; and is as it was. */
+  z.object({ kind: z.literal('press') }),
+  z.object({ kind: z.literal('relax') }),
 ]);
 export type ToNode = z.infer<typeof ToNode>;
 
