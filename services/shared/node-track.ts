@@ -12,7 +12,7 @@ export interface Sighting {
 /** What is remembered of the sightings of one node key. */
 export interface NodeTrack {
   readonly last: Sighting;
-  /** By machine, when it was heard last, by the log's clock. */
+  /** By machine, when it was heard last, by the log's clock; the newest last, and no more than a few. */
   readonly machines: ReadonlyMap<string, number>;
   /** When a machine was heard again after another had spoken under the same name; `null`: never. */
   readonly twinsAtMs: number | null;
@@ -24,6 +24,8 @@ export interface NodeTrack {
 export const CLOCK_TOLERANCE_MS = 5 * 60_000;
 /** So long a machine that fell silent is remembered, and so long two that alternated are told. */
 export const TWINS_MEMORY_MS = 30 * 60_000;
+/** Of one name; who makes up more is told of as well by these. */
+const MOST_MACHINES = 8;
 /** Facts that came late come together: only those that are as far apart on the node as on the log came at their time. */
 const APART_MS = 20_000;
 const APART_TOLERANCE_MS = 10_000;
@@ -31,11 +33,11 @@ const APART_TOLERANCE_MS = 10_000;
 /** Takes sightings in the order of the log. */
 export function track(before: NodeTrack | null, now: Sighting): NodeTrack {
   const machine = machineOf(now);
-  const machines = new Map(
-    [...(before?.machines ?? [])].filter(([, atMs]) => now.loggedAtMs - atMs <= TWINS_MEMORY_MS),
-  );
-  const isBack = before !== null && machineOf(before.last) !== machine && machines.has(machine);
-  machines.set(machine, now.loggedAtMs);
+  const known = [...(before?.machines ?? [])].filter(([, atMs]) => now.loggedAtMs - atMs <= TWINS_MEMORY_MS);
+  const isBack =
+    before !== null && machineOf(before.last) !== machine && known.some(([name]) => name === machine);
+  const others = known.filter(([name]) => name !== machine).slice(1 - MOST_MACHINES);
+  const machines = new Map([...others, [machine, now.loggedAtMs]]);
   const twinsAtMs = isBack ? now.loggedAtMs : (before?.twinsAtMs ?? null);
   return { last: now, machines, twinsAtMs, clockAheadMs: clockAhead(before, now) };
 }

@@ -21,6 +21,8 @@ const LOOK_EVERY_MS = 60_000;
 /** Who was not heard for so long is forgotten. */
 const FORGET_AFTER_MS = 60 * 60_000;
 const REMIND_AFTER_MS = 60 * 60_000;
+/** Anybody who may write facts can make up names: what comes beyond so many is not watched until others fell silent. */
+const MOST_NODES = 50_000;
 
 /** So many of one kind are named at once. */
 const MOST_LINES = 5;
@@ -71,6 +73,7 @@ export class NodeWatch {
     if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
     const { nodeInstance, takenAt } = event;
     const key = nodeKey(event);
+    if (this.#tracks.size >= MOST_NODES && !this.#tracks.has(key)) return;
     const sighting = { nodeInstance, takenAt, loggedAtMs: timestampMs };
     this.#tracks.set(key, track(this.#tracks.get(key) ?? null, sighting));
     if (Math.abs(timestampMs - this.#lookedAtMs) >= LOOK_EVERY_MS) this.#look(timestampMs);
@@ -91,12 +94,13 @@ export class NodeWatch {
     const found = this.#found(nowMs);
     const isDue = ({ name }: Warning): boolean =>
       nowMs - (this.#told.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
-    const due = found.filter(isDue);
-    for (const kind of NODE_WARNINGS) this.#tell(due.filter((warning) => warning.kind === kind));
-    const ended = [...this.#told.keys()].filter((name) => !found.some((warning) => warning.name === name));
+    const due = new Set(found.filter(isDue));
+    for (const kind of NODE_WARNINGS) this.#tell([...due].filter((warning) => warning.kind === kind));
+    const names = new Set(found.map(({ name }) => name));
+    const ended = [...this.#told.keys()].filter((name) => !names.has(name));
     for (const name of ended.slice(0, MOST_LINES)) this.#parts.logger.info(`no longer so: ${name}`);
     const atMsOf = (warning: Warning): number =>
-      due.includes(warning) ? nowMs : (this.#told.get(warning.name)?.atMs ?? nowMs);
+      due.has(warning) ? nowMs : (this.#told.get(warning.name)?.atMs ?? nowMs);
     this.#told = new Map(
       found.map((warning) => [warning.name, { kind: warning.kind, atMs: atMsOf(warning) }]),
     );

@@ -12,6 +12,9 @@ export interface StrayCluster {
 const MOST_STRAY_NODES = 2;
 const FEWEST_LIKE_NODES = 3;
 const SHORTEST_NAME = 3;
+/** Each small one is held against each large one, and names can be made up. */
+const MOST_LARGE = 100;
+const MOST_SMALL = 200;
 
 /**
  * Clusters of one or two nodes, with a name that is one slip away from that of a larger cluster. Names that differ in digits
@@ -21,9 +24,13 @@ export function strayClusters(
   nodesOf: ReadonlyMap<string, number>,
   namedByPolicies: ReadonlySet<string>,
 ): readonly StrayCluster[] {
-  const large = [...nodesOf].filter(([, nodes]) => nodes >= FEWEST_LIKE_NODES);
+  const large = [...nodesOf]
+    .filter(([, nodes]) => nodes >= FEWEST_LIKE_NODES)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, MOST_LARGE);
   return [...nodesOf]
     .filter(([cluster, nodes]) => nodes <= MOST_STRAY_NODES && !namedByPolicies.has(cluster))
+    .slice(0, MOST_SMALL)
     .flatMap(([cluster, nodes]): StrayCluster[] => {
       const like = large.find(([name]) => isSlip(cluster, name));
       return like === undefined ? [] : [{ cluster, nodes, like: like[0], likeNodes: like[1] }];

@@ -74,4 +74,17 @@ describe('two machines with one name', () => {
     expect(oddities(heard(0), second(SECOND), heard(MINUTE), ...alone.slice(0, 29))).toHaveLength(1);
     expect(oddities(heard(0), second(SECOND), heard(MINUTE), ...alone)).toEqual([]);
   });
+
+  test('are remembered up to a few, however many are made up', () => {
+    const made = Array.from({ length: 100 }, (_, index) => heard(index, { instance: `made-up-${index}` }));
+    const tracked = [
+      heard(0),
+      ...made,
+      second(SECOND),
+      heard(2 * SECOND),
+      second(3 * SECOND),
+    ].reduce<NodeTrack | null>(track, null);
+    expect(tracked?.machines.size).toBe(8);
+    expect(tracked && odditiesOf(tracked, NOW + MINUTE)).toEqual([{ kind: 'two-machines', machines: 8 }]);
+  });
 });

@@ -84,3 +84,13 @@ test('of a whole fleet with one trouble a few nodes are named', () => {
   expect(node.warnings()).toHaveLength(1 + 5 + 1);
   expect(node.warnings().at(-1)).toContain('and 14 more like it');
 });
+
+test('of names that are made up no more are watched than a fleet has, and those known before still are', async () => {
+  const node = watched();
+  node.hear(0);
+  for (let count = 0; count < 60_000; count++) node.hear(SECOND, { node: `made-up-${count}`, ...ahead(0) });
+  node.hear(2 * MINUTE, ahead(2 * MINUTE));
+  expect(await node.metric('clock')).toBe('50000');
+  node.hear(4 * MINUTE);
+  expect(await node.metric('clock')).toBe('49999');
+});

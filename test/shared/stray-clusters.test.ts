@@ -28,3 +28,18 @@ test.each([
 test('a cluster that a policy names is meant', () => {
   expect(strays({ prod: 40, prog: 1 }, ['prog'])).toEqual([]);
 });
+
+test('names that are made up by the ten thousand end nothing, and the largest clusters are still compared', () => {
+  const names = (prefix: string, nodes: number) =>
+    Array.from({ length: 20_000 }, (_, index) => [`${prefix}-${index.toString(36)}-cluster`, nodes] as const);
+  const nodes = new Map([
+    ['prog', 1] as const,
+    ...names('large', 3),
+    ...names('small', 1),
+    ['prod', 40] as const,
+  ]);
+  expect(strayClusters(nodes, new Set()).map(({ cluster, like }) => [cluster, like])).toContainEqual([
+    'prog',
+    'prod',
+  ]);
+});
