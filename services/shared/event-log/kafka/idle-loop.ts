@@ -35,7 +35,6 @@ export function scheduleWhenPending(queue: RequestQueue): void {
 }
 
 interface OpenRequest {
-  readonly sentAt: number;
   readonly requestTimeout: number;
   timeoutRequest(): void;
 }
@@ -49,13 +48,24 @@ export interface Enforcing {
   destroy(): void;
 }
 
-/** kafkajs looks ten times a second, on each connection, also with nothing sent, whether a request is late. */
+/**
+ * kafkajs looks ten times a second, on each connection, also with nothing sent, whether a request is late, and asks the wall
+ * clock: set forward, it ended requests that a broker answers in order, so that those after them were late too, and set back,
+ * no request ever was. Here time counts that nobody can set, from the first look at a request.
+ */
 export function lookForLateRequests(queue: Enforcing): void {
   if (!queue.enforceRequestTimeout) return;
   queue.destroy();
+  const sinceMs = new WeakMap<OpenRequest, number>();
+  const waitedMs = (request: OpenRequest): number => {
+    const nowMs = performance.now();
+    const since = sinceMs.get(request) ?? nowMs;
+    sinceMs.set(request, since);
+    return nowMs - since;
+  };
   queue.requestTimeoutIntervalId = setInterval(() => {
     for (const request of queue.inflight.values())
-      if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
+      if (waitedMs(request) >= request.requestTimeout) request.timeoutRequest();
     if (!queue.isConnected()) queue.destroy();
   }, LOOK_FOR_LATE_MS);
 }

@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
+  lookForLateRequests,
   type RequestQueue,
   repairIdleLoop,
   scheduleWhenPending,
 } from '../../../../services/shared/event-log/kafka/idle-loop.ts';
+import { DAY } from '../../../fixtures/time.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 beforeEach(() => {
@@ -72,6 +74,29 @@ test('the installed kafkajs is repaired: its own queue does nothing while it is 
   expect(sendRequest).toHaveBeenCalledOnce();
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test.each([
+  ['forward', 1],
+  ['back', -1],
+])(
+  'a wall clock that is set %s by a day neither ends a request that waits nor spares one that is late',
+  (_, sign) => {
+    const request = { sentAt: NOW, requestTimeout: 30_000, timeoutRequest: vi.fn() };
+    lookForLateRequests({
+      enforceRequestTimeout: true,
+      inflight: new Map([[1, request]]),
+      requestTimeoutIntervalId: setInterval(() => undefined, 1000),
+      isConnected: () => true,
+      destroy: vi.fn(),
+    });
+    vi.advanceTimersByTime(10_000);
+    vi.setSystemTime(NOW + sign * DAY);
+    vi.advanceTimersByTime(15_000);
+    expect(request.timeoutRequest).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(10_000);
+    expect(request.timeoutRequest).toHaveBeenCalled();
+  },
+);
 
 test('the installed kafkajs is repaired: it looks for late requests once a second, ends them, and stops when cut off', () => {
   repairIdleLoop();
