@@ -43,6 +43,7 @@ export interface RoundSettings {
 }
 
 const LOOK_EVERY_MS = 300;
+const LONGEST_START_MS = 10_000;
 /** What is well for so long stays well. */
 const CALM_LOOKS = 5;
 
@@ -71,12 +72,21 @@ interface PlayedRound {
 async function played(settings: RoundSettings, schedule: Schedule): Promise<PlayedRound> {
   await deleteTopics(settings.broker.address);
   await using fleet = await startFleet({ ...settings, seed: schedule.seed });
+  await underWay(fleet, settings.signal);
   const faults = await play(fleet, schedule, settings.signal);
   const settledMs = await settled(fleet, faults, settings.signal);
   fleet.log.write(join(settings.directory, 'log.ndjson'));
   const starts = fleet.parts.reduce((sum, part) => sum + part.starts(), 0);
   const audit = await auditFindings(fleet.run);
   return { evidence: { ...evidenceOf(fleet, faults), audit }, settledMs, starts };
+}
+
+/** Faults come to a fleet at work: each node has a command, or nobody waits for one any longer. */
+async function underWay({ nodes, log }: Fleet, signal: AbortSignal): Promise<void> {
+  const untilMs = Date.now() + LONGEST_START_MS;
+  const isAtWork = ({ name }: { readonly name: string }): boolean =>
+    log.records('gc.node.commands').some(({ key }) => key?.endsWith(`/${name}`));
+  while (Date.now() < untilMs && !nodes.every(isAtWork)) await sleep(LOOK_EVERY_MS, undefined, { signal });
 }
 
 /** `null`: it did not come to rest within the bound, and the judge will say why. */

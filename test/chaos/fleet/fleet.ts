@@ -15,7 +15,7 @@ const RESTART_MS = 500;
 const RESTART_OF_DOUBLE_MS = 2_000;
 const LIFE_STEP_MS = 300;
 /** So many steps without a pause fill a good part of a disk, while the parts start. */
-const HEAD_START_STEPS = 18;
+const HEAD_START_STEPS = 22;
 
 /** Everything that runs in a round. */
 export interface Fleet extends AsyncDisposable {
