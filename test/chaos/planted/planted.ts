@@ -43,7 +43,7 @@ export const PLANTED: readonly PlantedBug[] = [
       {
         file: `${EXECUTOR}/main.ts`,
         old: 'lookBackMs: MAX_COMMAND_LIFETIME_MS',
-        now: 'lookBackMs: MAX_COMMAND_LIFETIME_MS / 10_000_000',
+        now: 'lookBackMs: MAX_COMMAND_LIFETIME_MS / 600_000',
       },
     ],
   },
