@@ -11,7 +11,7 @@ const HEAD_START_MS = 1_000;
 /** What happens in the very moments in which a node removes, or says what it removed. */
 export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
   amid: {
-    weight: 5,
+    weight: 8,
     draw: (random) => ({
       forMs: between(random, 6_000, 12_000),
       node: one(random, NODE_NAMES),
@@ -40,14 +40,16 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
     },
   },
   'forge-at': {
-    weight: 4,
+    weight: 5,
     draw: (random) => ({
-      forMs: between(random, 3_000, 8_000),
+      forMs: between(random, 5_000, 10_000),
       node: one(random, NODE_NAMES),
       forgery: one(random, ['greedy-command', 'greedy-command', ...FORGERIES]),
+      policy: one(random, ['usual', 'patient'] as const),
     }),
-    begin: (fleet, { node, forgery }) => {
-      const { log, broker } = fleet;
+    begin: async (fleet, { node, forgery, policy }) => {
+      const { log, broker, operator } = fleet;
+      await operator.apply(policy);
       const ends = [
         press(fleet, node),
         broker.proxy.trouble('fleetgc-image-gc', { how: 'slow', delayMs: HEAD_START_MS }),

@@ -60,7 +60,13 @@ export const Fault = z.discriminatedUnion('kind', [
     slowMs: z.int(),
   }),
   /** Whenever the node takes an inventory for a reclaim. */
-  z.object({ ...when, kind: z.literal('forge-at'), node: NodeName, forgery: z.enum(FORGERIES) }),
+  z.object({
+    ...when,
+    kind: z.literal('forge-at'),
+    node: NodeName,
+    forgery: z.enum(FORGERIES),
+    policy: z.enum(POLICY_IDS),
+  }),
   /** When the node's executor publishes results. */
   z.object({
     ...when,

@@ -50,10 +50,12 @@ const FORGE: Readonly<Record<Forgery, (last: FindLast) => readonly OutgoingRecor
       .map(({ id }) => ({ kind: 'image', id, sizeBytes: 1, estimatedBytes: 1, rule: 'D11' }));
     if (!command || !inventory || items.length === 0) return [];
     const { takenAt, id: inventoryId } = inventory;
+    const decided = last('gc.node.decisions', ({ policy }) => policy !== null);
     return forged(command, {
       items,
       takenAt,
       inventoryId,
+      policy: decided?.event.policy ?? command.event.policy,
       reclaim: greedy(inventory.reclaim ?? command.event.reclaim),
     });
   },
