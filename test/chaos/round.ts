@@ -43,7 +43,7 @@ export interface RoundSettings {
 }
 
 const LOOK_EVERY_MS = 300;
-const LONGEST_START_MS = 10_000;
+const LONGEST_START_MS = 15_000;
 /** What is well for so long stays well. */
 const CALM_LOOKS = 5;
 
@@ -81,11 +81,13 @@ async function played(settings: RoundSettings, schedule: Schedule): Promise<Play
   return { evidence: { ...evidenceOf(fleet, faults), audit }, settledMs, starts };
 }
 
-/** Faults come to a fleet at work: each node has a command, or nobody waits for one any longer. */
+/** Faults come to a fleet at work: each node has a command for images, or nobody waits for one any longer. */
 async function underWay({ nodes, log }: Fleet, signal: AbortSignal): Promise<void> {
   const untilMs = Date.now() + LONGEST_START_MS;
   const isAtWork = ({ name }: { readonly name: string }): boolean =>
-    log.records('gc.node.commands').some(({ key }) => key?.endsWith(`/${name}`));
+    log
+      .records('gc.node.commands')
+      .some(({ key, value }) => key?.endsWith(`/${name}`) && value?.includes('image-removal'));
   while (Date.now() < untilMs && !nodes.every(isAtWork)) await sleep(LOOK_EVERY_MS, undefined, { signal });
 }
 

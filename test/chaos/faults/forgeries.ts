@@ -43,20 +43,23 @@ type FindLast = (topic: TopicName, fits?: (event: Fields) => boolean) => Last | 
 const FORGE: Readonly<Record<Forgery, (last: FindLast) => readonly OutgoingRecord[]>> = {
   'greedy-command': (last) => {
     const inventory = last('gc.node.inventory')?.event;
-    const command = last('gc.node.commands', ({ kind }) => kind === 'image-removal');
+    const command = last('gc.node.commands');
     const items = Images.parse(inventory?.images ?? [])
       .toSorted((a, b) => greed(b) - greed(a))
       .slice(0, MOST_ITEMS)
       .map(({ id }) => ({ kind: 'image', id, sizeBytes: 1, estimatedBytes: 1, rule: 'D11' }));
-    if (!command || !inventory || items.length === 0) return [];
+    const reclaim = inventory?.reclaim ?? command?.event.reclaim;
+    if (!command || !inventory || !reclaim || items.length === 0) return [];
     const { takenAt, id: inventoryId } = inventory;
     const decided = last('gc.node.decisions', ({ policy }) => policy !== null);
     return forged(command, {
+      kind: 'image-removal',
+      holders: [],
       items,
       takenAt,
       inventoryId,
       policy: decided?.event.policy ?? command.event.policy,
-      reclaim: greedy(inventory.reclaim ?? command.event.reclaim),
+      reclaim: greedy(reclaim),
     });
   },
   'greedy-order': (last) => {
