@@ -41,8 +41,11 @@ export const measuredFilesystem = ({ reclaim, kind, items }: Command): Filesyste
 export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
   const progress = work.entry.items[work.index];
   if (progress?.state === 'done') return;
-  if (progress?.state === 'in-hand' && (await isGone(work.item, parts.tools)))
-    return recordRemovedBeforeRestart(work, progress.since, parts);
+  if (progress?.state === 'in-hand') {
+    const gone = await isGone(work.item, parts.tools);
+    if (gone === null) return recordMayBeRemoved(work, parts);
+    if (gone) return recordRemovedBeforeRestart(work, progress.since, parts);
+  }
   const before = await readFilesystem(parts.filesystems, measuredFilesystem(work.entry.command));
   const skipped = reasonToSkip({ ...work, before }, signal);
   if (skipped)
@@ -60,6 +63,19 @@ function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }
     durationMs: durationMs(since, actedAt),
   };
   recordItem(recorder, work.entry, { ...work, outcome, actedAt, name: null });
+}
+
+/** Whoever cannot list it knows neither that it went nor that it stayed: a refusal would say that nothing was done. */
+function recordMayBeRemoved({ entry, index, item }: ItemWork, { recorder }: CarryOutParts): void {
+  const actedAt = recorder.clock.now();
+  const outcome: ObjectOutcome = {
+    outcome: 'failed',
+    reason: 'deadline-exceeded',
+    message:
+      'it was being removed when an earlier process ended, and the runtime does not list what it holds: it may be gone',
+    backoffUntilMs: recorder.backoff.failed(item, actedAt.wallTimeMs).untilMs,
+  };
+  recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
 }
 
 function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {

@@ -211,5 +211,26 @@ test('every record twice: counted, and nothing wrong', async () => {
   expect(found.counts.duplicates).toBe(ids.flatMap((id) => recording[id]).length);
 });
 
+test('every record twice, with its members in another order, as an executor writes what it finds in its journal after a kill: nothing wrong', async () => {
+  const ids: readonly TopicId[] = ['observe', 'commands', 'results'];
+  let twice = recording;
+  for (const id of ids)
+    twice = {
+      ...twice,
+      [id]: doubled(recording[id]).map((record, at) =>
+        at < recording[id].length ? record : reordered(record),
+      ),
+    };
+  const found = await verify(replayed(twice));
+
+  expect(named(found)).toEqual([]);
+  expect(found.counts.duplicates).toBe(ids.flatMap((id) => recording[id]).length);
+});
+
+function reordered(record: Recording[TopicId][number]): Recording[TopicId][number] {
+  const members = Object.entries(JSON.parse(String(record.value)));
+  return { ...record, value: Buffer.from(JSON.stringify(Object.fromEntries(members.toReversed()))) };
+}
+
 const doubled = (records: Recording[TopicId]): Recording[TopicId] =>
   records.concat(records.map((record) => ({ ...record, offset: record.offset + BigInt(records.length) })));

@@ -1,6 +1,6 @@
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
 import type { LogRecord } from '../../shared/event-log/port.ts';
-import { sha256Hex } from '../../shared/ids.ts';
+import { canonicalJson, sha256Hex } from '../../shared/ids.ts';
 import {
   type ParsedRecord,
   parseJson,
@@ -73,7 +73,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
   };
 
   /** Whether it is there for the first time. */
-  const isNew = (event: { readonly id: string }, record: LogRecord, content?: string): boolean => {
+  const isNew = (event: { readonly id: string }, record: LogRecord, content: string): boolean => {
     const sighting = seen(`${record.topic} ${event.id}`, record, content);
     if (sighting.kind === 'same') counts.duplicates++;
     if (sighting.kind === 'other')
@@ -87,7 +87,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
   };
 
   const takeEffect = async (effect: Effect): Promise<boolean> => {
-    if (!isNew(effect.event, effect.record)) return false;
+    if (!isNew(effect.event, effect.record, canonicalJson(effect.value))) return false;
     for (const decided of await earlierDecisions.giving(effect.event.id)) outputs.decided(decided);
     outputs.sent(effect);
     return true;
@@ -107,8 +107,12 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
       outputs.decided(decided);
   };
 
-  const takeAnswer = (event: Exclude<EventOf<'results'>, OfReclaim>, record: LogRecord): void => {
-    if (!isNew(event, record, steadyContent(event))) return;
+  const takeAnswer = (
+    event: Exclude<EventOf<'results'>, OfReclaim>,
+    value: unknown,
+    record: LogRecord,
+  ): void => {
+    if (!isNew(event, record, steadyContent(event, value))) return;
     counts.results++;
     commands.answered(event, record);
     if (event.type !== 'fleetgc.node.object-result') return;
@@ -189,7 +193,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
           await takeEffect({ event, value, record });
           break;
         default:
-          takeAnswer(event, record);
+          takeAnswer(event, value, record);
       }
     },
     deadLetters: (record) => {
@@ -258,10 +262,13 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
 const isVerified = (topicId: TopicId): topicId is (typeof NODE_TOPICS)[number] =>
   NODE_TOPICS.some((verified) => verified === topicId);
 
-/** What must not change between two records of one result; who refuses a command again says when. */
-function steadyContent(event: EventOf<'results'>): string | undefined {
+/**
+ * What must not change between two records of one result; who refuses a command again says when. The order of members may: what
+ * an executor finds in its journal after a kill has that of the schema.
+ */
+function steadyContent(event: EventOf<'results'>, value: unknown): string {
   const isRefusal = event.type === 'fleetgc.node.command-result' && event.result.outcome === 'refused';
-  return isRefusal ? JSON.stringify([event.commandId, event.result]) : undefined;
+  return canonicalJson(isRefusal ? [event.commandId, event.result] : value);
 }
 
 /** How executors name what is no command in their answer. */
