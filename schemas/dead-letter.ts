@@ -11,6 +11,7 @@ export const DeadLetterCause = z.enum([
   'not-allowed',
   'too-large',
   'handler-failed',
+  'process-died',
 ]);
 export type DeadLetterCause = z.infer<typeof DeadLetterCause>;
 

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/topics.ts';
 import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
+import { type CrashMarks, NO_MARKS } from './crash-marks.ts';
 import type { DeadLetters, FailedMessage } from './dead-letters.ts';
+import { isDeadly, passedOver } from './deadly-record.ts';
 import { FleetGcError } from './errors.ts';
+import type { InHand } from './event-log/in-hand.ts';
 import type { ActiveSubscription, EventLog, LogRecord, Subscription } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
 import { createFarLook, type FarLook } from './far-look.ts';
@@ -39,6 +42,8 @@ export interface ConsumerSettings
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** For who reads for one key: counts who ended over a message. Nobody counts when not given. */
+  readonly marks?: CrashMarks;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -52,6 +57,7 @@ export interface Consumer extends ActiveSubscription {
 }
 
 interface Work extends ConsumerSettings {
+  readonly marks: CrashMarks;
   readonly guard: FloodGuard;
   readonly counts: ConsumerMetrics;
   /** Runs the handlers of one slice. */
@@ -74,6 +80,7 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
   const subscribed = Promise.withResolvers<ActiveSubscription>();
   const state = async () => (await subscribed.promise).state();
   const work: Work = {
+    marks: NO_MARKS,
     ...settings,
     guard,
     counts: consumerMetrics(settings.metrics, settings.name),
@@ -85,7 +92,7 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
   };
   const subscription = await log.subscribe(
     { group, topics, start, assignment, ...(maxSliceRecords !== undefined && { maxSliceRecords }) },
-    (records, signal) => processSlice(work, records, signal),
+    (records, signal, inHand) => processSlice(work, records, { signal, inHand }),
   );
   subscribed.resolve(subscription);
   work.counts.watch(subscription, guard);
@@ -103,12 +110,17 @@ function problemOf(subscription: ActiveSubscription, guard: FloodGuard): string 
   return guard.problem() ?? problem ?? (joined ? null : 'has not joined its group yet');
 }
 
+interface Slice {
+  readonly signal: AbortSignal;
+  readonly inHand: InHand;
+}
+
 /** Parse and decide (handle), act, give up on what cannot be processed; to return is to acknowledge. */
-async function processSlice(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
+async function processSlice(work: Work, records: readonly LogRecord[], slice: Slice): Promise<void> {
   const { own, misplaced, others } = sortRecords(records, work.assignment);
   work.counts.passedOver(others);
-  await processOwn(work, own, signal);
-  if (signal.aborted || misplaced.length === 0) return;
+  await processOwn(work, own, slice);
+  if (slice.signal.aborted || misplaced.length === 0) return;
   await work.deadLetters.write(misplaced);
   account(work, misplaced.map(withoutOutputs), misplaced);
 }
@@ -120,18 +132,38 @@ const withoutOutputs = (failure: FailedMessage): Handled => ({
   isOvertaken: false,
 });
 
-async function processOwn(work: Work, records: readonly LogRecord[], signal: AbortSignal): Promise<void> {
+async function processOwn(work: Work, records: readonly LogRecord[], slice: Slice): Promise<void> {
   const [first] = records;
   if (first === undefined) return;
   const report = work.guard.admit(`${first.topic}/${first.partition}`, work.monotonicNow());
-  const ahead = await work.farLook(records, signal);
-  const handled = await work.inTurn(() => handleAll(work, { records, ahead }, signal));
+  const ahead = await work.farLook(records, slice.signal);
+  const handled = await work.inTurn(() => livedThrough(work, { records, ahead }, slice));
   if (handled === null) return;
   const unsent = await act(handled, work.publisher);
   const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
   await work.deadLetters.write(failed);
   account(work, handled, failed);
   tellOfFlood(work, report(outcomesOf(handled, failed), work.monotonicNow()));
+}
+
+/** Parsing and deciding are what a message can end a process by; what comes after waits for the log, for as long as it is away. */
+async function livedThrough(
+  work: Work,
+  given: Given,
+  { signal, inHand }: Slice,
+): Promise<readonly Handled[] | null> {
+  if (isDeadly(inHand.deaths)) return given.records.map((record) => passedOver(record, inHand.deaths));
+  await inHand.begin();
+  try {
+    return await handleAll(work, given, signal);
+  } finally {
+    inHand.end();
+  }
+}
+
+interface Given {
+  readonly records: readonly LogRecord[];
+  readonly ahead: Ahead;
 }
 
 /**
@@ -143,7 +175,7 @@ async function processOwn(work: Work, records: readonly LogRecord[], signal: Abo
  */
 async function handleAll(
   work: Work,
-  { records, ahead }: { readonly records: readonly LogRecord[]; readonly ahead: Ahead },
+  { records, ahead }: Given,
   signal: AbortSignal,
 ): Promise<readonly Handled[] | null> {
   const handled: Handled[] = [];
@@ -159,9 +191,24 @@ async function handleAll(
 async function handleInTime(work: Work, record: LogRecord, see: LookAhead): Promise<Handled> {
   const topic = topicIdOf(record.topic);
   const beginMs = work.monotonicNow();
-  const handled = await handleSeen(topic, see(record), work);
+  const handled = await handleMarked(work, record, () => handleSeen(topic, see(record), work));
   work.counts.handled(topic, work.monotonicNow() - beginMs);
   return handled;
+}
+
+async function handleMarked(
+  { marks }: Work,
+  record: LogRecord,
+  handle: () => Promise<Handled>,
+): Promise<Handled> {
+  const deaths = marks.deathsOf(record);
+  if (isDeadly(deaths)) return passedOver(record, deaths);
+  marks.begin(record);
+  try {
+    return await handle();
+  } finally {
+    marks.end();
+  }
 }
 
 /** Publishes what was handled, stage by stage. Returns the messages whose outputs the log can never take. */

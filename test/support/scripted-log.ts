@@ -1,3 +1,4 @@
+import { type InHand, UNCOUNTED } from '../../services/shared/event-log/in-hand.ts';
 import type {
   EventLog,
   LogRecord,
@@ -85,8 +86,12 @@ export class ScriptedLog implements EventLog {
   }
 
   /** Hands a slice to the subscribed handler; resolves when it is acknowledged, rejects when it is not. */
-  deliver(records: readonly LogRecord[], signal: AbortSignal = new AbortController().signal): Promise<void> {
-    return this.handle(records, signal);
+  deliver(
+    records: readonly LogRecord[],
+    signal: AbortSignal = new AbortController().signal,
+    inHand: InHand = UNCOUNTED,
+  ): Promise<void> {
+    return this.handle(records, signal, inHand);
   }
 
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent> {

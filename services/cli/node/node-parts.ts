@@ -8,6 +8,7 @@ import type { OwnFacts } from '../../node-executor/own-plan.ts';
 import { policyInForce } from '../../node-executor/policy-in-force.ts';
 import { sleep } from '../../node-executor/sleep.ts';
 import type { ConsumerSettings } from '../../shared/consume.ts';
+import { openCrashMarks } from '../../shared/crash-marks.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../shared/cri/client.ts';
 import { withOtherUses } from '../../shared/cri/containerd/other-uses.ts';
 import { type ContainerdReader, connectContainerd } from '../../shared/cri/containerd/reader.ts';
@@ -39,15 +40,16 @@ export function nodeParts(process: ServiceProcess, node: ManagedNode, resources:
 
 type Consuming = Pick<
   ConsumerSettings,
-  'log' | 'publisher' | 'deadLetters' | 'logger' | 'metrics' | 'now' | 'monotonicNow'
+  'log' | 'publisher' | 'deadLetters' | 'logger' | 'marks' | 'metrics' | 'now' | 'monotonicNow'
 >;
 
 /** What a consumer of this node needs beside its handlers. */
-export function nodeConsuming({ process, publisher }: NodeParts, group: string): Consuming {
+export function nodeConsuming({ process, node, publisher }: NodeParts, group: string): Consuming {
   const { log, logger, metrics, sources } = process;
   const { now, monotonicNow } = sources;
   const deadLetters = createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow });
-  return { log, publisher, deadLetters, logger, metrics, now, monotonicNow };
+  const marks = openCrashMarks(node.state.path, `in-hand-${group}`, logger);
+  return { log, publisher, deadLetters, logger, marks, metrics, now, monotonicNow };
 }
 
 /** `null` where it is not to be asked. */

@@ -1,4 +1,5 @@
 import type { TopicName } from '../../../schemas/topics.ts';
+import type { InHand } from './in-hand.ts';
 
 /** Headers are text on both adapters. */
 export type Headers = Readonly<Record<string, string>>;
@@ -51,7 +52,11 @@ export interface Subscription {
  * the same records come again after a back-off. It is never called again for a partition before it settled.
  * `signal` aborts when the partition was lost or the process stops: return early, and nothing is committed.
  */
-export type SliceHandler = (records: readonly LogRecord[], signal: AbortSignal) => Promise<void>;
+export type SliceHandler = (
+  records: readonly LogRecord[],
+  signal: AbortSignal,
+  inHand: InHand,
+) => Promise<void>;
 
 export interface SubscriptionState {
   /** Joined the group (also as a stand-by without partitions), or found the partitions of its key. */

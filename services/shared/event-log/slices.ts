@@ -2,6 +2,7 @@ import { toFleetGcError } from '../errors.ts';
 import { type LastingTrouble, lastingTrouble } from '../lasting-trouble.ts';
 import { backOffMs, pause } from './back-off.ts';
 import type { EventLogContext } from './context.ts';
+import type { InHand } from './in-hand.ts';
 import type { LogRecord, SliceHandler } from './port.ts';
 import type { Problems } from './problems.ts';
 
@@ -13,6 +14,8 @@ export interface SliceSource {
   readonly name: string;
   /** The next records, without taking them away; empty when there are none now. */
   peek(): Promise<readonly LogRecord[]>;
+  /** Of what `peek` gave. */
+  inHand(): InHand;
   /** The handler is done with these: they do not come again, and their offsets are committed. */
   done(records: readonly LogRecord[]): Promise<void>;
 }
@@ -37,7 +40,7 @@ async function serveSlice(source: SliceSource, { handle, over, isFinal }: Servin
   try {
     const records = await source.peek();
     if (records.length === 0) return 'empty';
-    await handle(records, over);
+    await handle(records, over, source.inHand());
     if (over.aborted) return 'over';
     await source.done(records);
     return 'done';

@@ -42,10 +42,10 @@ export function watchedLog(log: EventLog): WatchedLog {
 
   const watched =
     (group: Group, handle: SliceHandler): SliceHandler =>
-    async (records, signal) => {
+    async (records, signal, counted) => {
       inHand++;
       try {
-        await repeat(watchedLog.deliveries(records), () => handle(records, signal));
+        await repeat(watchedLog.deliveries(records), () => handle(records, signal, counted));
         if (!signal.aborted) noteProcessed(group, records);
       } finally {
         inHand--;

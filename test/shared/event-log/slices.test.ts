@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UNCOUNTED } from '../../../services/shared/event-log/in-hand.ts';
 import { trackProblems } from '../../../services/shared/event-log/problems.ts';
 import { serveSlices } from '../../../services/shared/event-log/slices.ts';
 import { at } from '../../audit/verify/support.ts';
@@ -12,6 +13,7 @@ async function committedWhen(handle: (lose: () => void) => void): Promise<number
   const source = {
     name: 'gc.node.commands/0',
     peek: async () => left,
+    inHand: () => UNCOUNTED,
     done: async () => {
       left.length = 0;
       committed += 1;

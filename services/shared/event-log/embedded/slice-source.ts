@@ -1,3 +1,4 @@
+import { UNCOUNTED } from '../in-hand.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
 import type { LogRecord } from '../port.ts';
 import type { SliceSource } from '../slices.ts';
@@ -40,5 +41,7 @@ async function done(tenure: Tenure, position: Position, records: readonly LogRec
 export const sliceSource = (tenure: Tenure, position: Position): SliceSource => ({
   name: positionName(position),
   peek: () => peek(tenure, position),
+  // Only processes of this machine write this log.
+  inHand: () => UNCOUNTED,
   done: (records) => done(tenure, position, records),
 });

@@ -2,6 +2,7 @@ import type { Consumer } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/topics.ts';
 import { backOffMs, pause } from '../back-off.ts';
 import type { EventLogContext } from '../context.ts';
+import { noteOf } from './commit-note.ts';
 import { isGroupChange } from './errors.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
@@ -11,6 +12,8 @@ export interface Commit {
   readonly topic: TopicName;
   readonly partition: number;
   readonly next: bigint;
+  /** Processes that ended while they had the record there in hand. */
+  readonly deaths: number;
 }
 
 /** Commits in the background, one request at a time for all partitions. */
@@ -50,7 +53,12 @@ export function startCommitter({ consumer, context, owns, report, signal }: Comm
     if (commits.length === 0) return;
     try {
       await consumer.commitOffsets(
-        commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next.toString() })),
+        commits.map(({ topic, partition, next, deaths }) => ({
+          topic,
+          partition,
+          offset: next.toString(),
+          metadata: noteOf(deaths),
+        })),
       );
     } catch (error) {
       putBack(commits);

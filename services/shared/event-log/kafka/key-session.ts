@@ -48,7 +48,9 @@ async function openLanes(session: KeySession, starts: readonly StartOffset[], on
       maxRecords: sliceRecords(subscription),
       serving: servingOf(session),
       // Whoever reads for a key remembers itself what it has done.
+      deaths: 0,
       commit: () => undefined,
+      committed: async () => undefined,
       onRoom,
       onUndecodable: (error) =>
         standing.problems.set(

@@ -2,6 +2,7 @@ import { MAX_SLICE_BYTES, recordBytes } from '../limits.ts';
 import type { LogRecord } from '../port.ts';
 import { type Serving, type SliceSource, serveSlices } from '../slices.ts';
 import type { Cursor } from './cursor.ts';
+import { DeathCount } from './death-count.ts';
 
 /** Records fetched ahead, per partition; more is fetched while there are fewer. A single larger record is taken all the same. */
 const ROOM_BYTES = 1024 * 1024;
@@ -12,10 +13,14 @@ export interface LaneOptions {
   readonly partition: number;
   /** The first offset to read. */
   readonly from: bigint;
+  /** Processes that ended while they had the record there in hand. */
+  readonly deaths: number;
   readonly maxRecords: number;
   readonly serving: Serving;
-  /** The next offset of the group; committed soon, together with others. */
-  readonly commit: (next: bigint) => void;
+  /** The next offset of the group, and the deaths there; committed soon, together with others. */
+  readonly commit: (next: bigint, deaths: number) => void;
+  /** Resolves when what was to be committed is, or after a while in which the brokers did not answer. */
+  readonly committed: () => Promise<void>;
   readonly onRoom: () => void;
   /** What of this partition cannot be decoded; null when it was read. */
   readonly onUndecodable: (error: unknown) => void;
@@ -51,6 +56,10 @@ export function openLane(options: LaneOptions): Lane {
   let queue: readonly LogRecord[] = [];
   let queuedBytes = 0;
   let handled = from;
+  const count = new DeathCount(options.deaths, async (deaths) => {
+    commit(handled, deaths);
+    await options.committed();
+  });
   let work: Promise<void> | null = null;
 
   const hasRoom = (): boolean => queuedBytes < ROOM_BYTES && queue.length < ROOM_RECORDS;
@@ -60,11 +69,17 @@ export function openLane(options: LaneOptions): Lane {
     queue = queue.slice(records.length);
     queuedBytes -= weigh(records);
     handled = (records.at(-1)?.offset ?? handled - 1n) + 1n;
-    commit(handled);
+    count.passed(records.length);
+    commit(handled, 0);
     if (wasFull && hasRoom()) onRoom();
   }
 
-  const source: SliceSource = { name, peek: async () => sliceOf(queue, maxRecords), done };
+  const source: SliceSource = {
+    name,
+    peek: async () => sliceOf(queue, count.atMost(maxRecords)),
+    inHand: () => count.inHand(),
+    done,
+  };
 
   function start(): void {
     work ??= serveSlices(source, serving).finally(() => {

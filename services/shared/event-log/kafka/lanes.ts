@@ -2,6 +2,7 @@ import type { Assignment } from 'kafkajs';
 import { backOffMs, pause } from '../back-off.ts';
 import { sliceRecords } from '../limits.ts';
 import type { Serving } from '../slices.ts';
+import { waitAtMost, waitUnless } from '../stopping.ts';
 import type { Committer } from './committer.ts';
 import { undecodable } from './errors.ts';
 import { type Lane, openLane } from './lane.ts';
@@ -10,6 +11,8 @@ import type { SessionOptions } from './session-options.ts';
 import { committedStarts, type StartOffset } from './start-offsets.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 5000 };
+/** A group whose coordinator is away goes on without counting who dies over what. */
+const COMMITTED_MS = 5000;
 
 export interface LanesOptions extends SessionOptions {
   readonly committer: Committer;
@@ -74,7 +77,7 @@ export function trackLanes(options: LanesOptions): Lanes {
     standing.problems.set(nameOf(at), error === null ? null : undecodable(at, error).message);
   }
 
-  function open({ topic, partition, from, isNew }: StartOffset): void {
+  function open({ topic, partition, from, deaths, isNew }: StartOffset): void {
     const lost = new AbortController();
     const lane = openLane({
       topic,
@@ -82,13 +85,15 @@ export function trackLanes(options: LanesOptions): Lanes {
       from,
       maxRecords: sliceRecords(subscription),
       serving: servingOf(options, lost.signal),
-      commit: (next) => committer.add({ topic, partition, next }),
+      deaths,
+      commit: (next, found) => committer.add({ topic, partition, next, deaths: found }),
+      committed: () => waitUnless(waitAtMost(committer.flushed(), COMMITTED_MS), lost.signal),
       onRoom: options.onRoom,
       onUndecodable: (error) => tell({ topic, partition }, error),
     });
     lanes.set(lane.name, { lane, lost });
     // Written down at once, so that `latest` means the same moment after a restart.
-    if (isNew && subscription.start === 'latest') committer.add({ topic, partition, next: from });
+    if (isNew && subscription.start === 'latest') committer.add({ topic, partition, next: from, deaths });
   }
 
   async function openLater(start: StartOffset, straggler: Promise<void>, isCurrent: () => boolean) {

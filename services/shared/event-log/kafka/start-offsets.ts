@@ -1,5 +1,6 @@
 import type { Cluster } from 'kafkajs';
 import type { Subscription } from '../port.ts';
+import { deathsIn } from './commit-note.ts';
 import { lastTimestampMs } from './last-record.ts';
 import { byTopic, keyOf, listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
@@ -7,24 +8,43 @@ import { byTopic, keyOf, listOffsets, requireOffset, type TopicPartition } from 
 export interface StartOffset extends TopicPartition {
   readonly from: bigint;
   readonly isNew: boolean;
+  /** Processes that ended while they had the record there in hand. */
+  readonly deaths: number;
+}
+
+type Place = Pick<StartOffset, 'from' | 'deaths'>;
+
+/** As kafkajs decodes it; its own type leaves out what was committed beside the offset. */
+interface CommittedAnswer {
+  readonly responses: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly offset: string;
+      readonly metadata?: string | null;
+    }[];
+  }[];
 }
 
 /** What the group committed; partitions without a commit are left out. */
-async function committedOffsets(
+async function committedPlaces(
   cluster: Cluster,
   groupId: string,
   partitions: readonly TopicPartition[],
-): Promise<ReadonlyMap<string, bigint>> {
+): Promise<ReadonlyMap<string, Place>> {
   const coordinator = await cluster.findGroupCoordinator({ groupId });
   const topics = byTopic(partitions).map(({ topic, partitions: wanted }) => ({
     topic,
     partitions: wanted.map(({ partition }) => ({ partition, offset: '-1' })),
   }));
-  const { responses } = await coordinator.offsetFetch({ groupId, topics });
-  const offsets = responses.flatMap(({ topic, partitions: answers }) =>
-    answers.map(({ partition, offset }) => ({ name: keyOf(topic, partition), offset: BigInt(offset) })),
+  const { responses }: CommittedAnswer = await coordinator.offsetFetch({ groupId, topics });
+  const places = responses.flatMap(({ topic, partitions: answers }) =>
+    answers.map(
+      ({ partition, offset, metadata }) =>
+        [keyOf(topic, partition), { from: BigInt(offset), deaths: deathsIn(metadata) }] as const,
+    ),
   );
-  return new Map(offsets.filter(({ offset }) => offset >= 0n).map(({ name, offset }) => [name, offset]));
+  return new Map(places.filter(([, { from }]) => from >= 0n));
 }
 
 /** Where a member begins with the partitions that its group gave it. */
@@ -33,12 +53,13 @@ export async function committedStarts(
   { group, start }: Subscription,
   partitions: readonly TopicPartition[],
 ): Promise<StartOffset[]> {
-  const committed = await committedOffsets(cluster, group, partitions);
+  const committed = await committedPlaces(cluster, group, partitions);
   const unknown = partitions.filter(({ topic, partition }) => !committed.has(keyOf(topic, partition)));
   const first = await listOffsets(cluster, unknown, { fromBeginning: start === 'earliest' });
   return partitions.map((at) => {
     const place = committed.get(keyOf(at.topic, at.partition));
-    return { ...at, from: place ?? requireOffset(first, at), isNew: place === undefined };
+    if (place !== undefined) return { ...at, ...place, isNew: false };
+    return { ...at, from: requireOffset(first, at), isNew: true, deaths: 0 };
   });
 }
 
@@ -54,9 +75,9 @@ async function lookBackOffset(
   const name = keyOf(at.topic, at.partition);
   const end = requireOffset(await listOffsets(cluster, [at], { fromBeginning: false }), at);
   const lastMs = await lastTimestampMs(cluster, at, end);
-  if (lastMs === null) return { ...at, from: end, isNew: false };
+  if (lastMs === null) return { ...at, from: end, isNew: false, deaths: 0 };
   const found = await listOffsets(cluster, [at], { fromTimestamp: Math.max(0, lastMs - lookBackMs) });
-  return { ...at, from: found.get(name) ?? end, isNew: false };
+  return { ...at, from: found.get(name) ?? end, isNew: false, deaths: 0 };
 }
 
 /** Where the reader of a key begins. */

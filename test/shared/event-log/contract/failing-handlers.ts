@@ -50,12 +50,12 @@ export function failingHandlerContract(tried: () => TriedLog): void {
       context,
       log,
       subscriptionOf({ start: 'latest' }),
-      async (records, signal) => {
+      async (records, signal, inHand) => {
         if (records.some((record) => record.key === poison)) {
           tries += 1;
           throw new Error('poisoned');
         }
-        await seen.handle(records, signal);
+        await seen.handle(records, signal, inHand);
       },
     );
     await until('a member', () => subscription.state().assigned.length > 0, PATIENCE_MS);

@@ -22,7 +22,7 @@ function setUp(answer: (request: Request, number: number) => Promise<void>) {
     signal: stop.signal,
   });
   const add = (partition: number, next: bigint): void =>
-    committer.add({ topic: 'gc.node.results', partition, next } satisfies Commit);
+    committer.add({ topic: 'gc.node.results', partition, next, deaths: 0 } satisfies Commit);
   return { requests, reports, lost, stop, add, flushed: committer.flushed };
 }
 
