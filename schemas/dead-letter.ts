@@ -12,6 +12,7 @@ export const DeadLetterCause = z.enum([
   'too-large',
   'handler-failed',
   'process-died',
+  'unreadable-batch',
 ]);
 export type DeadLetterCause = z.infer<typeof DeadLetterCause>;
 

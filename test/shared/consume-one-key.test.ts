@@ -33,6 +33,11 @@ describe('a slice read for one key', () => {
     },
     { name: 'with a key that names no node', record: garbage('!'), cause: 'key-mismatch' },
     {
+      name: 'in the place of a batch that cannot be read',
+      record: { ...message('x'), key: null, value: Buffer.alloc(0), unreadable: 'it becomes too large' },
+      cause: 'unreadable-batch',
+    },
+    {
       name: 'with a key of three parts',
       record: message('x', {}, { key: `${key}/x` }),
       cause: 'key-mismatch',

@@ -23,6 +23,11 @@ export interface LogRecord {
   readonly headers: Headers;
   /** Epoch milliseconds, by the log's own clock (LogAppendTime). */
   readonly timestampMs: number;
+  /**
+   * Why records up to this offset could not be read at all; then there is no key, and the value is empty. Only subscriptions
+   * get such a record: a reading ends with `LOG_CORRUPT` there.
+   */
+  readonly unreadable?: string;
 }
 
 /** Where a group without a committed offset begins. */

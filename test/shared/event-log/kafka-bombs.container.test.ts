@@ -1,18 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
 import { partitionOf } from '../../../services/shared/event-log/partition.ts';
-import type { EventLog } from '../../../services/shared/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
 import { type Broker, startBroker } from '../../support/kafka.ts';
-import {
-  collector,
-  keyElsewhere,
-  outgoing,
-  silentContext,
-  subscriptionOf,
-  uniqueKey,
-  until,
-  within,
-} from './probe.ts';
+import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
 
 /** Some ten kilobytes with zstd, two hundred with gzip. */
 const BOMB = Buffer.alloc(200 * 1024 * 1024);
@@ -41,20 +32,44 @@ describe.each([
   { compression: 'zstd', topic: 'gc.node.results' },
   { compression: 'gzip', topic: 'gc.node.commands' },
 ] as const)('a message that $compression makes a thousand times smaller', ({ compression, topic }) => {
-  test('is not made large again: its partition is named, and the others go on', async () => {
+  test.each(['shared', 'key'] as const)(
+    'is not made large again: it is told in its place, and what comes after it is served (%s)',
+    async (kind) => {
+      const log = await open(compression);
+      onTestFinished(() => log[Symbol.asyncDispose]());
+      const key = uniqueKey();
+      await log.publish([outgoing({ topic, key, value: BOMB })]);
+      await log.publish([outgoing({ topic, key, value: Buffer.from('after it') })]);
+      const seen: LogRecord[] = [];
+      const assignment = kind === 'key' ? ({ kind, key, lookBackMs: 3_600_000 } as const) : { kind };
+      const member = await log.subscribe(subscriptionOf({ topics: [topic], assignment }), async (slice) => {
+        seen.push(...slice.filter(({ partition }) => partition === partitionOf(topic, key)));
+      });
+      onTestFinished(() => member.stop());
+
+      await until('the record after it', () => seen.some(({ key: found }) => found === key));
+      expect(seen.at(-2)).toMatchObject({
+        key: null,
+        value: Buffer.alloc(0),
+        unreadable: expect.stringMatching(/^a batch of 1 records in \d+ bytes, .*becomes more than/),
+      });
+      expect(seen.at(-1)?.offset).toBe((seen.at(-2)?.offset ?? 0n) + 1n);
+      await until('no problem', () => member.state().problem === null);
+    },
+  );
+
+  test('as the last of its partition holds up no reader of one key', async () => {
     const log = await open(compression);
     onTestFinished(() => log[Symbol.asyncDispose]());
     const key = uniqueKey();
-    const other = keyElsewhere(key, topic, partitionOf);
     await log.publish([outgoing({ topic, key, value: BOMB })]);
-    await log.publish([outgoing({ topic, key: other })]);
-    const seen = collector(other);
-    const member = await log.subscribe(subscriptionOf({ topics: [topic] }), seen.handle);
+    const seen = collector(key);
+    const assignment = { kind: 'key', key, lookBackMs: 1000 } as const;
+    const member = await log.subscribe(subscriptionOf({ topics: [topic], assignment }), seen.handle);
     onTestFinished(() => member.stop());
-
-    await until('the partition to be named', () => /becomes more than/.test(member.state().problem ?? ''));
-    expect(member.state().problem).toContain(`${topic}/${partitionOf(topic, key)}`);
-    await until('the record beside it', () => seen.records.length === 1);
+    await until('the reader', () => member.state().joined);
+    await log.publish([outgoing({ topic, key })]);
+    await until('the next record', () => seen.records.length === 1);
   });
 
   test('ends a reading of its partition with an error', async () => {

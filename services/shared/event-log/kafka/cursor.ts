@@ -14,6 +14,8 @@ export interface Cursor {
    * one's, which is tried again later.
    */
   trust: 'full' | 'alone' | 'resting';
+  /** Whether a batch that cannot be decoded is delivered as one record that says so; else it ends the reading, or stands still. */
+  readonly isTolerant: boolean;
   readonly hasRoom: () => boolean;
   readonly deliver: (records: readonly LogRecord[]) => void;
   /** The partition ends before `next`, so it is not the one that was read. Reading goes on with its oldest record. */

@@ -11,6 +11,8 @@ export interface FetchedMessage {
   readonly value: Buffer | null;
   readonly headers?: Readonly<Record<string, HeaderValue>>;
   readonly isControlRecord?: boolean;
+  /** Of a batch that could not be decoded, told at its last offset: why. */
+  readonly unreadable?: string;
 }
 
 /** Of a header that is given several times the last one counts. */
@@ -29,4 +31,5 @@ export const toLogRecord = (topic: TopicName, partition: number, message: Fetche
     Object.entries(message.headers ?? {}).map(([name, value]) => [name, headerText(value)]),
   ),
   timestampMs: Number(message.timestamp),
+  ...(message.unreadable !== undefined && { unreadable: message.unreadable }),
 });

@@ -3,7 +3,7 @@ import { backOffMs, pause } from '../back-off.ts';
 import type { EventLogContext } from '../context.ts';
 import { distribute, type FetchAnswer } from './answers.ts';
 import { type Asked, ask, type Cursor, cursorName, topicsOf } from './cursor.ts';
-import { withinBytes } from './inflation.ts';
+import { tolerantWithin, withinBytes } from './inflation.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 /** A broker gives the first batch whatever its size. */
@@ -110,7 +110,9 @@ async function fetchOnce(fetcher: FetcherOptions, node: string, asked: Asked): P
     maxBytes: MAX_BYTES,
     topics: topicsOf(asked, isSuspect ? ONE_BATCH_BYTES : maxPartitionBytes),
   };
-  const answer: FetchAnswer = await withinBytes(maxInflatedBytes, () => broker.fetch(request));
+  const within =
+    isSuspect && asked.cursors.every((cursor) => cursor.isTolerant) ? tolerantWithin : withinBytes;
+  const answer: FetchAnswer = await within(maxInflatedBytes, () => broker.fetch(request));
   if (!signal.aborted) distribute(asked, answer);
 }
 

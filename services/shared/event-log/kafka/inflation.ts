@@ -4,6 +4,8 @@ import { FleetGcError } from '../../errors.ts';
 /** What one answer of a broker may still become, decompressed. */
 interface Room {
   leftBytes: number;
+  /** Whether a batch that cannot be decoded is told as one record, and not as an error. */
+  readonly isTolerant: boolean;
 }
 
 const rooms = new AsyncLocalStorage<Room>();
@@ -16,7 +18,13 @@ const LARGEST_BYTES = 64 * 1024 * 1024;
  * is held in memory before anybody looks at it.
  */
 export const withinBytes = <T>(bytes: number, fetch: () => Promise<T>): Promise<T> =>
-  rooms.run({ leftBytes: bytes }, fetch);
+  rooms.run({ leftBytes: bytes, isTolerant: false }, fetch);
+
+/** The same, for an answer that has one batch: when that cannot be decoded it comes as one record that says so. */
+export const tolerantWithin = <T>(bytes: number, fetch: () => Promise<T>): Promise<T> =>
+  rooms.run({ leftBytes: bytes, isTolerant: true }, fetch);
+
+export const isTolerant = (): boolean => rooms.getStore()?.isTolerant ?? false;
 
 /** As `withinBytes`, where nobody gave a bound. */
 export const withinSomeBytes = <T>(decode: () => Promise<T>): Promise<T> =>
@@ -38,7 +46,7 @@ export function hold(bytes: number): void {
 export async function inflated(
   decompress: (maxOutputLength: number) => Buffer | Promise<Buffer>,
 ): Promise<Buffer> {
-  const room = rooms.getStore() ?? { leftBytes: LARGEST_BYTES };
+  const room = rooms.getStore() ?? { leftBytes: LARGEST_BYTES, isTolerant: false };
   try {
     const batch = await decompress(Math.max(room.leftBytes, 1));
     room.leftBytes -= batch.length;

@@ -94,6 +94,7 @@ export function openLane(options: LaneOptions): Lane {
     next: from,
     end: from,
     trust: 'full',
+    isTolerant: true,
     hasRoom,
     deliver: (records) => {
       queue = [...queue, ...records];

@@ -1,8 +1,11 @@
 import type { Cluster } from 'kafkajs';
 import type { FetchedMessage } from './decode.ts';
+import { tolerantWithin } from './inflation.ts';
 import type { TopicPartition } from './offsets.ts';
 
 const WAIT_MS = 500;
+/** As much as a reader of one key holds of an answer. */
+const MOST_BYTES = 32 * 1024 * 1024;
 
 interface OnePartitionAnswer {
   readonly responses: readonly {
@@ -24,7 +27,10 @@ export async function lastTimestampMs(
     maxWaitTime: WAIT_MS,
     topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: 1 }] }],
   };
-  const answer: OnePartitionAnswer = await broker.fetch(request).catch(emptyWhenOutOfRange);
+  // Whatever lies there, its time stands outside of what cannot be read.
+  const answer: OnePartitionAnswer = await tolerantWithin(MOST_BYTES, () => broker.fetch(request)).catch(
+    emptyWhenOutOfRange,
+  );
   const messages = answer.responses
     .flatMap(({ partitions }) => partitions)
     .flatMap((found) => found.messages);

@@ -54,6 +54,7 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
     next: from,
     end,
     trust: 'full',
+    isTolerant: false,
     hasRoom: () => buffered.bytes < ROOM_BYTES,
     deliver: (records) => {
       const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);

@@ -1,7 +1,7 @@
-import { FleetGcError } from '../../errors.ts';
+import { FleetGcError, toFleetGcError } from '../../errors.ts';
 import { gzipCodec, zstdCodec } from './compression.ts';
 import type { FetchedMessage } from './decode.ts';
-import { hold } from './inflation.ts';
+import { hold, isTolerant } from './inflation.ts';
 import { ProtocolReader } from './protocol-reader.ts';
 
 /** What a record takes in memory beside its bytes, and a header of it. */
@@ -22,10 +22,15 @@ const OTHERS: Readonly<Record<number, string>> = { 2: 'Snappy', 3: 'LZ4' };
 
 interface Batch {
   readonly firstOffset: bigint;
+  readonly lastOffset: bigint;
   readonly firstTimestamp: bigint;
   /** Of all records, where the broker stamps them. */
   readonly appendedAt: string | null;
+  readonly maxTimestamp: bigint;
   readonly isControlRecord: boolean;
+  readonly compression: number;
+  /** Records, as it says. */
+  readonly count: number;
 }
 
 /**
@@ -50,6 +55,32 @@ async function decodeBatch(
   reader: ProtocolReader,
   into: FetchedMessage[],
 ): Promise<void> {
+  const batch = decodeHeader(firstOffset, reader);
+  const bytes = reader.leftBytes;
+  const before = into.length;
+  try {
+    await decodeRecords(batch, reader, into);
+  } catch (error) {
+    if (!isTolerant()) throw error;
+    into.splice(before, Number.POSITIVE_INFINITY, unreadable(batch, bytes, toFleetGcError(error)));
+  }
+}
+
+/** An empty value is no event, and unlike none it deletes nothing. */
+const unreadable = (
+  { firstOffset, lastOffset, maxTimestamp, count }: Batch,
+  bytes: number,
+  { message }: FleetGcError,
+): FetchedMessage => ({
+  timestamp: String(maxTimestamp),
+  offset: String(lastOffset),
+  key: null,
+  value: Buffer.alloc(0),
+  headers: {},
+  unreadable: `a batch of ${count} records in ${bytes} bytes, from offset ${firstOffset} on, cannot be read: ${message}`,
+});
+
+function decodeHeader(firstOffset: bigint, reader: ProtocolReader): Batch {
   reader.int32(); // epoch of the leader
   const magic = reader.int8();
   if (magic !== MAGIC)
@@ -59,20 +90,27 @@ async function decodeBatch(
     );
   reader.int32(); // checksum
   const attributes = reader.int16();
-  reader.int32(); // last offset
+  const lastOffset = firstOffset + BigInt(Math.max(0, reader.int32()));
   const firstTimestamp = reader.int64();
   const maxTimestamp = reader.int64();
   reader.bytes(8 + 2 + 4); // producer, its epoch, and its first sequence
-  const count = reader.int32();
-  const batch: Batch = {
+  return {
     firstOffset,
+    lastOffset,
     firstTimestamp,
+    maxTimestamp,
     appendedAt: (attributes & LOG_APPEND_TIME) === 0 ? null : String(maxTimestamp),
     isControlRecord: (attributes & CONTROL) !== 0,
+    compression: attributes & COMPRESSION,
+    count: reader.int32(),
   };
+}
+
+async function decodeRecords(batch: Batch, reader: ProtocolReader, into: FetchedMessage[]): Promise<void> {
+  const { count, compression } = batch;
   if (count <= 0) return;
   hold(count * RECORD_BYTES);
-  const records = new ProtocolReader(await decompressed(attributes & COMPRESSION, reader));
+  const records = new ProtocolReader(await decompressed(compression, reader));
   for (let index = 0; index < count; index++)
     into.push(decodeRecord(new ProtocolReader(records.bytes(records.varint())), batch));
 }

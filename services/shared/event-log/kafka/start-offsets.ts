@@ -1,6 +1,7 @@
 import type { Cluster } from 'kafkajs';
 import type { Subscription } from '../port.ts';
 import { deathsIn } from './commit-note.ts';
+import { protocolType } from './errors.ts';
 import { lastTimestampMs } from './last-record.ts';
 import { byTopic, keyOf, listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
@@ -76,7 +77,12 @@ async function lookBackOffset(
   const end = requireOffset(await listOffsets(cluster, [at], { fromBeginning: false }), at);
   const lastMs = await lastTimestampMs(cluster, at, end);
   if (lastMs === null) return { ...at, from: end, isNew: false, deaths: 0 };
-  const found = await listOffsets(cluster, [at], { fromTimestamp: Math.max(0, lastMs - lookBackMs) });
+  const fromTimestamp = Math.max(0, lastMs - lookBackMs);
+  const found = await listOffsets(cluster, [at], { fromTimestamp }).catch((error: unknown) => {
+    // To find a time a broker decompresses what lies there, and it may lack the memory: then all that is kept is read.
+    if (protocolType(error) !== 'UNKNOWN') throw error;
+    return listOffsets(cluster, [at], { fromBeginning: true });
+  });
   return { ...at, from: found.get(name) ?? end, isNew: false, deaths: 0 };
 }
 

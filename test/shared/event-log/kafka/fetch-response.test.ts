@@ -3,7 +3,7 @@ import { CompressionTypes } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { registerCodecs } from '../../../../services/shared/event-log/kafka/compression.ts';
 import { decodeFetch } from '../../../../services/shared/event-log/kafka/fetch-response.ts';
-import { withinBytes } from '../../../../services/shared/event-log/kafka/inflation.ts';
+import { tolerantWithin, withinBytes } from '../../../../services/shared/event-log/kafka/inflation.ts';
 
 interface Encoded {
   readonly buffer: Buffer;
@@ -181,5 +181,51 @@ describe('what was made to stop whoever reads it', () => {
     await expect(decodeFetch(await answer([{ buffer }]))).rejects.toThrow(
       /format 1 cannot be read, only of format 2/,
     );
+  });
+});
+
+describe('a batch that cannot be decoded, where it is asked for alone', () => {
+  const tolerantly = async (batches: readonly Encoded[]) => {
+    const bytes = await answer(batches);
+    return await tolerantWithin(1_000_000, () => messagesOf(bytes));
+  };
+
+  test.each([
+    { name: 'becomes too large', batch: () => batchOf([{ value: 'x'.repeat(2_000_000) }, {}, {}]) },
+    {
+      name: 'has other records than it says',
+      batch: async () => {
+        const { buffer } = await batchOf([{}, {}, {}]);
+        buffer.writeInt32BE(1_000, 57);
+        return { buffer };
+      },
+    },
+    {
+      name: 'is damaged',
+      batch: async () => {
+        const { buffer } = await batchOf([{ value: 'value' }, {}, {}]);
+        buffer.fill(0xff, 65);
+        return { buffer };
+      },
+    },
+  ])('comes as one record at its last offset, with why: $name', async ({ batch }) => {
+    const [only, ...others] = await tolerantly([await batch()]);
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({
+      offset: '2',
+      timestamp: '2000',
+      key: null,
+      value: Buffer.alloc(0),
+      unreadable: expect.stringMatching(
+        /^a batch of \d+ records in \d+ bytes, from offset 0 on, cannot be read: ./,
+      ),
+    });
+  });
+
+  test('leaves the records of those before it as they are', async () => {
+    const bad = await batchOf([{}]);
+    bad.buffer.fill(0xff, 61);
+    const found = await tolerantly([await batchOf([{ value: 'well' }]), bad]);
+    expect(found.map(({ unreadable }) => unreadable === undefined)).toEqual([true, false]);
   });
 });

@@ -76,6 +76,7 @@ function cursorAt(
     next,
     end: next,
     trust: 'full',
+    isTolerant: false,
     onRewound: () => undefined,
     report: () => undefined,
     hasRoom: () => true,
