@@ -44,8 +44,14 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
     draw: (random) => ({
       forMs: between(random, 5_000, 10_000),
       node: one(random, NODE_NAMES),
-      forgery: one(random, ['greedy-command', 'greedy-command', ...FORGERIES]),
-      policy: one(random, ['usual', 'patient'] as const),
+      forgery: one(random, [
+        'greedy-command',
+        'greedy-command',
+        'greedy-command',
+        'greedy-command',
+        ...FORGERIES,
+      ]),
+      policy: one(random, ['usual', 'patient', 'patient'] as const),
     }),
     begin: async (fleet, { node, forgery, policy }) => {
       const { log, broker, operator } = fleet;

@@ -23,7 +23,7 @@ export const POLICIES = {
   usual: USUAL,
   'keeps-team': { ...USUAL, keepsTeam: true },
   'dry-run': { ...USUAL, enforces: false },
-  patient: { ...USUAL, minimumAgeMs: 12_000 },
+  patient: { ...USUAL, minimumAgeMs: 25_000 },
   lazy: { ...USUAL, highPercent: 90, lowPercent: 84 },
 } as const satisfies Record<string, PolicyFacts>;
 export type PolicyId = keyof typeof POLICIES;

@@ -11,8 +11,8 @@ export type Schedule = z.infer<typeof Schedule>;
 const LASTS_MS = 15_000;
 const EARLIEST_MS = 500;
 const LATEST_MS = 13_000;
-const FEWEST_FAULTS = 5;
-const MOST_FAULTS = 14;
+const FEWEST_FAULTS = 8;
+const MOST_FAULTS = 16;
 const KINDS: readonly FaultKind[] = Fault.options.map(({ shape }) => shape.kind.value);
 
 /** The same for the same seed. */
