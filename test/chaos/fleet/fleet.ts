@@ -85,10 +85,8 @@ export async function startFleet({ seed, broker, program, directory }: FleetSett
       ),
     ),
   ];
-  // Nobody asks what they would do at their end any more.
-  stack.defer(() => {
-    for (const part of parts) part.kill();
-  });
+  // What ends by itself keeps what it compiled for the next round.
+  stack.defer(async () => void (await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()))));
   await operator.apply('usual');
   starting.move();
   return {

@@ -37,7 +37,8 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
   const log = openSync(logPath, 'a');
   const ends: (number | null)[] = [];
   const [program = '', ...args] = [...WITH_US, ...command];
-  let isWanted = true;
+  /** How many want it down: faults overlap. */
+  let holds = 0;
   let wasKilled = false;
   let starts = 0;
   let child = begin();
@@ -52,7 +53,7 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
     return begun;
   }
   async function again(ended: ChildProcess, code: number | null): Promise<void> {
-    const isToBegin = (): boolean => isWanted && child === ended;
+    const isToBegin = (): boolean => holds === 0 && child === ended;
     if (!isToBegin()) return;
     if (!wasKilled) ends.push(code);
     wasKilled = false;
@@ -68,22 +69,21 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
       child.kill('SIGKILL');
     },
     killAndHold: () => {
-      isWanted = false;
+      holds += 1;
       child.kill('SIGKILL');
     },
     hold: () => {
-      isWanted = false;
+      holds += 1;
       return ended(child);
     },
     release: () => {
-      if (isWanted) return;
-      isWanted = true;
-      child = begin();
+      holds -= 1;
+      if (holds === 0) child = begin();
     },
     freeze: () => child.kill('SIGSTOP'),
     thaw: () => child.kill('SIGCONT'),
     [Symbol.asyncDispose]: () => {
-      isWanted = false;
+      holds += 1;
       return ended(child);
     },
   };
