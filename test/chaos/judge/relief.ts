@@ -5,7 +5,7 @@ import type { JudgedNode } from './removals.ts';
 import { enforcedOn } from './settings.ts';
 
 /** Within this time after the last fault every disk is relieved that can be. */
-export const RELIEF_MS = 60_000;
+export const RELIEF_MS = 120_000;
 
 /** A disk is below the threshold, or nothing of it may go. To be asked when the time is over, or sooner. */
 export function unrelieved(

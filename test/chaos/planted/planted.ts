@@ -63,12 +63,12 @@ export const PLANTED: readonly PlantedBug[] = [
       {
         file: `${EXECUTOR}/own-plan.ts`,
         old: 'planned(command, inventory, policy) :',
-        now: 'planned(command, inventory, { ...policy, keep: { ...policy.keep, images: [] } }) :',
+        now: 'planned(command, inventory, { ...policy, keep: { ...policy.keep, patterns: [] } }) :',
       },
       {
         file: `${EXECUTOR}/second-look.ts`,
         old: 'keep: policy.keep }',
-        now: 'keep: { ...policy.keep, images: [] } }',
+        now: 'keep: { ...policy.keep, patterns: [] } }',
       },
     ],
   },
