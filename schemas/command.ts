@@ -11,9 +11,9 @@ export const ACCEPTED_COMMAND_VERSIONS: readonly number[] = [COMMAND_VERSION];
 /** A plan holds at most so many objects; more waits for the next round. */
 export const MAX_COMMAND_ITEMS = 50;
 /** No id of a runtime is longer, and no name in a directory. */
-const MAX_OBJECT_ID_LENGTH = 255;
-/** An entry of a log directory whose name takes more bytes as JSON is named by no command: characters may take six each. */
-export const MAX_NAME_BYTES = 300;
+export const MAX_OBJECT_ID_LENGTH = 255;
+/** An object whose id or name takes more bytes as JSON is named by no command: characters may take six each. */
+export const MAX_OBJECT_ID_BYTES = 300;
 /** So many objects with the longest names, and what stands around them; nothing larger is taken for a command. */
 export const MAX_COMMAND_BYTES = 48 * 1024;
 /** No command is carried out later than this after its inventory was taken, whatever it says. */

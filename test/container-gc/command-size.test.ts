@@ -130,6 +130,30 @@ test('[P8] an entry stays whose name takes more than 300 bytes as JSON, and keep
   });
 });
 
+test.each([
+  { name: 'characters', long: 'x'.repeat(256), short: 'x'.repeat(255) },
+  { name: 'bytes as JSON', long: '\u0001'.repeat(50), short: '\u0001'.repeat(49) },
+])(
+  '[P8] a container and a sandbox stay whose ids have too many $name, and keep no other',
+  async ({ long, short }) => {
+    const given = inventory({
+      containers: [long, short].map((id) => container(id, ofGonePod)),
+      sandboxes: [long, short].map((id) => sandbox(id, { podUid: GONE })),
+      pods: [gonePod(GONE)],
+    });
+    const [[decision] = [], [followUp] = []] = await containerGcHandler(() => policySet())(
+      input('inventory', given),
+    );
+
+    expect(ContainerRemoval.parse(followUp?.event).items.map(({ kind, id }) => ({ kind, id }))).toEqual([
+      { kind: 'container', id: short },
+      { kind: 'sandbox', id: short },
+    ]);
+    const stays = [{ action: 'keep', rule: 'P8' }, { action: 'remove' }];
+    expect(decision).toMatchObject({ event: { verdicts: { containers: stays, sandboxes: stays } } });
+  },
+);
+
 const LONGEST = 'x'.repeat(253);
 /** Whatever else a command carries, at its longest. */
 const longestNames = () => ({ cluster: LONGEST, node: LONGEST, reclaim: reclaim({ step: 'containers' }) });

@@ -1,9 +1,9 @@
-import { MAX_COMMAND_ITEMS, MAX_NAME_BYTES } from '../../../schemas/command.ts';
+import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
 import type { Verdict } from '../../../schemas/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Kept } from '../../shared/decision/conclusion.ts';
-import { backingOff } from '../../shared/decision/listing.ts';
+import { backingOff, tooLongForCommand } from '../../shared/decision/listing.ts';
 import { type Admission, admit, type Room } from './admission.ts';
 import { selectAfterDeath } from './after-death.ts';
 import { neededInitContainers } from './init-containers.ts';
@@ -50,12 +50,17 @@ export function planPass(pass: Pass): ContainerPlan {
     selectContainers(pass, stand),
     roomBeside(pass, 0),
     ({ position, container }) =>
-      needed.get(position) ?? failedLately(container, pass) ?? untrustedLogPath(container.logPath),
+      needed.get(position) ??
+      failedLately(container, pass) ??
+      idTooLong(container.id, pass) ??
+      untrustedLogPath(container.logPath),
   );
   const planned = new Set(containers.planned.map(({ item }) => item.id));
   const selection = selectSandboxes(inventory, policy, removablePodsUngated(pass), planned);
-  const sandboxes = admit(selection.selected, roomBeside(pass, planned.size), ({ sandbox }) =>
-    failedLately(sandbox, pass),
+  const sandboxes = admit(
+    selection.selected,
+    roomBeside(pass, planned.size),
+    ({ sandbox }) => failedLately(sandbox, pass) ?? idTooLong(sandbox.id, pass),
   );
   const logs = planLogs({
     inventory,
@@ -64,7 +69,7 @@ export function planPass(pass: Pass): ContainerPlan {
     gone: gonePods(pass),
     plannedContainers: planned,
     room: roomBeside(pass, planned.size + sandboxes.planned.length),
-    withhold: (entry) => failedLately(entry, pass) ?? nameTooLong(entry, pass),
+    withhold: (entry) => failedLately(entry, pass) ?? idTooLong(entry.name, pass),
   });
   return {
     containers: containers.planned,
@@ -86,11 +91,8 @@ function failedLately(
   return backingOff(backoff, inventory.takenAt.wallTimeMs);
 }
 
-/** Only what is no kubelet's has such a name; with fifty of them no node would take the command. */
-function nameTooLong({ name }: { readonly name: string }, { isForCommand }: Pass): Kept | undefined {
-  const nameBytes = Buffer.byteLength(JSON.stringify(name));
-  return isForCommand && nameBytes > MAX_NAME_BYTES ? { rule: 'P8', facts: { nameBytes } } : undefined;
-}
+const idTooLong = (id: string, { isForCommand }: Pass): Kept | undefined =>
+  isForCommand ? tooLongForCommand(id) : undefined;
 
 /**
  * What a death took is no longer there for the pass (G23, then G6 to G9). The limit of the node is left out while the

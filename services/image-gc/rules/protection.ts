@@ -3,7 +3,7 @@ import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
-import { backingOff, isAmong } from '../../shared/decision/listing.ts';
+import { backingOff, isAmong, tooLongForCommand } from '../../shared/decision/listing.ts';
 import { keptNamespaceOf } from './kept-namespaces.ts';
 import { keptVersions } from './kept-versions.ts';
 import { usersIn } from './users.ts';
@@ -43,6 +43,7 @@ export function protections(
   const usedLater = asksAge ? usedSince(takenAtMs) : NEVER;
   const young = asksAge ? tooYoung(takenAtMs, policy.imageMinimumGCAgeMs) : NEVER;
   const tried = isKubelet && !isForCommand ? NEVER : triedLately(takenAtMs);
+  const unnamable = isForCommand ? idTooLong : NEVER;
   // Spelt out, and no loop over a list of rules: that cannot be compiled into one piece, and takes twice as long.
   return (image) =>
     used(image) ??
@@ -51,7 +52,8 @@ export function protections(
     doubtful(image) ??
     usedLater(image) ??
     young(image) ??
-    tried(image);
+    tried(image) ??
+    unnamable(image);
 }
 
 const NEVER: Protect = () => undefined;
@@ -156,3 +158,8 @@ const triedLately =
     const kept = backingOff(backoff, takenAtMs);
     return kept && { ...kept, holder: 'backing-off' };
   };
+
+const idTooLong: Protect = ({ id }) => {
+  const kept = tooLongForCommand(id);
+  return kept && { ...kept, holder: 'not-believed' };
+};

@@ -1,4 +1,5 @@
 import { MAX_BACKOFF_MS } from '../../../schemas/backoff.ts';
+import { MAX_OBJECT_ID_BYTES, MAX_OBJECT_ID_LENGTH } from '../../../schemas/command.ts';
 import type { CompleteInventory, Inventory, InventoryImage } from '../../../schemas/inventory.ts';
 import type { Doubt, Kept } from './conclusion.ts';
 
@@ -62,6 +63,13 @@ export function backingOff(backoff: InventoryImage['backoff'], nowMs: number): K
   if (backoff === null || backoff.untilMs <= nowMs || backoff.untilMs > nowMs + MAX_BACKOFF_MS)
     return undefined;
   return { rule: 'M33', facts: { failures: backoff.failures, untilMs: backoff.untilMs } };
+}
+
+/** No runtime and no kubelet writes such an id or name, and no node takes a command that holds it (P8). */
+export function tooLongForCommand(id: string): Kept | undefined {
+  const idBytes = Buffer.byteLength(JSON.stringify(id));
+  const isTooLong = id.length > MAX_OBJECT_ID_LENGTH || idBytes > MAX_OBJECT_ID_BYTES;
+  return isTooLong ? { rule: 'P8', facts: { idBytes, idLength: id.length } } : undefined;
 }
 
 /** By code units: the same on every machine, whatever its locale. */

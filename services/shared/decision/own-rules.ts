@@ -7,6 +7,6 @@ export const OWN_RULES = {
   P5: 'half of the listed images is the most that one command removes: the rest waits for the next round',
   P6: 'images go by usage only at the step "images" of a reclaim',
   P7: 'a reclaim is at its step "images": containers and sandboxes wait until it is over',
-  P8: 'its name is longer than any that a kubelet writes, and no command can hold it',
+  P8: 'its id or name is longer than any that a runtime or a kubelet writes, and no command can hold it',
 } as const;
 export type OwnRule = keyof typeof OWN_RULES;

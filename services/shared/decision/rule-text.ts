@@ -72,7 +72,7 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   P5: 'waits for the next round',
   P6: 'no room had to be made',
   P7: 'waits for the reclaim to end',
-  P8: 'its name is too long for a command',
+  P8: 'its id or name is too long for a command',
 };
 
 /** Why an object goes, in plain words. */
