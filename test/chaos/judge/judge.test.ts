@@ -118,6 +118,14 @@ test('an image went though the disk was used to less than the policy wants', () 
   ]);
 });
 
+test('under a policy that lets images go by age only those went from a disk with room that were there for so long', () => {
+  const acts = [act(0, { policy: 'tidy', paused: [] })];
+  const after = (seconds: number) => [image(1), ...removal(1 + seconds, { usedPercentBefore: 20 })];
+  expect(judge(aRound({ truth: after(6), acts }))).toEqual([]);
+  expect(invariantsIn(aRound({ truth: after(4), acts }))).toEqual(['needless']);
+  expect(invariantsIn(aRound({ truth: after(6) }))).toEqual(['needless']);
+});
+
 test('what others freed in the moment of the removal nobody could know of', () => {
   const disk = (seconds: number, usedPercent: number) => at(seconds, { kind: 'disk', usedPercent });
   const gone = removal(10, { usedPercentBefore: 59 });

@@ -7,7 +7,7 @@ import type { AnyRemoval, ContainerRemoval, ImageRemoval, JudgedNode } from './r
 import { enforcedOn, possibleSettings } from './settings.ts';
 
 /** Clocks of two processes on one machine are one; what is written a moment later is still the same moment. */
-const SLACK_MS = 50;
+export const SLACK_MS = 50;
 
 /** Nothing goes that each policy which may have been in force keeps. */
 export function keptByPolicy(
