@@ -187,6 +187,17 @@ describe('nothing lost', () => {
     ]);
   });
 
+  test('what it cannot know of is no removal that a later one of the same image is asked for, also where the call took seconds', () => {
+    const slow = [
+      at(10, { kind: 'asked', call: 1, what: 'removeImage', id: IMAGE }),
+      at(13, { kind: 'image-gone', id: IMAGE, by: 'cri', usedPercentBefore: 85 }),
+    ];
+    const truth = [image(1), ...slow, image(15), ...removal(25)];
+    const kill = { kind: 'kill', part: `${NODE}/node-executor`, atMs: 11_000, forMs: 0 } as const;
+    expect(invariantsIn(aRound({ truth, results: [result()], faults: [kill] }))).toEqual([]);
+    expect(invariantsIn(aRound({ truth, results: [], faults: [kill] }))).toEqual(['lost']);
+  });
+
   test('a command that went with its topic is not asked for, and one on the new topic is', () => {
     const anew = { kind: 'topic-anew', topic: 'gc.node.commands', atMs: 5_000, forMs: 1_000 } as const;
     const commands = (seconds: number) => [command({ atMs: T0 + seconds * 1000 })];

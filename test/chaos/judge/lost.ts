@@ -24,9 +24,9 @@ export function lost(
       const text = `command ${id} of ${new Date(atMs).toISOString()} has no result and no dead letter`;
       return { invariant: 'lost', node: name, text };
     });
-  const untold = removals
-    .filter((removal) => countOf(removals, removal) > toldOf(results, removal))
-    .filter((removal) => !isUnknowable(removal, history, played))
+  const knowable = removals.filter((removal) => !isUnknowable(removal, history, played));
+  const untold = knowable
+    .filter((removal) => countOf(knowable, removal) > toldOf(results, removal))
     .map((removal): Violation => {
       const text = `${textOf(removal)} and no result tells of it`;
       return { invariant: 'lost', node: name, text };
@@ -46,15 +46,15 @@ const wentWithTopic = (atMs: number, played: Evidence['played']): boolean =>
 
 const UNREAD_MS = 10_000;
 
-/** An executor that ended in the moment of a removal, and finds the image again when it starts, cannot know that it was away. */
+/** An executor that ended while it waited for a removal, and finds the image again when it starts, cannot know that it was away. */
 const isUnknowable = (
-  { node, kind, id, goneMs }: AnyRemoval,
+  { node, kind, id, goneMs, askedMs }: AnyRemoval,
   { images }: History,
   played: Evidence['played'],
 ): boolean =>
   kind === 'image' &&
   images.some((life) => life.id === id && life.fromMs > goneMs) &&
-  wasKilled(played, node, goneMs - MOMENT_MS, goneMs + MOMENT_MS);
+  wasKilled(played, node, askedMs - MOMENT_MS, goneMs + MOMENT_MS);
 
 const MOMENT_MS = 1_000;
 
