@@ -93,12 +93,23 @@ function isSettled({ containers, deadlineSeconds }: WantedPod, told: KubeletPodS
   });
 }
 
-/** Deletes a pod and takes away what the kubelet leaves of it, sooner than its own collector would. */
+/**
+ * Deletes a pod and takes away what the kubelet leaves of it, sooner than its own collector would. Where the kubelet
+ * collects a container in the same moment the runtime refuses one of the two; what counts is that the container goes.
+ */
 export async function endStaticPod(node: FleetKubeletNode, name: string): Promise<void> {
   using remover = connectRemover(node.endpoint);
   await node.kubelet.remove(name);
   await waitUntil(`the containers of ${name} to end`, ENDED_MS, async () =>
     (await containersOf(node, { name })).every(({ state }) => state === 'exited'),
   );
-  await Promise.all((await containersOf(node, { name })).map(({ id }) => remover.removeContainer(id)));
+  const left = await containersOf(node, { name });
+  const refused = (await Promise.allSettled(left.map(({ id }) => remover.removeContainer(id))))
+    .filter((outcome) => outcome.status === 'rejected')
+    .map(({ reason }) => String(reason));
+  await waitUntil(
+    `the containers of ${name} to go (refused: ${refused.join('; ') || 'none'})`,
+    ENDED_MS,
+    async () => (await containersOf(node, { name })).length === 0,
+  );
 }
