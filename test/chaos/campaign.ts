@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type ChaosBroker, startChaosBroker } from './broker/broker.ts';
+import { startImageSource } from './fleet/image-source.ts';
 import { type Outcome, runRound } from './round.ts';
 import type { Schedule } from './schedule/schedule.ts';
 
@@ -43,12 +44,13 @@ export async function startCampaign({
   const withBroker = inLanes(brokers);
   mkdirSync(dirname(out), { recursive: true });
   const owned = starting.move();
+  const images = lazily(() => startImageSource(), owned);
   return {
     round: async (name, schedule) => {
       const ofRound = join(directory, name);
       mkdirSync(ofRound);
       const outcome = await withBroker((broker) =>
-        runRound({ broker, program, directory: ofRound, signal }, schedule),
+        runRound({ broker, images, program, directory: ofRound, signal }, schedule),
       );
       appendFileSync(
         out,
@@ -59,6 +61,18 @@ export async function startCampaign({
       return outcome;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Begun when it is asked for first, and ended with the stack. */
+function lazily<T extends AsyncDisposable>(
+  start: () => Promise<T>,
+  stack: AsyncDisposableStack,
+): () => Promise<T> {
+  let started: Promise<T> | null = null;
+  return () => {
+    started ??= start().then((begun) => stack.use(begun));
+    return started;
   };
 }
 

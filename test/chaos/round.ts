@@ -4,6 +4,7 @@ import type { ChaosBroker } from './broker/broker.ts';
 import { deleteTopics } from './broker/topics.ts';
 import { auditFindings } from './fleet/audit.ts';
 import { type Fleet, startFleet } from './fleet/fleet.ts';
+import type { ImageSource } from './fleet/image-source.ts';
 import type { Evidence, Violation } from './judge/evidence.ts';
 import { judge } from './judge/judge.ts';
 import { logEvidence } from './judge/log-evidence.ts';
@@ -36,6 +37,8 @@ export interface Counts {
 export interface RoundSettings {
   readonly broker: ChaosBroker;
   readonly program: string;
+  /** Where real runtimes pull from; begun by the first round that has any. */
+  readonly images: () => Promise<ImageSource>;
   /** For everything that the round leaves behind. */
   readonly directory: string;
   /** Ends the round where it stands. */
@@ -71,7 +74,8 @@ interface PlayedRound {
 
 async function played(settings: RoundSettings, schedule: Schedule): Promise<PlayedRound> {
   await deleteTopics(settings.broker.address);
-  await using fleet = await startFleet({ ...settings, seed: schedule.seed });
+  const images = schedule.runtime === 'containerd' ? await settings.images() : null;
+  await using fleet = await startFleet({ ...settings, images, seed: schedule.seed });
   await underWay(fleet, settings.signal);
   const faults = await play(fleet, schedule, settings.signal);
   const settledMs = await settled(fleet, faults, settings.signal);

@@ -19,6 +19,8 @@ export interface NodeOptions {
   /** Size of the one disk that holds images, containers, logs and the state directory. */
   readonly diskMebibytes?: number;
   readonly diskInodes?: number;
+  /** A directory of this machine that is the disk, in place of one in memory. */
+  readonly diskDirectory?: string;
   readonly network?: TestNetwork;
   /** Whether a kubelet can run on it; then its containerd is 2.4.2, and its disk a block device with ext4. */
   readonly forKubelet?: boolean;
@@ -37,6 +39,9 @@ export function nodeContainer(sockets: string, name: string, options: NodeOption
       { source: '/sys/fs/cgroup', target: '/sys/fs/cgroup', mode: 'rw' },
       { source: sockets, target: SOCKET_FOLDER, mode: 'rw' },
       { source: CHECKOUT, target: '/opt/fleetgc', mode: 'ro' },
+      ...(options.diskDirectory === undefined
+        ? []
+        : [{ source: options.diskDirectory, target: '/disk', mode: 'rw' } as const]),
     ])
     .withWaitStrategy(Wait.forLogMessage(/containerd successfully booted/))
     .withStartupTimeout(patiently(START_MS));
@@ -48,6 +53,7 @@ function diskedContainer({
   runtime = 'containerd-2.4.2',
   diskMebibytes = 512,
   diskInodes,
+  diskDirectory,
   forKubelet = false,
 }: NodeOptions): TestContainer {
   if (forKubelet)
@@ -55,6 +61,8 @@ function diskedContainer({
       .withDeviceRules(LOOP_DEVICES)
       .withEnvironment({ DISK_MEBIBYTES: String(diskMebibytes) })
       .withTmpFs({ '/backing': `rw,size=${diskMebibytes + 8}m`, '/run': 'rw,exec' });
+  if (diskDirectory !== undefined)
+    return new TestContainer(nodeImage(runtime)).withTmpFs({ '/run': 'rw,exec' });
   const inodes = diskInodes === undefined ? '' : `,nr_inodes=${diskInodes}`;
   return new TestContainer(nodeImage(runtime)).withTmpFs({
     '/disk': `rw,exec,size=${diskMebibytes}m${inodes}`,

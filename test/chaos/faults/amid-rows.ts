@@ -1,5 +1,5 @@
 import { executorOf, NODE_NAMES } from '../fleet/shape.ts';
-import { CHANGES } from '../simulated/messages.ts';
+import { CHANGES } from '../node/messages.ts';
 import { FORGERIES, forge, isOfReclaim } from './forgeries.ts';
 import { between, one, press, type RowsOf } from './row.ts';
 

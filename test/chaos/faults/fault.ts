@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../services/shared/event-log/partition.ts';
 import { POLICY_IDS } from '../fleet/policies.ts';
 import { CLIENTS, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES, SERVICE_NAMES } from '../fleet/shape.ts';
-import { CHANGES, Moment, RuntimeTrouble } from '../simulated/messages.ts';
+import { CHANGES, Moment, RuntimeTrouble } from '../node/messages.ts';
 import { FORGERIES } from './forgeries.ts';
 import { REPEATED_TOPICS, REPETITIONS } from './messages.ts';
 

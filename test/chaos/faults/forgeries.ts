@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TopicName } from '../../../schemas/topics.ts';
 import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
-import { REPOSITORIES } from '../simulated/life.ts';
+import { REPOSITORIES } from '../node/life.ts';
 import { FORGED } from './forged-ids.ts';
 import { asSent } from './messages.ts';
 

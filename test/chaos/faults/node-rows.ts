@@ -1,6 +1,6 @@
 import { POLICY_IDS } from '../fleet/policies.ts';
 import { NODE_NAMES } from '../fleet/shape.ts';
-import { METHODS } from '../simulated/messages.ts';
+import { METHODS } from '../node/messages.ts';
 import { between, nothing, one, type RowsOf } from './row.ts';
 
 /** What happens to runtimes, and what people do. */

@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChaosBroker } from '../broker/broker.ts';
 import { type FollowedLog, followLog } from './followed-log.ts';
+import type { ImageSource } from './image-source.ts';
 import { type MachineClock, machineClock } from './machine-clock.ts';
+import { type FleetNode, startNode } from './node.ts';
 import { createOperator, type Operator } from './operator.ts';
 import { type Part, startPart } from './part.ts';
 import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
-import { type SimulatedNode, startSimulatedNode } from './simulated-node.ts';
 import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
 
 const RESTART_MS = 500;
@@ -16,6 +17,8 @@ const RESTART_OF_DOUBLE_MS = 2_000;
 const LIFE_STEP_MS = 300;
 /** So many steps without a pause fill a good part of a disk, while the parts start. */
 const HEAD_START_STEPS = 22;
+/** Real pods take their time. */
+const HEAD_START_STEPS_ON_CONTAINERD = 12;
 
 /** Everything that runs in a round. */
 export interface Fleet extends AsyncDisposable {
@@ -23,9 +26,9 @@ export interface Fleet extends AsyncDisposable {
   readonly log: FollowedLog;
   readonly operator: Operator;
   readonly run: RunVerb;
-  node(name: string): SimulatedNode;
+  node(name: string): FleetNode;
   part(name: string): Part;
-  readonly nodes: readonly SimulatedNode[];
+  readonly nodes: readonly FleetNode[];
   readonly parts: readonly Part[];
   clock(machine: string): MachineClock;
   /** Another process of the same part, as two overlapping pods are. */
@@ -41,10 +44,18 @@ export interface FleetSettings {
   /** `bin/fleetgc` of the sources that are tried. */
   readonly program: string;
   readonly directory: string;
+  /** Where real runtimes pull from; `null`: runtimes are made up. */
+  readonly images: ImageSource | null;
 }
 
 /** Starts all of it on a broker without topics. Nodes live from the start; the usual policy comes while the parts start. */
-export async function startFleet({ seed, broker, program, directory }: FleetSettings): Promise<Fleet> {
+export async function startFleet({
+  seed,
+  broker,
+  program,
+  directory,
+  images,
+}: FleetSettings): Promise<Fleet> {
   await using starting = new AsyncDisposableStack();
   const stack = starting.use(new AsyncDisposableStack());
   const stopped = new AbortController();
@@ -54,8 +65,13 @@ export async function startFleet({ seed, broker, program, directory }: FleetSett
   const [nodes] = await Promise.all([
     Promise.all(
       Object.keys(NODE_PARTS).map(async (name, index) => {
-        const node = stack.use(await startSimulatedNode(name, directory));
-        node.tell({ kind: 'live', seed: seed + index, stepMs: LIFE_STEP_MS, headStart: HEAD_START_STEPS });
+        const node = stack.use(await startNode({ name, parent: directory, images }));
+        node.tell({
+          kind: 'live',
+          seed: seed + index,
+          stepMs: LIFE_STEP_MS,
+          headStart: images === null ? HEAD_START_STEPS : HEAD_START_STEPS_ON_CONTAINERD,
+        });
         return node;
       }),
     ),
@@ -113,7 +129,7 @@ export async function startFleet({ seed, broker, program, directory }: FleetSett
 }
 
 /** The parts of a node see a boot id of their own: a file that lies over the kernel's in their view of the filesystem. */
-function nodeCommand(program: string, verb: string, node: SimulatedNode): readonly string[] {
+function nodeCommand(program: string, verb: string, node: FleetNode): readonly string[] {
   const script = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"';
   const own = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script, node.bootIdFile];
   return [...own, program, verb, ...node.options, '--http-address=none'];

@@ -1,5 +1,5 @@
 import type { PolicyFile } from '../../../schemas/policy-file.ts';
-import { KEPT_NAMESPACE, REPOSITORIES } from '../simulated/life.ts';
+import { KEPT_NAMESPACE, REPOSITORIES } from '../node/life.ts';
 
 /** What the judge has to know of a policy, said apart from what the product makes of it. */
 export interface PolicyFacts {

@@ -1,6 +1,6 @@
 import type { PolicyFacts } from '../fleet/policies.ts';
 import { DEAD_PER_CONTAINER } from '../fleet/policies.ts';
-import { KEPT_NAMESPACE, REPOSITORIES } from '../simulated/life.ts';
+import { KEPT_NAMESPACE, REPOSITORIES } from '../node/life.ts';
 import { policyDelays } from './delays.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { AnyRemoval, ContainerRemoval, ImageRemoval, JudgedNode } from './removals.ts';

@@ -1,4 +1,4 @@
-import { REPOSITORIES } from '../simulated/life.ts';
+import { REPOSITORIES } from '../node/life.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { ImageLife } from './history.ts';
 import type { JudgedNode } from './removals.ts';

@@ -5,7 +5,13 @@ import { between } from '../faults/row.ts';
 import { drawFault, FAULTS } from '../faults/table.ts';
 
 /** What is done to a fleet, and the lives of its nodes: all that a round can be repeated from. */
-export const Schedule = z.object({ seed: z.int(), lastsMs: z.int(), faults: z.array(Fault) });
+export const Schedule = z.object({
+  seed: z.int(),
+  /** What the nodes run. */
+  runtime: z.enum(['simulated', 'containerd']),
+  lastsMs: z.int(),
+  faults: z.array(Fault),
+});
 export type Schedule = z.infer<typeof Schedule>;
 
 const LASTS_MS = 15_000;
@@ -22,8 +28,16 @@ export function drawSchedule(seed: number): Schedule {
   const faults = Array.from({ length: count }, () =>
     endingInTime(drawFault(random, weightedKind(random), between(random, EARLIEST_MS, LATEST_MS))),
   );
-  return { seed, lastsMs: LASTS_MS, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+  return {
+    seed,
+    runtime: runtimeOf(seed),
+    lastsMs: LASTS_MS,
+    faults: faults.toSorted((a, b) => a.atMs - b.atMs),
+  };
 }
+
+/** Of ten rounds after each other four have real containerd. */
+const runtimeOf = (seed: number): Schedule['runtime'] => (seed % 10 < 4 ? 'containerd' : 'simulated');
 
 const endingInTime = (fault: Fault): Fault => ({
   ...fault,

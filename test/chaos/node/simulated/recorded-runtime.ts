@@ -1,5 +1,5 @@
-import type { SimulatedRuntime } from '../../../services/simulator/runtime.ts';
-import type { WriteTruth } from '../truth.ts';
+import type { SimulatedRuntime } from '../../../../services/simulator/runtime.ts';
+import type { WriteTruth } from '../../truth.ts';
 
 export interface Recording {
   readonly write: WriteTruth;

@@ -39,7 +39,7 @@ export type Moment = z.infer<typeof Moment>;
 export const CHANGES = ['relieved', 'rolled-back', 'paused', 'policy'] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** What the campaign tells a simulated node. */
+/** What the campaign tells a node. */
 export const ToNode = z.discriminatedUnion('kind', [
   /** `headStart`: so many steps come at once. */
   z.object({ kind: z.literal('live'), seed: z.int(), stepMs: z.int(), headStart: z.int() }),
@@ -59,11 +59,11 @@ export const ToNode = z.discriminatedUnion('kind', [
 ]);
 export type ToNode = z.infer<typeof ToNode>;
 
-/** What a simulated node tells: a removal stopped where it was told to, or the change in its middle is due. */
+/** What a node tells: a removal stopped where it was told to, or the change in its middle is due. */
 export const FromNode = z.enum(['ready', 'stopped', 'amid']);
 export type FromNode = z.infer<typeof FromNode>;
 
-/** What a simulated node is started with. */
+/** What the runtime of a node is started with. */
 export const NodeStart = z.object({
   name: z.string(),
   /** On a filesystem of its own. */
@@ -71,5 +71,7 @@ export const NodeStart = z.object({
   socketPath: z.string(),
   truthPath: z.string(),
   capacityBytes: z.string(),
+  /** Of a real runtime, as this machine's processes reach it; `null`: it is made up. */
+  runtimeEndpoint: z.string().nullable(),
 });
 export type NodeStart = z.infer<typeof NodeStart>;

@@ -1,9 +1,11 @@
-/** A simulated node as a process of its own: it outlives whoever uses its runtime. Started with its settings as JSON. */
+/** The runtime of a node as a process of its own: it outlives whoever uses its runtime. Started with its settings as JSON. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriServer } from '../../../services/shared/cri/server.ts';
+import type { ChaosNode } from './chaos-node.ts';
+import { containerdNode } from './containerd/node.ts';
 import { createLife, rollBack } from './life.ts';
 import { type Change, NodeStart, type RuntimeTrouble, ToNode } from './messages.ts';
-import { createChaosNode } from './node.ts';
+import { simulatedNode } from './simulated/node.ts';
 
 /** What was removed may free its space late. */
 const WEIGH_EVERY_MS = 250;
@@ -16,15 +18,19 @@ const stopped = (): Promise<void> => {
   process.send?.('stopped');
   return promise;
 };
-const node = createChaosNode(NodeStart.parse(JSON.parse(process.argv[2] ?? '')), stopped);
-const { faults, tricks, disk, kubelet } = node;
+const start = NodeStart.parse(JSON.parse(process.argv[2] ?? ''));
+const node: ChaosNode =
+  start.runtimeEndpoint === null
+    ? simulatedNode(start, stopped)
+    : await containerdNode({ ...start, runtimeEndpoint: start.runtimeEndpoint }, stopped);
+const { faults, tricks, disk } = node;
 let server: CriServer | null = await node.serve();
 let isAlive = false;
 /** While something changes in the middle of a command, no pods come and go. */
 let isStill = false;
 
 async function live(seed: number, stepMs: number, headStart: number): Promise<void> {
-  const step = createLife(kubelet, seed);
+  const step = createLife(node, seed);
   isAlive = true;
   for (let steps = 1; isAlive; steps += 1) {
     if (!isStill) await step();
@@ -34,17 +40,17 @@ async function live(seed: number, stepMs: number, headStart: number): Promise<vo
 
 async function breathe(): Promise<void> {
   for (;;) {
-    disk.otherBytes = disk.otherBytes === node.otherBytes ? node.otherBytes / 2n : node.otherBytes;
-    node.weigh();
+    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes / 2n : disk.usualBytes;
+    disk.weigh();
     await sleep(BREATH_MS);
   }
 }
 
 function fill(toPercent: number): void {
   const wanted = (disk.capacityBytes * BigInt(toPercent)) / 100n;
-  const missing = wanted - disk.usedBytes(0n);
+  const missing = wanted - disk.usedBytes();
   disk.otherBytes += missing > 0n ? missing : 0n;
-  node.weigh();
+  disk.weigh();
 }
 
 async function make(trouble: RuntimeTrouble): Promise<void> {
@@ -90,14 +96,14 @@ function amid(change: Change, slowMs: number): void {
     isStill = true;
     tricks.slowMs = slowMs;
     if (change === 'relieved') relax();
-    if (change === 'rolled-back') await rollBack(kubelet, node.runtime);
+    if (change === 'rolled-back') await rollBack(node);
     process.send?.('amid');
   };
 }
 
 function relax(): void {
-  disk.otherBytes = node.otherBytes;
-  node.weigh();
+  disk.otherBytes = disk.usualBytes;
+  disk.weigh();
 }
 
 async function amidIsOver(): Promise<void> {
@@ -134,7 +140,7 @@ async function obey(message: ToNode): Promise<void> {
   }
 }
 
-setInterval(node.weigh, WEIGH_EVERY_MS);
+setInterval(() => disk.weigh(), WEIGH_EVERY_MS);
 process.on('message', (message) => void obey(ToNode.parse(message)));
 // Whoever started this is gone.
 process.on('disconnect', () => process.exit(0));

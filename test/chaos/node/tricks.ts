@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CriHandlers } from '../../../services/shared/cri/server.ts';
 import { FleetGcError } from '../../../services/shared/errors.ts';
 import type { WriteTruth } from '../truth.ts';
 import type { Moment } from './messages.ts';
@@ -18,10 +17,22 @@ export interface Tricks {
   readonly stopped: () => Promise<void>;
 }
 
-/** CRI with its calls that remove written down as they come in, before anything may hold them up. */
-export function lyingHandlers(handlers: CriHandlers, tricks: Tricks, write: WriteTruth): CriHandlers {
+/** The names of the methods that remove. */
+export type Removing = 'removeImage' | 'removeContainer' | 'removePodSandbox';
+export type Remove = <Answer>(what: Removing, id: string, act: () => Promise<Answer>) => Promise<Answer>;
+
+export const noTricks = (stopped: Tricks['stopped']): Tricks => ({
+  lies: new Set(),
+  slowMs: 0,
+  stopAt: null,
+  amid: null,
+  stopped,
+});
+
+/** Calls that remove, written down as they come in, before anything may hold them up. */
+export function trickedRemovals(tricks: Tricks, write: WriteTruth): Remove {
   let calls = 0;
-  const removing = async <Answer>(what: string, id: string, act: () => Promise<Answer>): Promise<Answer> => {
+  return async (what, id, act) => {
     calls += 1;
     const call = calls;
     write({ kind: 'asked', call, what, id });
@@ -34,18 +45,9 @@ export function lyingHandlers(handlers: CriHandlers, tricks: Tricks, write: Writ
       write({ kind: 'answered', call, ok });
     }
   };
-  return {
-    ...handlers,
-    removeImage: (request) =>
-      removing('removeImage', request.image?.image ?? '', () => handlers.removeImage(request)),
-    removeContainer: (request) =>
-      removing('removeContainer', request.containerId, () => handlers.removeContainer(request)),
-    removePodSandbox: (request) =>
-      removing('removePodSandbox', request.podSandboxId, () => handlers.removePodSandbox(request)),
-  };
 }
 
-async function tricked<Answer>(what: string, tricks: Tricks, act: () => Promise<Answer>): Promise<Answer> {
+async function tricked<Answer>(what: Removing, tricks: Tricks, act: () => Promise<Answer>): Promise<Answer> {
   const { amid, stopAt, lies } = tricks;
   if (what === 'removeImage' && amid !== null) {
     tricks.amid = null;

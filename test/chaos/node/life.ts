@@ -1,7 +1,6 @@
 import { toFleetGcError } from '../../../services/shared/errors.ts';
-import type { SimulatedKubelet } from '../../../services/simulator/kubelet.ts';
 import { evenChoice, type Random, seededRandom } from '../../../services/simulator/random.ts';
-import type { SimulatedRuntime } from '../../../services/simulator/runtime.ts';
+import type { ChaosNode, LivelyKubelet } from './chaos-node.ts';
 
 /** The names that a policy of a campaign may speak of. */
 export const REPOSITORIES = {
@@ -15,20 +14,21 @@ export const REPOSITORIES = {
 export const KEPT_NAMESPACE = 'kept';
 
 const MAXIMUM_PODS = 5;
-const ALWAYS_KEPT_IMAGES = 3;
-const TEAM_IMAGES = 4;
+export const ALWAYS_KEPT_IMAGES = 3;
+export const TEAM_IMAGES = 4;
 const CHANCES = { deploy: 0.5, crash: 0.75, repull: 0.88 } as const;
 
 interface Living {
-  readonly kubelet: SimulatedKubelet;
+  readonly kubelet: LivelyKubelet;
+  readonly differentImages: number;
   readonly random: Random;
   /** References in the order in which they were first run. */
   readonly past: string[];
 }
 
 /** A node in a hurry: pods come, crash, go, and come back with an image that went. One step at a time. */
-export function createLife(kubelet: SimulatedKubelet, seed: number): () => Promise<void> {
-  const living = { kubelet, random: seededRandom(seed), past: [] };
+export function createLife({ kubelet, differentImages }: ChaosNode, seed: number): () => Promise<void> {
+  const living = { kubelet, differentImages, random: seededRandom(seed), past: [] };
   return async () => {
     try {
       await step(living);
@@ -53,11 +53,11 @@ async function step(living: Living): Promise<void> {
   if (chance < CHANCES.repull && again !== undefined) return deploy(living, again);
 }
 
-function newImage({ random, past }: Living): string {
+function newImage({ random, past, differentImages }: Living): string {
   const kind = random();
   if (kind < 0.1) return `${REPOSITORIES.always}/tool:${Math.floor(random() * ALWAYS_KEPT_IMAGES)}`;
   if (kind < 0.25) return `${REPOSITORIES.team}/app:${Math.floor(random() * TEAM_IMAGES)}`;
-  return `${REPOSITORIES.usual}/app:${past.length + 1}`;
+  return `${REPOSITORIES.usual}/app:${(past.length % differentImages) + 1}`;
 }
 
 async function deploy({ kubelet, random, past }: Living, image: string): Promise<void> {
@@ -75,10 +75,8 @@ async function deploy({ kubelet, random, past }: Living, image: string): Promise
 }
 
 /** A pod on every image that is there and may be unused, as after a deployment is taken back. */
-export async function rollBack(kubelet: SimulatedKubelet, { images }: SimulatedRuntime): Promise<void> {
-  for (const [index, { repoTags }] of [...images.values()].entries()) {
-    const [image] = repoTags;
-    if (image === undefined) continue;
+export async function rollBack({ kubelet, imageNames }: ChaosNode): Promise<void> {
+  for (const [index, image] of (await imageNames()).entries()) {
     try {
       await kubelet.startPod({ name: `back-${index}`, namespace: 'shop', containers: { app: image } });
     } catch (error) {
@@ -90,6 +88,6 @@ export async function rollBack(kubelet: SimulatedKubelet, { images }: SimulatedR
 async function crash({ kubelet, random }: Living): Promise<void> {
   const pod = evenChoice(random, [...kubelet.pods.values()]);
   if (!pod) return;
-  kubelet.crashPod(pod.uid);
+  await kubelet.crashPod(pod.uid);
   await kubelet.restartContainers(pod.uid);
 }

@@ -1,35 +1,23 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { linuxClock } from '../../../services/shared/clock-linux.ts';
-import { type CriServer, serveCri } from '../../../services/shared/cri/server.ts';
-import { sha256Hex } from '../../../services/shared/ids.ts';
-import { containerdHandlers } from '../../../services/simulator/containerd-handlers.ts';
-import { criHandlers } from '../../../services/simulator/cri-handlers.ts';
-import { createDisk, type Disk } from '../../../services/simulator/disk.ts';
-import { createFaults, type Faults } from '../../../services/simulator/faults.ts';
-import { createKubelet, type SimulatedKubelet } from '../../../services/simulator/kubelet.ts';
-import { SANDBOX_IMAGE } from '../../../services/simulator/node.ts';
-import type { Registry } from '../../../services/simulator/registry.ts';
-import { createRuntime, type SimulatedRuntime } from '../../../services/simulator/runtime.ts';
-import { truthFile } from '../truth.ts';
-import { openBallast } from './ballast.ts';
-import { lyingHandlers, type Tricks } from './lying-handlers.ts';
-import type { NodeStart } from './messages.ts';
+import { linuxClock } from '../../../../services/shared/clock-linux.ts';
+import { serveCri } from '../../../../services/shared/cri/server.ts';
+import { sha256Hex } from '../../../../services/shared/ids.ts';
+import { containerdHandlers } from '../../../../services/simulator/containerd-handlers.ts';
+import { criHandlers } from '../../../../services/simulator/cri-handlers.ts';
+import { createDisk } from '../../../../services/simulator/disk.ts';
+import { createFaults } from '../../../../services/simulator/faults.ts';
+import { createKubelet } from '../../../../services/simulator/kubelet.ts';
+import { SANDBOX_IMAGE } from '../../../../services/simulator/node.ts';
+import type { Registry } from '../../../../services/simulator/registry.ts';
+import { createRuntime } from '../../../../services/simulator/runtime.ts';
+import { truthFile } from '../../truth.ts';
+import { openBallast } from '../ballast.ts';
+import type { ChaosNode } from '../chaos-node.ts';
+import type { NodeStart } from '../messages.ts';
+import { noTricks, type Tricks, trickedRemovals } from '../tricks.ts';
+import { lyingHandlers } from './lying-handlers.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
-
-/** A runtime of a process of its own, which writes down its own truth. */
-export interface ChaosNode {
-  readonly kubelet: SimulatedKubelet;
-  readonly runtime: SimulatedRuntime;
-  readonly faults: Faults;
-  readonly tricks: Tricks;
-  readonly disk: Disk;
-  /** What is neither image nor container, when nothing is wrong. */
-  readonly otherBytes: bigint;
-  /** To be called when the disk may have changed by itself. */
-  readonly weigh: () => void;
-  readonly serve: () => Promise<CriServer>;
-}
 
 /** Half of it is more than what nobody tells of. */
 const OTHER_PERCENT = 8n;
@@ -39,13 +27,14 @@ const SPREAD_MEBIBYTES = 6n;
 /** Tools and the like, which nobody may remove. */
 const PINNED_IMAGE = 'registry.example/shop/pinned:1';
 
-export function createChaosNode(
+/** A made up runtime. */
+export function simulatedNode(
   { name, diskDirectory, socketPath, truthPath, capacityBytes }: NodeStart,
   stopped: Tricks['stopped'],
 ): ChaosNode {
   const clock = linuxClock();
   const faults = createFaults();
-  const tricks: Tricks = { lies: new Set(), slowMs: 0, stopAt: null, amid: null, stopped };
+  const tricks = noTricks(stopped);
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * OTHER_PERCENT) / 100n;
@@ -83,16 +72,27 @@ export function createChaosNode(
   const byLife = recordedRuntime(runtime, 'life', recording);
   for (const reference of [SANDBOX_IMAGE, PINNED_IMAGE]) byLife.addImage(pinned(reference));
   const byCri = recordedRuntime(runtime, 'cri', recording);
+  const removals = trickedRemovals(tricks, write);
   const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
   return {
     kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
-    runtime,
     faults,
     tricks,
-    disk,
-    otherBytes,
-    weigh,
-    serve: () => serveCri(socketPath, lyingHandlers(cri, tricks, write), containerdHandlers(runtime, faults)),
+    differentImages: Number.MAX_SAFE_INTEGER,
+    disk: {
+      capacityBytes: capacity,
+      usualBytes: otherBytes,
+      get otherBytes() {
+        return disk.otherBytes;
+      },
+      set otherBytes(bytes) {
+        disk.otherBytes = bytes;
+      },
+      usedBytes: () => disk.usedBytes(0n),
+      weigh,
+    },
+    imageNames: async () => [...runtime.images.values()].flatMap(({ repoTags }) => repoTags.slice(0, 1)),
+    serve: () => serveCri(socketPath, lyingHandlers(cri, removals), containerdHandlers(runtime, faults)),
   };
 }
 

@@ -1,0 +1,44 @@
+import type { CriServer } from '../../../services/shared/cri/server.ts';
+import type { Faults } from '../../../services/simulator/faults.ts';
+import type { PodWish } from '../../../services/simulator/kubelet-pod.ts';
+import type { Tricks } from './tricks.ts';
+
+/** A runtime with its own truth, whatever it is made of, and the life on it. */
+export interface ChaosNode {
+  readonly kubelet: LivelyKubelet;
+  readonly faults: Faults;
+  readonly tricks: Tricks;
+  readonly disk: ChaosDisk;
+  /** How many different images its deployments have, but for those that a policy keeps. */
+  readonly differentImages: number;
+  /** References of the images that are there and may be unused. */
+  imageNames(): Promise<readonly string[]>;
+  /** Serves the socket by which agent and executor know the runtime. */
+  serve(): Promise<CriServer>;
+}
+
+/** What a life wants of a kubelet. */
+export interface LivelyKubelet {
+  /** Pulls what is missing and runs the pod's containers. */
+  startPod(wish: PodWish): Promise<unknown>;
+  /** Ends the running containers of the pod, as a crash does. */
+  crashPod(uid: string): Promise<void> | void;
+  /** Creates and starts the next attempt of every container of the pod that is not running. */
+  restartContainers(uid: string): Promise<void>;
+  /** Stops the pod, forgets it, and collects its containers, sandboxes and logs itself. */
+  cleanUpPod(uid: string): Promise<void>;
+  readonly pods: ReadonlyMap<string, { readonly uid: string; readonly phase: string }>;
+}
+
+/** The disk of a node, on which something else lies beside images and containers. */
+export interface ChaosDisk {
+  readonly capacityBytes: bigint;
+  /** What that something takes. */
+  otherBytes: bigint;
+  /** The same, when nothing is wrong. */
+  readonly usualBytes: bigint;
+  /** All that is used now. */
+  usedBytes(): bigint;
+  /** Makes the disk as full as it should be, and writes down how full it is; to be called when it may have changed. */
+  weigh(): void;
+}
