@@ -1,3 +1,4 @@
+import type { Fleet } from '../fleet/fleet.ts';
 import { executorOf, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES } from '../fleet/shape.ts';
 import { fillUp } from '../fleet/small-filesystem.ts';
 import { between, nothing, one, press, type RowsOf } from './row.ts';
@@ -7,6 +8,10 @@ const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
 
 /** A part that ends again and again is started later and later. */
 const MOST_DOWN_MS = 5_000;
+
+/** Something comes to do for a part of a node while there is none of it, or two. */
+const pressOf = (fleet: Fleet, part: string): (() => void) =>
+  part.includes('/') ? press(fleet, part.slice(0, part.indexOf('/'))) : () => undefined;
 
 /** What happens to processes and the machines that they run on. */
 export const PROCESS_ROWS: RowsOf<
@@ -25,7 +30,11 @@ export const PROCESS_ROWS: RowsOf<
         return nothing;
       }
       killed.killAndHold();
-      return () => killed.release();
+      const relax = pressOf(fleet, part);
+      return () => {
+        killed.release();
+        relax();
+      };
     },
   },
   'kill-at': {
@@ -57,7 +66,7 @@ export const PROCESS_ROWS: RowsOf<
     }),
     begin: (fleet, { part }) => {
       const another = fleet.double(part);
-      const relax = press(fleet, part.slice(0, part.indexOf('/')));
+      const relax = pressOf(fleet, part);
       return async () => {
         relax();
         await another[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import type { FromNode, NodeStart, ToNode } from '../node/messages.ts';
 import { type ImageSource, REGISTRY } from './image-source.ts';
 import { smallFilesystem } from './small-filesystem.ts';
 
-const DISK_BYTES = 128 * 1024 * 1024;
+const DISK_BYTES = 160 * 1024 * 1024;
 /** For a journal and a history: the size that makes it full is filled by a fault. */
 const STATE_BYTES = 16 * 1024 * 1024;
 

@@ -30,6 +30,12 @@ export interface LivelyKubelet {
   readonly pods: ReadonlyMap<string, { readonly uid: string; readonly phase: string }>;
 }
 
+/**
+ * What else lies on a disk. Half of it is more than what nobody tells of, and without it images alone are below every
+ * threshold: whoever removes on after somebody else freed the disk is seen.
+ */
+export const USUAL_OTHER_PERCENT = 25n;
+
 /** The disk of a node, on which something else lies beside images and containers. */
 export interface ChaosDisk {
   readonly capacityBytes: bigint;

@@ -95,7 +95,7 @@ function amid(change: Change, slowMs: number): void {
   tricks.amid = async () => {
     isStill = true;
     tricks.slowMs = slowMs;
-    if (change === 'relieved') relax();
+    if (change === 'relieved') empty();
     if (change === 'rolled-back') await rollBack(node);
     process.send?.('amid');
   };
@@ -103,6 +103,12 @@ function amid(change: Change, slowMs: number): void {
 
 function relax(): void {
   disk.otherBytes = disk.usualBytes;
+  disk.weigh();
+}
+
+/** Somebody takes all away that is neither image nor container. */
+function empty(): void {
+  disk.otherBytes = 0n;
   disk.weigh();
 }
 

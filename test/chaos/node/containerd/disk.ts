@@ -2,9 +2,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteTruth } from '../../truth.ts';
 import { openBallast } from '../ballast.ts';
-import type { ChaosDisk } from '../chaos-node.ts';
-
-const OTHER_PERCENT = 8n;
+import { type ChaosDisk, USUAL_OTHER_PERCENT } from '../chaos-node.ts';
 
 /** The disk under a real runtime: as full as its filesystem says. */
 export class ContainerdDisk implements ChaosDisk {
@@ -23,7 +21,7 @@ export class ContainerdDisk implements ChaosDisk {
   constructor(directory: string, capacityBytes: bigint, write: WriteTruth) {
     this.#directory = directory;
     this.capacityBytes = capacityBytes;
-    this.usualBytes = (capacityBytes * OTHER_PERCENT) / 100n;
+    this.usualBytes = (capacityBytes * USUAL_OTHER_PERCENT) / 100n;
     this.otherBytes = this.usualBytes;
     this.#ballast = openBallast(join(directory, 'ballast'));
     this.#write = write;

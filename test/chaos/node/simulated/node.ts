@@ -13,14 +13,12 @@ import type { Registry } from '../../../../services/simulator/registry.ts';
 import { createRuntime } from '../../../../services/simulator/runtime.ts';
 import { truthFile } from '../../truth.ts';
 import { openBallast } from '../ballast.ts';
-import type { ChaosNode } from '../chaos-node.ts';
+import { type ChaosNode, USUAL_OTHER_PERCENT } from '../chaos-node.ts';
 import type { NodeStart } from '../messages.ts';
 import { noTricks, type Tricks, trickedRemovals } from '../tricks.ts';
 import { lyingHandlers } from './lying-handlers.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
 
-/** Half of it is more than what nobody tells of. */
-const OTHER_PERCENT = 8n;
 const MEBIBYTE = 1024n * 1024n;
 const SMALLEST_MEBIBYTES = 3n;
 const SPREAD_MEBIBYTES = 6n;
@@ -37,7 +35,7 @@ export function simulatedNode(
   const tricks = noTricks(stopped);
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
-  const otherBytes = (capacity * OTHER_PERCENT) / 100n;
+  const otherBytes = (capacity * USUAL_OTHER_PERCENT) / 100n;
   const logs = {
     podLogsDir: join(diskDirectory, 'pods'),
     containerLogsDir: join(diskDirectory, 'containers'),
