@@ -16,7 +16,7 @@ export type NetworkTrouble =
  * connection goes silent, or breaks.
  */
 export interface PublishTrouble {
-  readonly clientIdPrefix: string;
+  readonly clientId: string;
   readonly topic: string;
   readonly lost: 'request' | 'answer';
   readonly connection: 'silent' | 'broken';
@@ -28,7 +28,7 @@ export interface PublishTrouble {
 export interface NetworkProxy extends AsyncDisposable {
   /** From now on, for clients whose id begins so; returns what ends it. */
   trouble(clientIdPrefix: string, trouble: NetworkTrouble): () => void;
-  /** The same, for whoever publishes on a topic. */
+  /** The same, for the client of this id when it publishes on a topic. */
   troublePublishing(trouble: PublishTrouble): () => void;
 }
 
@@ -100,7 +100,7 @@ function joinEnds(line: Line, { all, publishing }: Troubles, gone: () => void): 
       line.clientId = clientIdOf(first) ?? '';
     }
     const met = [...publishing].find(
-      ({ clientIdPrefix, topic }) => line.clientId.startsWith(clientIdPrefix) && isPublished(bytes, topic),
+      ({ clientId, topic }) => line.clientId === clientId && isPublished(bytes, topic),
     );
     if (!met) return toBroker(bytes);
     lose(line, met, () => toBroker(bytes));

@@ -83,7 +83,7 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
       const relax = press(fleet, node);
       const executor = executorOf(node);
       const end = broker.proxy.troublePublishing({
-        clientIdPrefix: `fleetgc-${executor.slice(executor.indexOf('/') + 1)}`,
+        clientId: `fleetgc-${executor.slice(executor.indexOf('/') + 1)}`,
         topic: 'gc.node.results',
         lost,
         connection: isKilled ? 'silent' : 'broken',
