@@ -35,6 +35,8 @@ export interface Launch {
    * they outlive the broker's process, and where our temporary files are in memory, creating them waits for no disk.
    */
   readonly files: string;
+  /** A folder of this machine for the topics alone, with a disk of its own; it is left as it is. */
+  readonly data?: string;
   /** How to reach the listener on `port`. */
   readonly client: ClientSettings;
   readonly heapMegabytes?: number | undefined;
@@ -70,9 +72,10 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
   };
 }
 
-function brokerContainer({ port, files, command, network, alias, heapMegabytes }: Launch): TestContainer {
-  const data = join(files, 'data');
-  mkdirSync(data);
+function brokerContainer(launch: Launch): TestContainer {
+  const { port, files, command, network, alias, heapMegabytes } = launch;
+  const data = launch.data ?? join(files, 'data');
+  mkdirSync(data, { recursive: true });
   chmodSync(data, 0o777);
   const heap = `${heapMegabytes ?? HEAP_MEGABYTES}m`;
   const broker = new TestContainer(KAFKA_IMAGE)

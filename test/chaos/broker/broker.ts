@@ -3,17 +3,26 @@ import { join } from 'node:path';
 import { freePort } from '../../support/container.ts';
 import { type Launched, launchBroker, RUN_BROKER } from '../../support/kafka-launch.ts';
 import { brokerProperties } from '../../support/kafka-properties.ts';
+import { fillUp, smallFilesystem } from '../fleet/small-filesystem.ts';
 import { type NetworkProxy, openProxy } from './proxy.ts';
 
 /** A real broker that everybody reaches through the proxy alone; its address outlives whatever happens to it. */
 export interface ChaosBroker extends AsyncDisposable {
   readonly address: string;
   readonly proxy: NetworkProxy;
-  /** Away by a power failure, or frozen. Resolves, once what was before is over, to what ends it. */
-  outage(how: 'killed' | 'frozen'): Promise<() => Promise<void>>;
+  /**
+   * Away by a power failure, frozen, or without any space on its disk, which ends it when it writes next. Resolves, once what
+   * was before is over, to what ends it.
+   */
+  outage(how: Outage): Promise<() => Promise<void>>;
   /** Begins something that needs the broker, which is neither away then nor in the hands of another; resolves to what ends it. */
   inTurn(begin: () => Promise<() => Promise<void>>): Promise<() => Promise<void>>;
 }
+
+export type Outage = 'killed' | 'frozen' | 'full';
+
+/** The topics of many rounds. */
+const DISK_BYTES = 512 * 1024 * 1024;
 
 /** Groups notice soon that a member is gone, so that a round needs no minutes. */
 const PROPERTIES = { 'group.initial.rebalance.delay.ms': '0' };
@@ -21,7 +30,9 @@ const PROPERTIES = { 'group.initial.rebalance.delay.ms': '0' };
 export async function startChaosBroker(directory: string): Promise<ChaosBroker> {
   await using starting = new AsyncDisposableStack();
   const files = join(directory, 'broker');
+  const data = join(directory, 'topics');
   mkdirSync(files);
+  starting.use(await smallFilesystem(data, DISK_BYTES));
   chmodSync(directory, 0o755);
   chmodSync(files, 0o755);
   const [port, brokerPort] = [await freePort(), await freePort()];
@@ -32,13 +43,14 @@ export async function startChaosBroker(directory: string): Promise<ChaosBroker> 
       port: brokerPort,
       client: { address },
       files,
+      data,
       command: RUN_BROKER,
       properties: { ...brokerProperties(port, 'PLAINTEXT'), ...PROPERTIES },
     }),
   );
   const owned = starting.move();
   const inTurn = turns();
-  const outage = outages(launched, inTurn);
+  const outage = outages(launched, data, inTurn);
   return { address, proxy, inTurn, outage, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
@@ -62,12 +74,31 @@ function turns(): ChaosBroker['inTurn'] {
 
 function outages(
   { kill, start, freeze, thaw }: Launched,
+  data: string,
   inTurn: ChaosBroker['inTurn'],
 ): ChaosBroker['outage'] {
-  const ways = { killed: { begin: kill, end: start }, frozen: { begin: freeze, end: thaw } };
-  return (how) =>
-    inTurn(async () => {
-      await ways[how].begin();
-      return ways[how].end;
-    });
+  const began: Readonly<Record<Outage, () => Promise<() => Promise<void>>>> = {
+    killed: async () => {
+      await kill();
+      return start;
+    },
+    frozen: async () => {
+      await freeze();
+      return thaw;
+    },
+    full: async () => {
+      const free = fillUp(data);
+      return async () => {
+        free();
+        // Where nothing was written it did not end by itself.
+        await kill().catch(unlessEnded);
+        await start();
+      };
+    },
+  };
+  return (how) => inTurn(began[how]);
+}
+
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof Error && 'statusCode' in error && error.statusCode === 409)) throw error;
 }

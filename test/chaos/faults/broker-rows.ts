@@ -5,7 +5,7 @@ import { between, nothing, one, type RowsOf } from './row.ts';
 
 /** What happens to the broker, the way to it, and what it keeps. */
 export const BROKER_ROWS: RowsOf<
-  'broker-killed' | 'broker-frozen' | 'network' | 'topic-anew' | 'offsets-lost'
+  'broker-killed' | 'broker-frozen' | 'broker-full' | 'network' | 'topic-anew' | 'offsets-lost'
 > = {
   'broker-killed': {
     weight: 1,
@@ -16,6 +16,11 @@ export const BROKER_ROWS: RowsOf<
     weight: 1,
     draw: (random) => ({ forMs: between(random, 1_000, 8_000) }),
     begin: ({ broker }) => broker.outage('frozen'),
+  },
+  'broker-full': {
+    weight: 1,
+    draw: (random) => ({ forMs: between(random, 1_000, 6_000) }),
+    begin: ({ broker }) => broker.outage('full'),
   },
   network: {
     weight: 4,

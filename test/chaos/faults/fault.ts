@@ -23,6 +23,8 @@ export const Fault = z.discriminatedUnion('kind', [
   z.object({ ...when, kind: z.literal('freeze'), part: Part }),
   z.object({ ...when, kind: z.literal('broker-killed') }),
   z.object({ ...when, kind: z.literal('broker-frozen') }),
+  /** Nothing is left of its disk. */
+  z.object({ ...when, kind: z.literal('broker-full') }),
   z.object({
     ...when,
     kind: z.literal('network'),

@@ -14,7 +14,7 @@ export async function smallFilesystem(path: string, sizeBytes: number): Promise<
   };
 }
 
-const PIECE = Buffer.alloc(64 * 1024, 1);
+const PIECE = Buffer.alloc(1024 * 1024, 1);
 
 /** Takes all that is left of the filesystem; what is returned gives it back. */
 export function fillUp(directory: string): () => void {

@@ -31,6 +31,7 @@ function delaysPolicies(fault: Fault, node: string): boolean {
       return fault.client === 'fleetgc-node' || fault.client === 'fleetgc-node-executor';
     case 'broker-killed':
     case 'broker-frozen':
+    case 'broker-full':
       return true;
     case 'topic-anew':
       return fault.topic === 'gc.policies';
