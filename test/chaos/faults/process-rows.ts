@@ -9,6 +9,9 @@ const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
 /** A part that ends again and again is started later and later. */
 const MOST_DOWN_MS = 5_000;
 
+/** They have most to lose, so they end more often than others. */
+const EXECUTORS = NODE_NAMES.map(executorOf);
+
 /** Something comes to do for a part of a node while there is none of it, or two. */
 const pressOf = (fleet: Fleet, part: string): (() => void) =>
   part.includes('/') ? press(fleet, part.slice(0, part.indexOf('/'))) : () => undefined;
@@ -21,7 +24,7 @@ export const PROCESS_ROWS: RowsOf<
     weight: 8,
     draw: (random) => ({
       forMs: random() < 0.5 ? 0 : between(random, 500, MOST_DOWN_MS),
-      part: one(random, PART_NAMES),
+      part: one(random, [...PART_NAMES, ...EXECUTORS, ...EXECUTORS]),
     }),
     begin: (fleet, { part, forMs }) => {
       const killed = fleet.part(part);
@@ -62,7 +65,7 @@ export const PROCESS_ROWS: RowsOf<
     weight: 3,
     draw: (random) => ({
       forMs: between(random, 5_000, 12_000),
-      part: one(random, [...NODE_PART_NAMES, ...NODE_NAMES.map(executorOf)]),
+      part: one(random, [...NODE_PART_NAMES, ...EXECUTORS]),
     }),
     begin: (fleet, { part }) => {
       const another = fleet.double(part);

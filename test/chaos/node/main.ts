@@ -10,6 +10,7 @@ import { simulatedNode } from './simulated/node.ts';
 /** What was removed may free its space late. */
 const WEIGH_EVERY_MS = 250;
 const BREATH_MS = 1_500;
+const PRESSURE_PERCENT = 88;
 
 let goOn = (): void => undefined;
 const stopped = (): Promise<void> => {
@@ -33,10 +34,14 @@ async function live(seed: number, stepMs: number, headStart: number): Promise<vo
   const step = createLife(node, seed);
   isAlive = true;
   for (let steps = 1; isAlive; steps += 1) {
-    if (!isStill) await step();
-    if (steps > headStart) await sleep(stepMs);
+    if (!isStill && !isUnderPressure()) await step();
+    await sleep(steps > headStart ? stepMs : 0);
   }
 }
+
+/** As a kubelet that admits no pods then. */
+const isUnderPressure = (): boolean =>
+  disk.usedBytes() * 100n > disk.capacityBytes * BigInt(PRESSURE_PERCENT);
 
 async function breathe(): Promise<void> {
   for (;;) {
