@@ -112,7 +112,7 @@ export default {
     {
       name: 'only-cri-imports-grpc',
       severity: 'error',
-      from: { pathNot: '^services/shared/cri/' },
+      from: { pathNot: '^(services/shared/cri/|test/chaos/node/containerd/)' },
       to: { path: 'node_modules/@grpc/' },
     },
     {
