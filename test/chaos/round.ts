@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TOPICS } from '../../schemas/topics.ts';
 import type { ChaosBroker } from './broker/broker.ts';
 import { deleteTopics } from './broker/topics.ts';
 import { auditFindings } from './fleet/audit.ts';
@@ -81,8 +82,11 @@ async function played(settings: RoundSettings, schedule: Schedule): Promise<Play
   const settledMs = await settled(fleet, faults, settings.signal);
   fleet.log.write(join(settings.directory, 'log.ndjson'));
   const starts = fleet.parts.reduce((sum, part) => sum + part.starts(), 0);
+  // What begins while these look at it has not come to its end when they are done.
+  const evidence = evidenceOf(fleet, faults);
   const audit = await auditFindings(fleet.run);
-  return { evidence: { ...evidenceOf(fleet, faults), audit }, settledMs, starts };
+  const archive = await fleet.archive.evidence();
+  return { evidence: { ...evidence, audit, archive }, settledMs, starts };
 }
 
 /** Faults come to a fleet at work: each node has a command for images, or nobody waits for one any longer. */
@@ -110,6 +114,11 @@ async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSig
   return null;
 }
 
+/** Nothing is compacted away from these. */
+const LASTING = Object.values(TOPICS)
+  .filter(({ compacted }) => !compacted)
+  .map(({ name }) => name);
+
 /** What is not answered or relieved yet may be; everything else is done. */
 const mayPass = ({ invariant }: Violation): boolean => invariant === 'lost' || invariant === 'relief';
 
@@ -119,7 +128,9 @@ function evidenceOf({ nodes, operator, log }: Fleet, faults: readonly Played[]):
     acts: operator.acts,
     played: faults,
     audit: null,
+    archive: null,
     log: logEvidence({
+      lasting: LASTING.flatMap((topic) => log.records(topic)),
       commands: log.records('gc.node.commands'),
       results: log.records('gc.node.results'),
       deadLetters: log.records('gc.dead-letters'),

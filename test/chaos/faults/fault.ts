@@ -51,6 +51,8 @@ export const Fault = z.discriminatedUnion('kind', [
   /** The wall clock of a machine is set, and stays so. */
   z.object({ ...when, kind: z.literal('clock'), machine: z.enum(MACHINES), offsetMs: z.int() }),
   z.object({ ...when, kind: z.literal('state-full'), node: NodeName }),
+  /** Somebody archives the log, who is killed in the middle when it ends, finds a full disk, or is left alone. */
+  z.object({ ...when, kind: z.literal('archive'), how: z.enum(['whole', 'killed', 'full']) }),
   z.object({ ...when, kind: z.literal('reboot'), node: NodeName }),
   /** In the middle of a command for images. */
   z.object({

@@ -18,7 +18,7 @@ const pressOf = (fleet: Fleet, part: string): (() => void) =>
 
 /** What happens to processes and the machines that they run on. */
 export const PROCESS_ROWS: RowsOf<
-  'kill' | 'kill-at' | 'doubled' | 'freeze' | 'reboot' | 'clock' | 'state-full'
+  'kill' | 'kill-at' | 'doubled' | 'freeze' | 'reboot' | 'clock' | 'state-full' | 'archive'
 > = {
   kill: {
     weight: 8,
@@ -108,5 +108,21 @@ export const PROCESS_ROWS: RowsOf<
     weight: 1,
     draw: (random) => ({ forMs: between(random, 2_000, 10_000), node: one(random, NODE_NAMES) }),
     begin: (fleet, { node }) => fillUp(fleet.node(node).stateDirectory),
+  },
+  archive: {
+    weight: 2,
+    draw: (random) => ({
+      forMs: between(random, 300, 3_000),
+      how: one(random, ['whole', 'killed', 'killed', 'full'] as const),
+    }),
+    begin: async ({ archive }, { how }) => {
+      const free = how === 'full' ? await archive.fill() : null;
+      const pass = await archive.pass();
+      return async () => {
+        if (how === 'killed') pass.kill();
+        await pass.ended();
+        free?.();
+      };
+    },
   },
 };

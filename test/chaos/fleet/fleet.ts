@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChaosBroker } from '../broker/broker.ts';
+import { Archive } from './archive.ts';
 import { type FollowedLog, followLog } from './followed-log.ts';
 import type { ImageSource } from './image-source.ts';
 import { type MachineClock, machineClock } from './machine-clock.ts';
@@ -26,6 +27,7 @@ export interface Fleet extends AsyncDisposable {
   readonly log: FollowedLog;
   readonly operator: Operator;
   readonly run: RunVerb;
+  readonly archive: Archive;
   node(name: string): FleetNode;
   part(name: string): Part;
   readonly nodes: readonly FleetNode[];
@@ -103,12 +105,14 @@ export async function startFleet({
   ];
   // What ends by itself keeps what it compiled for the next round.
   stack.defer(async () => void (await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()))));
+  const archive = stack.use(new Archive(directory, program, broker.address, run));
   await operator.apply('usual');
   starting.move();
   return {
     broker,
     log,
     run,
+    archive,
     nodes,
     parts,
     operator,

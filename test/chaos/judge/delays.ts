@@ -42,6 +42,7 @@ function delaysPolicies(fault: Fault, node: string): boolean {
     case 'forge':
     case 'offsets-lost':
     case 'state-full':
+    case 'archive':
     case 'doubled':
     case 'clock':
     // Who starts anew knows nothing, and asks first.

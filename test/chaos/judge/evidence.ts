@@ -9,8 +9,17 @@ export interface Evidence {
   readonly acts: readonly Act[];
   readonly played: readonly Played[];
   readonly log: LogEvidence;
+  /** `null` where nobody archived. */
+  readonly archive: ArchiveEvidence | null;
   /** What `audit verify` found; `null` as long as it was not asked. */
   readonly audit: readonly AuditFinding[] | null;
+}
+
+export interface ArchiveEvidence {
+  /** What the last pass, the check and the query ended with that did not end well. */
+  readonly problems: readonly string[];
+  /** `topic/partition@offset` of each record in it. */
+  readonly places: readonly string[];
 }
 
 export interface AuditFinding {
@@ -21,7 +30,16 @@ export interface AuditFinding {
   readonly places: readonly string[];
 }
 
-export const INVARIANTS = ['policy', 'use', 'needless', 'twice', 'lost', 'relief', 'audit'] as const;
+export const INVARIANTS = [
+  'policy',
+  'use',
+  'needless',
+  'twice',
+  'lost',
+  'relief',
+  'audit',
+  'archive',
+] as const;
 
 export interface Violation {
   readonly invariant: (typeof INVARIANTS)[number];

@@ -133,6 +133,10 @@ test('what others freed in the moment of the removal nobody could know of', () =
   expect(invariantsIn(aRound({ truth: [image(1), disk(2, 63), disk(7, 59), ...gone] }))).toEqual([
     'needless',
   ]);
+  const [asked, ...answer] = removal(10, { usedPercentBefore: 59 });
+  const slow = answer.map((line) => ({ ...line, atMs: line.atMs + 5_000 }));
+  const whileItWaits = [image(1), disk(2, 63), ...(asked ? [asked] : []), disk(12, 59), ...slow];
+  expect(judge(aRound({ truth: whileItWaits }))).toEqual([]);
 });
 
 describe('nothing twice', () => {
@@ -248,4 +252,26 @@ test('a removal is judged by when its call came in, however long it hung', () =>
     at(12, { kind: 'image-gone', id: IMAGE, by: 'cri', usedPercentBefore: 85 }),
   ];
   expect(judge(aRound({ truth, acts }))).toEqual([]);
+});
+
+describe('an archive', () => {
+  const places = ['gc.node.results/1@0', 'gc.node.results/1@1'];
+  const archive = { problems: [], places };
+
+  test('has all that lay on the log, once', () => {
+    expect(judge(aRound({ truth: [], places, archive }))).toEqual([]);
+  });
+
+  test.each([
+    { what: 'misses a record', archive: { problems: [], places: places.slice(1) } },
+    { what: 'has a record twice', archive: { problems: [], places: [...places, ...places.slice(1)] } },
+    { what: 'is not what was written', archive: { problems: ['exit code 1: altered'], places } },
+  ])('that $what', ({ archive }) => {
+    expect(judge(aRound({ truth: [], places, archive }))).toMatchObject([{ invariant: 'archive' }]);
+  });
+
+  test('ends where a topic is made anew', () => {
+    const faults = [{ kind: 'topic-anew', topic: 'gc.node.results', atMs: 0, forMs: 0 }] as const;
+    expect(judge(aRound({ truth: [], faults, places, archive: { problems: [], places: [] } }))).toEqual([]);
+  });
 });

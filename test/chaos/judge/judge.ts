@@ -1,3 +1,4 @@
+import { archived } from './archived.ts';
 import { audited } from './audited.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { keptByPolicy } from './kept.ts';
@@ -14,4 +15,5 @@ const INVARIANTS = [keptByPolicy, inUse, needless, twice, lost, unrelieved] as c
 export const judge = (evidence: Evidence): readonly Violation[] => [
   ...judgedNodes(evidence).flatMap((node) => INVARIANTS.flatMap((invariant) => invariant(evidence, node))),
   ...audited(evidence),
+  ...archived(evidence),
 ];

@@ -41,17 +41,21 @@ export interface LogEvidence {
   readonly results: readonly ResultSeen[];
   /** Those whose id had come before, with something else to say; not of who lost its journal. */
   readonly retold: readonly ResultSeen[];
+  /** `topic/partition@offset` of every record that stays where it was written, in the order of their topics. */
+  readonly places: readonly string[];
   /** Places of commands that were given up, as `partition@offset`. */
   readonly givenUp: ReadonlySet<string>;
 }
 
 interface Records {
+  /** Of topics from which nothing is compacted away. */
+  readonly lasting: readonly LogRecord[];
   readonly commands: readonly LogRecord[];
   readonly results: readonly LogRecord[];
   readonly deadLetters: readonly LogRecord[];
 }
 
-export function logEvidence({ commands, results, deadLetters }: Records): LogEvidence {
+export function logEvidence({ lasting, commands, results, deadLetters }: Records): LogEvidence {
   const told = read(results, Result)
     .filter(({ event }) => !event.id.startsWith(FORGED))
     .map(({ event, record }) => ({ ...event, atMs: record.timestampMs }));
@@ -64,6 +68,7 @@ export function logEvidence({ commands, results, deadLetters }: Records): LogEvi
       })),
     ),
     ...toldOf(told),
+    places: lasting.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`),
     givenUp: new Set(
       read(deadLetters, DeadLetter)
         .filter(({ event }) => event.topic === 'gc.node.commands')

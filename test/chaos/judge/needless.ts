@@ -16,9 +16,9 @@ export function needless(
 ): readonly Violation[] {
   const delays = { policy: policyDelays(played, name), look: lookDelays(played, name) };
   /** As the executor may have measured it: what others freed since then it cannot know of. */
-  const measured = ({ askedMs, usedPercentBefore }: ImageRemoval): number =>
+  const measured = ({ askedMs, goneMs, usedPercentBefore }: ImageRemoval): number =>
     history.freedByOthers
-      .filter(({ atMs }) => atMs <= askedMs && undelayedMs(delays.look, atMs, askedMs) <= LOOK_MS)
+      .filter(({ atMs }) => atMs <= goneMs && undelayedMs(delays.look, atMs, askedMs) <= LOOK_MS)
       .reduce((sum, { percent }) => sum + percent, usedPercentBefore);
   return removals.flatMap((removal): Violation[] => {
     if (removal.kind !== 'image' || freesLate(played, name)) return [];

@@ -31,8 +31,8 @@ export interface LivelyKubelet {
 }
 
 /**
- * What else lies on a disk. Half of it is more than what nobody tells of, and without it images alone are below every
- * threshold: whoever removes on after somebody else freed the disk is seen.
+ * What else lies on a disk. Without it images alone are below every threshold: whoever removes on after somebody else freed
+ * the disk is seen.
  */
 export const USUAL_OTHER_PERCENT = 25n;
 

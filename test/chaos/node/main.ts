@@ -10,7 +10,7 @@ import { simulatedNode } from './simulated/node.ts';
 /** What was removed may free its space late. */
 const WEIGH_EVERY_MS = 250;
 const BREATH_MS = 1_500;
-const PRESSURE_PERCENT = 88;
+const PRESSURE_PERCENT = 88n;
 
 let goOn = (): void => undefined;
 const stopped = (): Promise<void> => {
@@ -40,12 +40,15 @@ async function live(seed: number, stepMs: number, headStart: number): Promise<vo
 }
 
 /** As a kubelet that admits no pods then. */
-const isUnderPressure = (): boolean =>
-  disk.usedBytes() * 100n > disk.capacityBytes * BigInt(PRESSURE_PERCENT);
+const isUnderPressure = (): boolean => disk.usedBytes() * 100n > disk.capacityBytes * PRESSURE_PERCENT;
+
+/** More than what nobody tells of, and next to nothing beside the distance between two thresholds. */
+const BREATH_PERCENT = 4n;
 
 async function breathe(): Promise<void> {
+  const breathBytes = (disk.capacityBytes * BREATH_PERCENT) / 100n;
   for (;;) {
-    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes / 2n : disk.usualBytes;
+    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes - breathBytes : disk.usualBytes;
     disk.weigh();
     await sleep(BREATH_MS);
   }

@@ -1,7 +1,7 @@
 import type { Fault } from '../../faults/fault.ts';
 import type { Act } from '../../fleet/operator.ts';
 import type { TruthLine } from '../../truth.ts';
-import type { Evidence } from '../evidence.ts';
+import type { ArchiveEvidence, Evidence } from '../evidence.ts';
 import { type CommandSeen, type ResultSeen, toldOf } from '../log-evidence.ts';
 
 /** When everything began, in the hand-written rounds. */
@@ -82,6 +82,8 @@ interface Given {
   readonly commands?: readonly CommandSeen[];
   readonly results?: readonly ResultSeen[];
   readonly givenUp?: readonly string[];
+  readonly places?: readonly string[];
+  readonly archive?: ArchiveEvidence | null;
 }
 
 const isRemoval = ({ kind }: TruthLine): boolean => kind === 'image-gone';
@@ -94,6 +96,8 @@ export const aRound = ({
   commands = [],
   results = truth.filter(isRemoval).map(() => result()),
   givenUp = [],
+  places = [],
+  archive = null,
 }: Given): Evidence => ({
   nodes: [{ name: NODE, truth }],
   acts: acts ?? [act(0, { policy: 'usual', paused: [] })],
@@ -102,6 +106,8 @@ export const aRound = ({
     commands,
     ...toldOf(results),
     givenUp: new Set(givenUp),
+    places,
   },
   audit: null,
+  archive,
 });
