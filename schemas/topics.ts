@@ -8,6 +8,17 @@ import { Observe } from './observe.ts';
 import { PolicyRecord, PolicyTopicRecord } from './policy.ts';
 import { PolicySetRecord } from './policy-set.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
+import {
+  HISTORY_OF_DISKS,
+  OBJECTS_OF_A_NODE,
+  ONE_COMMAND,
+  ONE_LETTER,
+  ONE_ORDER,
+  ONE_POLICY,
+  ONE_RESULT,
+  SET_OF_POLICIES,
+  type ValueBounds,
+} from './value-bounds.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -22,6 +33,8 @@ export interface TopicSpec {
   /** `forever` also means: never deleted by size. */
   readonly retentionMs: number | 'forever';
   readonly compacted: boolean;
+  /** What is larger is not even parsed. */
+  readonly bounds: ValueBounds;
   /** Facts are parsed tolerantly, orders and state strictly; the schemas are written so. */
   readonly schemas: readonly z.ZodType[];
 }
@@ -31,20 +44,46 @@ const byNode = { key: 'node', partitions: NODE_PARTITIONS, compacted: false } as
 
 /** The one table of topics. Nothing else spells a topic name. */
 export const TOPICS = {
-  diskStats: topic({ ...byNode, name: 'gc.node.disk-stats', retentionMs: DAY_MS, schemas: [DiskStats] }),
-  inventory: topic({ ...byNode, name: 'gc.node.inventory', retentionMs: 14 * DAY_MS, schemas: [Inventory] }),
-  observe: topic({ ...byNode, name: 'gc.node.observe', retentionMs: DAY_MS, schemas: [Observe] }),
-  commands: topic({ ...byNode, name: 'gc.node.commands', retentionMs: 14 * DAY_MS, schemas: [Command] }),
+  diskStats: topic({
+    ...byNode,
+    name: 'gc.node.disk-stats',
+    retentionMs: DAY_MS,
+    bounds: HISTORY_OF_DISKS,
+    schemas: [DiskStats],
+  }),
+  inventory: topic({
+    ...byNode,
+    name: 'gc.node.inventory',
+    retentionMs: 14 * DAY_MS,
+    bounds: OBJECTS_OF_A_NODE,
+    schemas: [Inventory],
+  }),
+  observe: topic({
+    ...byNode,
+    name: 'gc.node.observe',
+    retentionMs: DAY_MS,
+    bounds: ONE_ORDER,
+    schemas: [Observe],
+  }),
+  commands: topic({
+    ...byNode,
+    name: 'gc.node.commands',
+    retentionMs: 14 * DAY_MS,
+    bounds: ONE_COMMAND,
+    schemas: [Command],
+  }),
   results: topic({
     ...byNode,
     name: 'gc.node.results',
     retentionMs: 14 * DAY_MS,
+    bounds: ONE_RESULT,
     schemas: [ObjectResult, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
   }),
   decisions: topic({
     ...byNode,
     name: 'gc.node.decisions',
     retentionMs: 14 * DAY_MS,
+    bounds: OBJECTS_OF_A_NODE,
     schemas: [Decision, PressureUnrelieved],
   }),
   policies: topic({
@@ -53,6 +92,7 @@ export const TOPICS = {
     partitions: 1,
     retentionMs: 'forever',
     compacted: true,
+    bounds: ONE_POLICY,
     schemas: [PolicyTopicRecord],
   }),
   policyVersions: topic({
@@ -61,6 +101,7 @@ export const TOPICS = {
     partitions: 1,
     retentionMs: 'forever',
     compacted: false,
+    bounds: SET_OF_POLICIES,
     schemas: [PolicyRecord, PolicySetRecord],
   }),
   deadLetters: topic({
@@ -69,6 +110,7 @@ export const TOPICS = {
     partitions: NODE_PARTITIONS,
     retentionMs: 30 * DAY_MS,
     compacted: false,
+    bounds: ONE_LETTER,
     schemas: [DeadLetter, DeadLetterRedrive],
   }),
 } as const;

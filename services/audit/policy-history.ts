@@ -42,7 +42,7 @@ interface Collected {
 }
 
 function collect(record: LogRecord, { policies, sets, problems }: Collected): void {
-  const json = parseJson(record.value);
+  const json = parseJson(record.topic, record.value);
   const parsed = json.ok ? parseValueOf('policyVersions', json.event, record) : json;
   if (!parsed.ok) {
     problems.push({ record, message: parsed.rejection.message });

@@ -1,5 +1,5 @@
 import type { PlanFailure, PlanLine } from '../../schemas/plan.ts';
-import { MAX_VALUE_BYTES } from '../shared/parse-record.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import { planFor } from './plan.ts';
 import { type RequestDefaults, readRequest } from './request.ts';
 import type { Line } from './split-lines.ts';
@@ -40,7 +40,10 @@ function answerLine(line: Line, number: number, defaults: RequestDefaults): Plan
   return read.ok ? planFor(read.request) : failure(number, read.causes);
 }
 
-const TOO_LONG = { ok: false, causes: [`the line is longer than ${MAX_VALUE_BYTES} bytes`] } as const;
+/** A line is an inventory, or has one in it. */
+export const MAX_LINE_BYTES = TOPICS.inventory.bounds.bytes;
+
+const TOO_LONG = { ok: false, causes: [`the line is longer than ${MAX_LINE_BYTES} bytes`] } as const;
 
 const failure = (line: number, causes: readonly string[]): PlanFailure => ({
   type: 'fleetgc.plan-failure',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Inventory } from '../../schemas/inventory.ts';
 import { PlanTrigger } from '../../schemas/plan.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import type { PolicyOverride } from '../policy/file.ts';
 import { claimOf } from '../shared/event-schemas.ts';
 import { parseJson, parseValue } from '../shared/parse-record.ts';
@@ -38,7 +39,7 @@ export const defaultsOf = ({ override, ...same }: Asked): RequestDefaults => ({
 
 /** Reads bytes as a `PlanRequest`: an inventory event, or one with its own policy and trigger. Never throws. */
 export function readRequest(bytes: Buffer, defaults: RequestDefaults): ReadRequest {
-  const json = parseJson(bytes);
+  const json = parseJson(TOPICS.inventory.name, bytes);
   if (!json.ok) return failure(json.rejection.message);
   const value = json.event;
   return claimOf(value) === undefined ? readQuestion(value, defaults) : readInventory(value, defaults);

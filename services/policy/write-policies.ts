@@ -2,8 +2,10 @@ import type { NodeSelector, PauseRecord } from '../../schemas/policy.ts';
 import { pauseKey } from '../../schemas/policy.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { type Publication, toRecord } from '../shared/envelope.ts';
-import type { EventLog } from '../shared/event-log/port.ts';
+import { FleetGcError } from '../shared/errors.ts';
+import type { EventLog, OutgoingRecord } from '../shared/event-log/port.ts';
 import { deriveId } from '../shared/ids.ts';
+import { parseJson } from '../shared/parse-record.ts';
 import { keyOf } from '../shared/record-key.ts';
 import type { PolicyChange } from './policy-changes.ts';
 
@@ -23,11 +25,21 @@ export async function writePolicies(
 ): Promise<void> {
   const records = changes.filter(({ kind }) => kind !== 'unchanged').map(({ record }) => record);
   if (records.length === 0) return;
-  for (const topic of ['policyVersions', 'policies'] as const) {
-    await log.publish(
-      records.map((event) => toRecord({ topic, key: keyOf(topic, event), event }, publication)),
-    );
-  }
+  const on = (topic: 'policyVersions' | 'policies'): readonly OutgoingRecord[] =>
+    records.map((event) => readable(toRecord({ topic, key: keyOf(topic, event), event }, publication)));
+  const [versions, policies] = [on('policyVersions'), on('policies')];
+  await log.publish(versions);
+  await log.publish(policies);
+}
+
+/** What nobody reads holds every node that it may select. Throws `POLICY_INVALID`. */
+function readable(record: OutgoingRecord): OutgoingRecord {
+  const json = parseJson(record.topic, record.value);
+  if (json.ok) return record;
+  throw new FleetGcError(
+    'POLICY_INVALID',
+    `nobody would read ${record.key}: ${json.rejection.message}. Nothing was written; make it smaller`,
+  );
 }
 
 /** Deletes the records of these keys, readable or not. */
@@ -50,5 +62,5 @@ export async function writePause(
     selector,
     reason,
   };
-  await log.publish([toRecord({ topic: 'policies', key, event }, publication)]);
+  await log.publish([readable(toRecord({ topic: 'policies', key, event }, publication))]);
 }

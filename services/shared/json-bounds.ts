@@ -1,13 +1,4 @@
-import { MAX_JSON_DEPTH, MAX_JSON_ELEMENTS } from '../../schemas/json-bounds.ts';
-
-export interface JsonBounds {
-  /** Brackets that are open at once. */
-  readonly depth: number;
-  /** Brackets that open, and commas: about one for each value, which is what a parsed value takes memory for. */
-  readonly elements: number;
-}
-
-export const JSON_BOUNDS: JsonBounds = { depth: MAX_JSON_DEPTH, elements: MAX_JSON_ELEMENTS };
+import type { ValueBounds } from '../../schemas/value-bounds.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -17,7 +8,7 @@ const BACKSLASH = 0x5c;
  * Which bound a JSON text exceeds, told before it is parsed: a few bytes of text can take a hundred times as many as values. Linear
  * in the text, and without memory of its own. Of what is no JSON it tells something, and the parser tells the rest.
  */
-export function exceededBound(text: string, bounds: JsonBounds): keyof JsonBounds | null {
+export function exceededBound(text: string, bounds: Omit<ValueBounds, 'bytes'>): 'depth' | 'elements' | null {
   let depth = 0;
   let elements = 0;
   for (let at = 0; at < text.length; at++) {

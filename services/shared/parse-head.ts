@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { DiskStatsHead } from '../../schemas/disk-stats.ts';
 import { nodeKey } from '../../schemas/identity.ts';
 import { InventoryHead } from '../../schemas/inventory.ts';
+import { TOPICS } from '../../schemas/topics.ts';
 import { authenticate, maySpeak } from './authenticate.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { jsonBeginning } from './json-beginning.ts';
-import { disagreement, MAX_VALUE_BYTES } from './parse-record.ts';
+import { disagreement } from './parse-record.ts';
 
 /**
  * The events that can be passed over, by topic: as much of each as it takes to know whether. Audit reads old events by it too, so it
@@ -26,7 +27,7 @@ const HEAD_BYTES = 16 * 1024;
 export function parseHead(topic: keyof typeof HEADS, record: LogRecord): EventHead | null {
   const { value, headers, key } = record;
   if (!maySpeak(authenticate(value, headers), topic, key)) return null;
-  if (value === null || value.length > MAX_VALUE_BYTES || !isUtf8(value)) return null;
+  if (value === null || value.length > TOPICS[topic].bounds.bytes || !isUtf8(value)) return null;
   const head = HEADS[topic];
   const beginning = jsonBeginning(value.toString('utf8', 0, HEAD_BYTES), Object.keys(head.shape));
   const { data } = head.safeParse(beginning);

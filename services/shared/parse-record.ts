@@ -3,16 +3,14 @@ import { z } from 'zod';
 import { brokenTexts, mayHaveBrokenText } from '../../schemas/broken-texts.ts';
 import type { DeadLetterCause } from '../../schemas/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/envelope.ts';
-import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../schemas/topics.ts';
 import { authenticate, maySpeak, type Principal } from './authenticate.ts';
+import { topicSpec } from './event-log/partition.ts';
 import type { Headers, LogRecord } from './event-log/port.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
-import { exceededBound, JSON_BOUNDS } from './json-bounds.ts';
+import { exceededBound } from './json-bounds.ts';
 import { plainIssue } from './plain-issue.ts';
 import { keyOf } from './record-key.ts';
-
-/** More bytes than this are not even parsed. Producers publish at most 4 MiB compressed, which is far less than this. */
-export const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 
 /** Why a record is not an event of its topic. */
 export interface Rejection {
@@ -36,7 +34,7 @@ export function parseRecord<Id extends TopicId>(
   if (!maySpeak(principal, topic, record.key)) {
     return reject('not-allowed', `${principal.kind} may not publish this on ${TOPICS[topic].name}`);
   }
-  const json = parseJson(record.value);
+  const json = parseJson(TOPICS[topic].name, record.value);
   return json.ok ? parseValueOf(topic, json.event, record) : json;
 }
 
@@ -65,9 +63,9 @@ function firstWrongOf(topic: TopicId, value: unknown): ReturnType<typeof reject>
 const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
   ({ ok: false, rejection: { cause, message, value } }) as const;
 
-/** Bytes as JSON, whatever it says in whole characters. */
-export function parseJson(value: Buffer | null): ParsedRecord<unknown> {
-  const json = parseAnyJson(value);
+/** The value of a record of this topic as JSON, whatever it says in whole characters. */
+export function parseJson(topic: TopicName, value: Buffer | null): ParsedRecord<unknown> {
+  const json = parseAnyJson(topic, value);
   if (!json.ok || value === null || !mayHaveBrokenText(value)) return json;
   const [broken] = brokenTexts(json.event);
   return broken === undefined
@@ -80,19 +78,23 @@ export function parseJson(value: Buffer | null): ParsedRecord<unknown> {
 
 const UNITS = { depth: 'levels of brackets', elements: 'elements' } as const;
 
-/** Bytes as JSON, whatever it says. */
-export function parseAnyJson(value: Buffer | null): ParsedRecord<unknown> {
+/** The value of a record of this topic as JSON, whatever it says. */
+export function parseAnyJson(topic: TopicName, value: Buffer | null): ParsedRecord<unknown> {
   if (value === null) return reject('not-json', 'the record has no value');
-  if (value.length > MAX_VALUE_BYTES) {
-    return reject('too-large', `the value has ${value.length} bytes; at most ${MAX_VALUE_BYTES} are read`);
+  const { bounds } = topicSpec(topic);
+  if (value.length > bounds.bytes) {
+    return reject(
+      'too-large',
+      `the value has ${value.length} bytes; on ${topic} at most ${bounds.bytes} are read`,
+    );
   }
   if (!isUtf8(value)) return reject('not-json', 'the value is not UTF-8 text');
   const text = value.toString('utf8');
-  const exceeded = exceededBound(text, JSON_BOUNDS);
+  const exceeded = exceededBound(text, bounds);
   if (exceeded) {
     return reject(
       'too-large',
-      `the value has more ${UNITS[exceeded]} than the ${JSON_BOUNDS[exceeded]} that are read`,
+      `the value has more ${UNITS[exceeded]} than the ${bounds[exceeded]} that are read on ${topic}`,
     );
   }
   try {

@@ -108,11 +108,11 @@ const Selecting = z.looseObject({
 });
 
 /** Which nodes the record may be meant for: the key of a pause says it, and of a policy what can be read. `null`: any. */
-function selectorOf({ key, value }: LogRecord): NodeSelector | null {
+function selectorOf({ topic, key, value }: LogRecord): NodeSelector | null {
   if (key === null) return null;
   const ofPause = selectorOfPauseKey(key);
   if (ofPause !== null) return whole(ofPause);
-  const json = parseAnyJson(value);
+  const json = parseAnyJson(topic, value);
   if (!json.ok || firstWrong(Selecting, json.event) !== null) return null;
   const { data } = Selecting.safeParse(json.event);
   return data?.policy.name === key ? whole(data.policy.selector) : null;

@@ -58,3 +58,13 @@ test('equal policies have equal ids and hashes, whatever their text', () => {
 
   expect([other.id, other.hash]).toEqual([one.id, one.hash]);
 });
+
+test('what nobody would read is not written', async () => {
+  const { log, published } = recorder();
+  const source = ' '.repeat(TOPICS.policies.bounds.bytes);
+  const changes = policyChanges([written('a'), { ...written('b'), source }], new Map());
+  await expect(writePolicies({ log, publication: PUBLICATION }, changes)).rejects.toThrow(
+    /^nobody would read b: the value has \d+ bytes; on gc.policies at most 33554432 are read. Nothing was written/,
+  );
+  expect(published).toEqual([]);
+});

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
+import { OBJECTS_OF_A_NODE } from '../../schemas/value-bounds.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
 import { lookAhead } from '../../services/shared/look-ahead.ts';
-import { MAX_VALUE_BYTES } from '../../services/shared/parse-record.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
@@ -94,7 +94,7 @@ describe('nothing is overtaken', () => {
   test.each<{ name: string; last: LogRecord }>([
     { name: 'garbage', last: { ...look(3), value: Buffer.from('garbage') } },
     { name: 'a tombstone', last: { ...look(3), value: null } },
-    { name: 'too large', last: { ...look(3), value: Buffer.alloc(MAX_VALUE_BYTES + 1) } },
+    { name: 'too large', last: { ...look(3), value: Buffer.alloc(OBJECTS_OF_A_NODE.bytes + 1) } },
     {
       name: 'of a version that nobody knows',
       last: rewritten(look(3), (text) => text.replace('"version":1', '"version":2')),

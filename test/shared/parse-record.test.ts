@@ -7,7 +7,7 @@ import { authenticate, maySpeak } from '../../services/shared/authenticate.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
 import { EVENT_SCHEMAS, topicIdOf } from '../../services/shared/event-schemas.ts';
 import { nodeOutput } from '../../services/shared/handler.ts';
-import { MAX_VALUE_BYTES, parseRecord } from '../../services/shared/parse-record.ts';
+import { parseRecord } from '../../services/shared/parse-record.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { diskStats as diskStatsOf } from '../fixtures/disk-stats.ts';
 import { inventory, NODE } from '../fixtures/inventory.ts';
@@ -231,11 +231,13 @@ test('refuses what its publisher may not say, before looking at it', () => {
 
 test('refuses what is too large without reading it, and reads what is not', () => {
   const nonsense = (bytes: number) => good({ value: Buffer.alloc(bytes).fill(0xff, 0, 1) });
-  expect(parseRecord('diskStats', nonsense(MAX_VALUE_BYTES))).toMatchObject({
-    rejection: { cause: 'not-json' },
-  });
-  expect(parseRecord('diskStats', nonsense(MAX_VALUE_BYTES + 1))).toMatchObject({
-    rejection: { cause: 'too-large' },
+  const { bytes } = TOPICS.diskStats.bounds;
+  expect(parseRecord('diskStats', nonsense(bytes))).toMatchObject({ rejection: { cause: 'not-json' } });
+  expect(parseRecord('diskStats', nonsense(bytes + 1))).toMatchObject({
+    rejection: {
+      cause: 'too-large',
+      message: `the value has ${bytes + 1} bytes; on gc.node.disk-stats at most ${bytes} are read`,
+    },
   });
 });
 
@@ -243,12 +245,15 @@ test('refuses what is small as text and large as values, without parsing it', ()
   const listsOf = (bytes: number) => Buffer.from(`[${'[],'.repeat(bytes / 3)}[]]`);
   const parse = vi.spyOn(JSON, 'parse');
   expect(parseRecord('inventory', good({ value: listsOf(60 * 1024 * 1024) }))).toMatchObject({
-    rejection: { cause: 'too-large', message: 'the value has more elements than the 2000000 that are read' },
+    rejection: {
+      cause: 'too-large',
+      message: 'the value has more elements than the 2000000 that are read on gc.node.inventory',
+    },
   });
   expect(parseRecord('inventory', good({ value: Buffer.from('['.repeat(100_000)) }))).toMatchObject({
     rejection: {
       cause: 'too-large',
-      message: 'the value has more levels of brackets than the 64 that are read',
+      message: 'the value has more levels of brackets than the 16 that are read on gc.node.inventory',
     },
   });
   expect(parse).not.toHaveBeenCalled();

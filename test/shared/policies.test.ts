@@ -179,6 +179,11 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
     message: /key "!pause .*", partition 0, offset 7\): the value is not JSON/,
   },
   {
+    name: 'is more than is read',
+    record: { ...applied(appliedPolicy({ name: 'bad' }), 7), value: Buffer.from('['.repeat(17)) },
+    message: /offset 7\): the value has more levels of brackets than the 16 that are read on gc.policies/,
+  },
+  {
     name: 'has no key',
     record: { ...deleted('', 7), key: null },
     message: /key null, partition 0, offset 7\)/,

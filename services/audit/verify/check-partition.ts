@@ -122,7 +122,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
 
   /** What its bytes say as JSON; where that is none, it was told. */
   const jsonOf = (topicId: TopicId, record: LogRecord): ParsedRecord<unknown> => {
-    const json = parseJson(record.value);
+    const json = parseJson(record.topic, record.value);
     if (json.ok) tellDoubledMember(findings, record, json.event);
     else reject(topicId, record, json.rejection);
     return json;

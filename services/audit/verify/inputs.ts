@@ -148,7 +148,7 @@ export function createInputs(
   };
 
   const parse = (record: LogRecord): Message => {
-    const message = { parsed: parseJson(record.value), readings: new Map() };
+    const message = { parsed: parseJson(record.topic, record.value), readings: new Map() };
     messages.set(record, message);
     parsedBytes += record.value?.length ?? 0;
     for (const [oldest] of messages) {

@@ -37,7 +37,7 @@ export type OnDecisions =
   | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
 export function readOnDecisions(record: LogRecord): OnDecisions {
-  const json = parseJson(record.value);
+  const json = parseJson(record.topic, record.value);
   return json.ok ? onDecisions(record, json.event) : { kind: 'rejected', rejection: json.rejection };
 }
 

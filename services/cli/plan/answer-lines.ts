@@ -1,9 +1,8 @@
-import { answerBatch } from '../../plan/answer.ts';
+import { answerBatch, MAX_LINE_BYTES } from '../../plan/answer.ts';
 import { type Asked, defaultsOf } from '../../plan/request.ts';
 import { splitLines } from '../../plan/split-lines.ts';
 import { readBytes } from '../../shared/byte-stream.ts';
 import { FleetGcError } from '../../shared/errors.ts';
-import { MAX_VALUE_BYTES } from '../../shared/parse-record.ts';
 import type { VerbContext } from '../../shared/verb.ts';
 
 export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {
@@ -21,7 +20,7 @@ export async function answerLines(path: string, asked: Asked, answering: Answeri
   let first = 1;
   let answers = 0;
   let withoutPlan = 0;
-  for await (const lines of splitLines(readBytes(path, answering.signal), MAX_VALUE_BYTES)) {
+  for await (const lines of splitLines(readBytes(path, answering.signal), MAX_LINE_BYTES)) {
     const answered = answerBatch({ first, lines }, defaults);
     first += lines.length;
     answers += answered.answers;

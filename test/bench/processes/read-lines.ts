@@ -1,10 +1,10 @@
 /** Reads, parses and checks the same lines with the same functions as `fleetgc plan -o ndjson`, and plans nothing. */
 import { once } from 'node:events';
+import { MAX_LINE_BYTES } from '../../../services/plan/answer.ts';
 import { policyReader } from '../../../services/plan/policy-reader.ts';
 import { type RequestDefaults, readRequest } from '../../../services/plan/request.ts';
 import { splitLines } from '../../../services/plan/split-lines.ts';
 import { readBytes } from '../../../services/shared/byte-stream.ts';
-import { MAX_VALUE_BYTES } from '../../../services/shared/parse-record.ts';
 import { policySet } from '../../fixtures/policy.ts';
 
 const defaults: RequestDefaults = {
@@ -12,7 +12,7 @@ const defaults: RequestDefaults = {
   trigger: 'periodic',
   readPolicy: policyReader({}),
 };
-const lines = splitLines(readBytes('-', new AbortController().signal), MAX_VALUE_BYTES);
+const lines = splitLines(readBytes('-', new AbortController().signal), MAX_LINE_BYTES);
 for await (const some of lines) {
   for (const line of some) {
     if (line === null || !readRequest(line, defaults).ok) throw new Error('a line is no request');

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { MAX_COMMAND_ITEMS, MAX_OBJECT_ID_LENGTH } from '../../schemas/command.ts';
+import type { DeadLetter } from '../../schemas/dead-letter.ts';
+import type { Verdict } from '../../schemas/decision.ts';
+import type { Bucket } from '../../schemas/disk-stats.ts';
+import { LARGEST_UINT64 } from '../../schemas/filesystem.ts';
+import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/glob.ts';
+import { MAX_INVENTORY_OBJECTS } from '../../schemas/inventory.ts';
+import type { PolicySetRecord } from '../../schemas/policy-set.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../schemas/topics.ts';
+import { MAX_LETTER_VALUE_BYTES } from '../../services/shared/dead-letters.ts';
+import { parseJson } from '../../services/shared/parse-record.ts';
+import { imageRemoval } from '../fixtures/command.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
+import { container, image, inventory } from '../fixtures/inventory.ts';
+import { observe } from '../fixtures/observe.ts';
+import { decision } from '../fixtures/outputs.ts';
+import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
+import { pressureUnrelieved } from '../fixtures/results.ts';
+
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+/** Each takes three bytes in UTF-8. */
+const text = (length: number): string => '語'.repeat(length);
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+
+const bucket = (index: number): Bucket => [index * 60_000, LARGEST_UINT64, LARGEST_UINT64, LARGEST_UINT64];
+const history = { availableBytes: many(125, bucket), inodesFree: many(125, bucket) };
+
+const reference = (index: number): string => `registry.example/a-team/with-a-name/service-${index}`;
+const images = many(MAX_INVENTORY_OBJECTS / 2, (index) =>
+  image(`sha256:${String(index).padStart(64, '0')}`, {
+    repoTags: many(3, (tag) => `${reference(index)}:${tag}`),
+    repoDigests: [`${reference(index)}@${DIGEST}`],
+    labels: Object.fromEntries(many(5, (label) => [`com.example.label-${label}`, 'some value of it'])),
+  }),
+);
+const containers = many(MAX_INVENTORY_OBJECTS / 2, (index) => container(String(index).padStart(64, '0')));
+const verdict = (_: unknown, position: number): Verdict => ({
+  position,
+  action: 'keep',
+  rule: 'D10',
+  facts: Object.fromEntries(many(8, (fact) => [`fact${fact}`, DIGEST])),
+});
+
+const globs = many(MAX_GLOBS, () => text(MAX_GLOB_LENGTH));
+const selector = { ...EVERY_NODE, nodeNames: globs };
+const keep = keepList({ patterns: globs, namespaces: many(1_000, () => 'n'.repeat(63)) });
+
+const set: PolicySetRecord = {
+  type: 'fleetgc.policy-set',
+  version: 1,
+  id: 'policy-set-1',
+  hash: 'a'.repeat(64),
+  policies: many(1_000, (index) => ({
+    name: `${'p'.repeat(60)}${index}`,
+    policyVersion: 1,
+    hash: 'b'.repeat(64),
+  })),
+  pauses: many(20, () => pauseRecord({ selector })),
+};
+
+const letter: DeadLetter = {
+  type: 'fleetgc.dead-letter',
+  version: 1,
+  id: 'dead-letter-1',
+  cause: 'not-json',
+  message: text(1_000),
+  group: 'fleetgc-image-gc',
+  topic: 'gc.node.inventory',
+  partition: 1,
+  offset: '1',
+  timestampMs: 1,
+  key: 'a'.repeat(1_000),
+  value: Buffer.alloc(MAX_LETTER_VALUE_BYTES).toString('base64'),
+  headers: Object.fromEntries(many(100, (index) => [`header-${index}`, '\u0001'.repeat(30_000)])),
+  omittedBytes: 0,
+  suppressedBefore: 0,
+};
+
+/** The largest of each topic that our own services write for a large fleet with large nodes. */
+const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
+  diskStats: diskStats({}, { history: { nodefs: history, imagefs: history, containerfs: history } }),
+  inventory: inventory({ images, containers }),
+  observe: observe(),
+  commands: imageRemoval(
+    many(MAX_COMMAND_ITEMS, () => 'i'.repeat(MAX_OBJECT_ID_LENGTH)),
+    { holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) },
+  ),
+  results: pressureUnrelieved({ holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) }),
+  decisions: decision({
+    verdicts: {
+      images: images.map(verdict),
+      containers: containers.map(verdict),
+      sandboxes: [],
+      podLogDirectories: [],
+      logSymlinks: [],
+    },
+  }),
+  policies: policyRecord({ selector, keep }),
+  policyVersions: set,
+  deadLetters: letter,
+};
+
+const GIVEN = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+const KIBIBYTE = 1024;
+const size = (bytes: number): string =>
+  bytes % KIBIBYTE ** 2 === 0 ? `${bytes / KIBIBYTE ** 2} MiB` : `${bytes / KIBIBYTE} KiB`;
+
+test('the bounds are those that docs/events.md gives', () => {
+  for (const { name, bounds } of Object.values(TOPICS)) {
+    expect(GIVEN).toContain(
+      `| \`${name}\` | ${size(bounds.bytes)} | ${bounds.elements.toLocaleString('en-US')} |`,
+    );
+    expect(GIVEN).toContain(`| lists and objects within each other | ${bounds.depth} |`);
+  }
+});
+
+describe.each(Object.entries(TOPICS))('on the topic of %s', (id, { name, bounds }) => {
+  const largest = Object.entries(LARGEST).find(([topic]) => topic === id)?.[1];
+  const value = Buffer.from(JSON.stringify(largest));
+
+  test('the largest message of ours is read', () => {
+    const json = parseJson(name, value);
+    expect(json.ok).toBe(true);
+  });
+
+  test.each([
+    { what: 'bytes', value: Buffer.alloc(bounds.bytes + 1, ' ') },
+    { what: 'levels', value: Buffer.from('['.repeat(bounds.depth + 1)) },
+    { what: 'elements', value: Buffer.from(`[0${',0'.repeat(bounds.elements)}]`) },
+  ])('one with more $what than its bound is not parsed', ({ value }) => {
+    expect(parseJson(name, value)).toMatchObject({ ok: false, rejection: { cause: 'too-large' } });
+  });
+});
