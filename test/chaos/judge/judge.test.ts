@@ -221,6 +221,15 @@ describe('nothing lost', () => {
 describe('every disk that can be relieved', () => {
   const full = at(30, { kind: 'disk', usedPercent: 91 });
 
+  test('keeps every version of an image that went while a container still runs on it, and no others', () => {
+    const version = (id: string, name: string) => image(1, { id, names: [`registry.example/shop/${name}`] });
+    const truth = [image(1), container(2, 'c'), version('sha256:two', 'app@sha256:2'), ...removal(10), full];
+    const of = (lines: typeof truth) =>
+      invariantsIn(aRound({ truth: lines })).filter((one) => one === 'relief');
+    expect(of(truth)).toEqual([]);
+    expect(of([...truth, version('sha256:three', 'another:1')])).toEqual(['relief']);
+  });
+
   test('is used to more than the threshold while an image may go', () => {
     expect(invariantsIn(aRound({ truth: [image(1), full] }))).toEqual(['relief']);
   });

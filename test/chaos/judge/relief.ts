@@ -25,10 +25,23 @@ export function unrelieved(
   const used = new Set(
     history.containers.filter(({ gone }) => gone === null).map(({ line }) => line.imageId),
   );
-  const removable = history.images.filter(
-    (image) => image.gone === null && !used.has(image.id) && !isKept(image),
+  const there = history.images.filter(({ gone }) => gone === null);
+  const isThere = ({ id }: ImageLife): boolean => there.some((image) => image.id === id);
+  const inDoubt = new Set(
+    history.images.filter((image) => used.has(image.id) && !isThere(image)).flatMap(repositoriesOf),
+  );
+  const removable = there.filter(
+    (image) =>
+      !used.has(image.id) && !isKept(image) && !repositoriesOf(image).some((one) => inDoubt.has(one)),
   );
   if (removable.length === 0) return [];
   const text = `the disk is used to ${history.usedPercent} %, and ${removable.length} images may go: ${removable.map(({ id }) => id).join(', ')}`;
   return [{ invariant: 'relief', node: name, text }];
 }
+
+/**
+ * A container whose image went in the moment in which it was created may run on any version of it, for all that anybody knows:
+ * tags move. So each image of that repository stays for as long as it does.
+ */
+const repositoriesOf = ({ names }: ImageLife): readonly string[] =>
+  names.map((name) => name.replace(/(@[^/]*|:[^/:@]*)$/, ''));
