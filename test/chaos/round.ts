@@ -79,11 +79,9 @@ async function played(settings: RoundSettings, schedule: Schedule): Promise<Play
   await using fleet = await startFleet({ ...settings, images, seed: schedule.seed });
   await underWay(fleet, settings.signal);
   const faults = await play(fleet, schedule, settings.signal);
-  const settledMs = await settled(fleet, faults, settings.signal);
+  const { evidence, settledMs } = await settled(fleet, faults, settings.signal);
   fleet.log.write(join(settings.directory, 'log.ndjson'));
   const starts = fleet.parts.reduce((sum, part) => sum + part.starts(), 0);
-  // What begins while these look at it has not come to its end when they are done.
-  const evidence = evidenceOf(fleet, faults);
   const audit = await auditFindings(fleet.run);
   const archive = await fleet.archive.evidence();
   return { evidence: { ...evidence, audit, archive }, settledMs, starts };
@@ -99,8 +97,14 @@ async function underWay({ nodes, log }: Fleet, signal: AbortSignal): Promise<voi
   while (Date.now() < untilMs && !nodes.every(isAtWork)) await sleep(LOOK_EVERY_MS, undefined, { signal });
 }
 
-/** `null`: it did not come to rest within the bound, and the judge will say why. */
-async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSignal): Promise<number | null> {
+interface Settled {
+  /** As it was seen last: what begins afterwards has not come to its end. */
+  readonly evidence: Evidence;
+  /** `null`: it did not come to rest within the bound, and the judge will say why. */
+  readonly settledMs: number | null;
+}
+
+async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSignal): Promise<Settled> {
   await fleet.operator.apply('usual');
   for (const node of fleet.nodes) node.tell({ kind: 'rest' });
   const fromMs = Date.now();
@@ -108,10 +112,11 @@ async function settled(fleet: Fleet, faults: readonly Played[], signal: AbortSig
   while (Date.now() - fromMs < RELIEF_MS) {
     await sleep(LOOK_EVERY_MS, undefined, { signal });
     for (const node of fleet.nodes) node.requireAlive();
-    calm = judge(evidenceOf(fleet, faults)).some(mayPass) ? 0 : calm + 1;
-    if (calm === CALM_LOOKS) return Date.now() - fromMs - CALM_LOOKS * LOOK_EVERY_MS;
+    const evidence = evidenceOf(fleet, faults);
+    calm = judge(evidence).some(mayPass) ? 0 : calm + 1;
+    if (calm === CALM_LOOKS) return { evidence, settledMs: Date.now() - fromMs - CALM_LOOKS * LOOK_EVERY_MS };
   }
-  return null;
+  return { evidence: evidenceOf(fleet, faults), settledMs: null };
 }
 
 /** Nothing is compacted away from these. */
