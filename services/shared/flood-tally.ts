@@ -8,6 +8,8 @@ export interface MessageOutcome {
 export const FLOOD_SHARE = 0.2;
 export const FLOOD_KEYS = 5;
 const WINDOW_MS = 60_000;
+/** The share before a whole minute was seen: most nodes that report once a minute are not heard yet, and a few bad ones are. */
+const FIRST_SHARE = 0.5;
 
 const BUCKET_MS = 10_000;
 /** Keys are given by whoever publishes; beyond so many in one bucket the rest count as one. */
@@ -29,12 +31,17 @@ export interface FloodTally {
 
 /**
  * Every key weighs the same however much it sends, so that one bad node, or a few among many, stop nobody else: a flood
- * is when at least 5 keys fail more often than one time in five, and so do the keys on average.
+ * is when at least 5 keys fail more often than one time in five, and so do the keys on average; in the first minute, when
+ * the keys on average fail every other time.
  */
 export function createFloodTally(): FloodTally {
+  let beganMs: number | null = null;
+  let seenMs = 0;
   let buckets: readonly { readonly startMs: number; readonly tallies: Tallies }[] = [];
   return {
     add: (outcomes, nowMs) => {
+      beganMs ??= nowMs;
+      seenMs = nowMs - beganMs;
       const recent = buckets.filter(({ startMs }) => nowMs - startMs < WINDOW_MS);
       const last = recent.at(-1);
       const fits = last !== undefined && nowMs - last.startMs < BUCKET_MS;
@@ -46,7 +53,8 @@ export function createFloodTally(): FloodTally {
       const window: Tallies = new Map();
       for (const { tallies } of buckets) for (const [key, each] of tallies) addTally(window, key, each);
       const failing = [...window.values()].filter((each) => share(each) > FLOOD_SHARE).length;
-      return failing >= FLOOD_KEYS && averageShare(window) > FLOOD_SHARE ? failing : null;
+      const limit = seenMs < WINDOW_MS ? FIRST_SHARE : FLOOD_SHARE;
+      return failing >= FLOOD_KEYS && averageShare(window) > limit ? failing : null;
     },
   };
 }

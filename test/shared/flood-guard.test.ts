@@ -45,8 +45,25 @@ test.each<{ name: string; outcomes: readonly MessageOutcome[] }>([
   { name: 'every key of a thousand fails always', outcomes: keys(1_000, 1, 1) },
 ])('pauses when $name', ({ outcomes }) => {
   const { guard, report } = reportTo();
-  expect(report(outcomes)).toBe('paused');
+  report([], 0);
+  expect(report(outcomes, MINUTE_MS)).toBe('paused');
   expect(guard.problem()).toMatch(/^paused: messages of \d+ keys cannot be processed/);
+});
+
+test('goes on while few of a large fleet fail, of which hardly anybody was heard yet', () => {
+  const { report } = reportTo();
+  const fleet = keys(1_000, 1, 0, 'good');
+  for (let second = 0; second < 180; second++) {
+    const bad = second % 60 === 0 ? keys(5, 1, 1) : [];
+    expect(
+      report([...fleet.filter((_, index) => index % 60 === second % 60), ...bad], second * 1_000),
+    ).toBeNull();
+  }
+});
+
+test('pauses in its first minute when half of all fail', () => {
+  expect(reportTo().report([...keys(6, 1, 1), ...keys(6, 1, 0, 'good')])).toBeNull();
+  expect(reportTo().report([...keys(7, 1, 1), ...keys(6, 1, 0, 'good')])).toBe('paused');
 });
 
 test('failures add up over a minute and over partitions, and no longer', () => {

@@ -10,8 +10,10 @@ import { firstDifference, sameJson } from './same-json.ts';
 /** What an executor says of a reclaim follows from its command. */
 export type OfReclaim = ReclaimContinues | PressureUnrelieved;
 
-/** Facts of a reclaim come within minutes; so many reclaims are remembered. */
-const MOST_RECLAIMS = 5_000;
+/** Facts of a reclaim come within minutes; so many commands of one partition are remembered. */
+const MOST_COMMANDS = 20_000;
+/** The id of a fact follows from the id of its command: it goes on with the reclaim, or it ends it. */
+const FACT_IDS = [continuesId, unrelievedId];
 
 /** A fact that follows from a command of its reclaim, and not from a decision. */
 export interface Executed {
@@ -29,29 +31,34 @@ interface Commanded extends Pick<Command, 'id' | 'cluster' | 'node' | 'nodeInsta
 
 /** Remembers from which commands of a reclaim an executor may go on with it, and how. */
 export function createReclaims() {
-  const commands = new Map<string, Commanded[]>();
+  const byFactId = new Map<string, Commanded>();
   return {
     commanded: (command: Command, record: LogRecord): void => {
       const { id, cluster, node, nodeInstance, reclaim } = command;
       if (reclaim === null) return;
       const holders = command.kind === 'image-removal' ? command.holders : [];
       const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
-      commands.set(reclaim.id, [...(commands.get(reclaim.id) ?? []), commanded]);
-      const [oldest] = commands.keys();
-      if (commands.size > MOST_RECLAIMS && oldest !== undefined) commands.delete(oldest);
+      for (const idOf of FACT_IDS) remember(byFactId, idOf(id), commanded);
     },
     /** `null` where it follows from no command of its reclaim. */
     executed: (event: OfReclaim): Executed | null => {
-      for (const command of commands.get(event.reclaim.id) ?? []) {
-        const expected = expectedOf(event, command);
-        if (expected === null) continue;
-        const found = withLastingHolders(event);
-        const difference = sameJson(found, expected) ? null : firstDifference(found, expected);
-        return { command: command.place, difference };
-      }
-      return null;
+      const command = byFactId.get(event.id);
+      if (command?.reclaim.id !== event.reclaim.id) return null;
+      const expected = expectedOf(event, command);
+      if (expected === null) return null;
+      const found = withLastingHolders(event);
+      const difference = sameJson(found, expected) ? null : firstDifference(found, expected);
+      return { command: command.place, difference };
     },
   };
+}
+
+function remember(byFactId: Map<string, Commanded>, factId: string, commanded: Commanded): void {
+  // A command that comes again says the same.
+  if (byFactId.has(factId)) return;
+  byFactId.set(factId, commanded);
+  const [oldest] = byFactId.keys();
+  if (byFactId.size > MOST_COMMANDS * FACT_IDS.length && oldest !== undefined) byFactId.delete(oldest);
 }
 
 /** What an event of this id says when it follows from a command; what the executor measured is as it says. */

@@ -40,3 +40,15 @@ describe('a reclaim that a command did not relieve', () => {
     expect(differenceWith([])).toContain('holders');
   });
 });
+
+test('what was commanded lately is known, in whatever number, and a fact of another reclaim follows from none of it', () => {
+  const reclaims = createReclaims();
+  const last = 30_000;
+  for (let index = 0; index <= last; index += 1)
+    reclaims.commanded({ ...command, id: `command-${index}` }, at('commands', index));
+  const factOf = (index: number) =>
+    pressureUnrelieved({ id: unrelievedId(`command-${index}`), reclaim: reclaim() });
+  expect(reclaims.executed(factOf(last))).not.toBeNull();
+  expect(reclaims.executed({ ...factOf(last), reclaim: reclaim({ id: 'another' }) })).toBeNull();
+  expect(reclaims.executed(factOf(0))).toBeNull();
+});
