@@ -35,6 +35,7 @@ const CODES = {
   RUNTIME_UNSUPPORTED: { retry: false, exitCode: 1 },
   RUNTIME_NOT_FOUND: { retry: false, exitCode: 1 },
   RUNTIME_IMAGE_IN_USE: { retry: true, exitCode: 1 },
+  RUNTIME_ANSWER_TOO_LARGE: { retry: true, exitCode: 1 },
   RUNTIME_FAILED: { retry: true, exitCode: 1 },
   PODS_UNREADABLE: { retry: true, exitCode: 1 },
   STATE_UNREADABLE: { retry: false, exitCode: 1 },

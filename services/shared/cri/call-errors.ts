@@ -27,6 +27,13 @@ export async function callError(error: ServiceError, site: CallSite): Promise<Fl
         `The runtime at ${socketPath} does not offer ${path} (${error.details}). FleetGC needs CRI v1: containerd 1.6 or CRI-O 1.23 or later, with the CRI plugin not disabled.`,
         { cause: error },
       );
+    // Either side has a limit.
+    case status.RESOURCE_EXHAUSTED:
+      return new FleetGcError(
+        'RUNTIME_ANSWER_TOO_LARGE',
+        `The runtime at ${socketPath} has more to say to ${path} than a message may hold: ${error.details}`,
+        { cause: error },
+      );
     default:
       return new FleetGcError(
         isImageInUse(error) ? 'RUNTIME_IMAGE_IN_USE' : 'RUNTIME_FAILED',

@@ -13,7 +13,13 @@ import {
   verboseSandboxImage,
 } from './from-wire.ts';
 import { METHODS } from './methods.ts';
-import type { RuntimeContainerEvent, RuntimeReader, RuntimeRemover, RuntimeVersion } from './port.ts';
+import type {
+  ImageLabels,
+  RuntimeContainerEvent,
+  RuntimeReader,
+  RuntimeRemover,
+  RuntimeVersion,
+} from './port.ts';
 import type { ContainerEventKindWire } from './wire.ts';
 
 /** How long a call may take, in milliseconds. */
@@ -65,15 +71,7 @@ export function readerOver(connection: Connection, { readMs }: CallTimeouts): Ru
       const { id, state } = present(status, 'PodSandboxStatus', podSandboxId);
       return { id, state: sandboxState(state), image: verboseImageOfSandbox(info.info) };
     },
-    imageLabels: async (id) => {
-      const { image, info } = await call(
-        METHODS.imageStatus,
-        { image: imageNamed(id), verbose: true },
-        readMs,
-      );
-      if (image) return verboseImageLabels(info.info);
-      throw new FleetGcError('RUNTIME_NOT_FOUND', `The runtime does not know the image ${id}.`);
-    },
+    imageLabels: (id) => labelsOf(connection, id, readMs),
     imageFilesystems: async () => {
       const answer = await call(METHODS.imageFsInfo, {}, readMs);
       return {
@@ -109,6 +107,13 @@ export function removerOver(
       await remove(METHODS.removePodSandbox, { podSandboxId }, removeMs);
     },
   };
+}
+
+async function labelsOf({ call }: Connection, id: string, readMs: number): Promise<ImageLabels | null> {
+  const request = { image: imageNamed(id), verbose: true };
+  const { image, info } = await call(METHODS.imageStatus, request, readMs);
+  if (image) return verboseImageLabels(info.info);
+  throw new FleetGcError('RUNTIME_NOT_FOUND', `The runtime does not know the image ${id}.`);
 }
 
 const imageNamed = (image: string) => ({ image, userSpecifiedImage: '', runtimeHandler: '', imageRef: '' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FleetGcError } from '../errors.ts';
 import type {
   ImageLabels,
   ImageSpec,
@@ -91,10 +92,18 @@ export const verboseSandboxImage = (info: string | undefined): string =>
 export const verboseImageOfSandbox = (info: string | undefined): string =>
   fromVerbose(info, VerboseSandbox)?.image ?? '';
 
-/** The labels in a verbose image status, as containerd and CRI-O tell them; `null` when it has no image configuration. */
+/** Of one image: an inventory of 4 MiB, compressed, has room for hundreds of such, and most images have less than a tenth of it. */
+const MAX_LABELS_BYTES = 16 * 1024;
+
+/**
+ * The labels in a verbose image status, as containerd and CRI-O tell them; `null` when it has no image configuration. Throws
+ * `RUNTIME_ANSWER_TOO_LARGE` for more than 16 KiB, which would take the place of all others in an inventory.
+ */
 export function verboseImageLabels(info: string | undefined): ImageLabels | null {
   const status = fromVerbose(info, VerboseImage);
-  return status && (status.imageSpec.config?.Labels ?? {});
+  const labels = status && (status.imageSpec.config?.Labels ?? {});
+  if (Buffer.byteLength(JSON.stringify(labels)) <= MAX_LABELS_BYTES) return labels;
+  throw new FleetGcError('RUNTIME_ANSWER_TOO_LARGE', `labels have more than ${MAX_LABELS_BYTES} bytes`);
 }
 
 const VerboseConfig = z.object({ sandboxImage: z.string() });

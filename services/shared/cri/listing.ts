@@ -1,5 +1,5 @@
 import { mapBounded } from '../bounded.ts';
-import { FleetGcError } from '../errors.ts';
+import { FleetGcError, toFleetGcError } from '../errors.ts';
 import { unbelievable } from './listing-problems.ts';
 import type {
   ListedContainer,
@@ -22,7 +22,8 @@ interface KnownContainer extends ContainerFacts {
 export interface ListingMemory {
   readonly containers: Map<string, KnownContainer>;
   readonly sandboxImages: Map<string, string>;
-  readonly imageLabels: Map<string, ImageLabels>;
+  /** `null`: they are more than is read. */
+  readonly imageLabels: Map<string, ImageLabels | null>;
 }
 
 export const createListingMemory = (): ListingMemory => ({
@@ -84,10 +85,27 @@ async function withLabels(
 ): Promise<ListedImage[]> {
   forgetOthers(imageLabels, images);
   return mapBounded(images, STATUS_CONCURRENCY, async (image) => {
-    const labels = imageLabels.get(image.id) ?? (await reader.imageLabels(image.id));
-    if (labels) imageLabels.set(image.id, labels);
+    const known = imageLabels.get(image.id);
+    const labels = known === undefined ? await readLabels(image.id, reader, imageLabels) : known;
     return { ...image, labels };
   });
+}
+
+/** Whoever builds an image writes its labels, in whatever number: what is too much to be told is as good as not told (M11). */
+async function readLabels(
+  id: string,
+  reader: RuntimeReader,
+  known: ListingMemory['imageLabels'],
+): Promise<ImageLabels | null> {
+  try {
+    const labels = await reader.imageLabels(id);
+    if (labels !== null) known.set(id, labels);
+    return labels;
+  } catch (error) {
+    if (toFleetGcError(error).code !== 'RUNTIME_ANSWER_TOO_LARGE') throw error;
+    known.set(id, null);
+    return null;
+  }
 }
 
 async function withImages(

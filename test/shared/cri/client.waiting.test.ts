@@ -138,7 +138,7 @@ describe('a call that fails has the code of its cause', () => {
   test.each([
     { status: 2, code: 'RUNTIME_FAILED' },
     { status: 5, code: 'RUNTIME_NOT_FOUND' },
-    { status: 8, code: 'RUNTIME_FAILED' },
+    { status: 8, code: 'RUNTIME_ANSWER_TOO_LARGE' },
     { status: 12, code: 'RUNTIME_UNSUPPORTED' },
     { status: 13, code: 'RUNTIME_FAILED' },
     { status: 14, code: 'RUNTIME_REFUSED' },

@@ -145,6 +145,21 @@ describe('a listing is complete', () => {
       expect(complete(await readListing(reader, memory)).images).toMatchObject([{ labels }]);
   });
 
+  test('without labels that are more than is read, for which it asks once [M11]', async () => {
+    let asked = 0;
+    const reader = readerWith({
+      listImages: async () => [runtimeImage('a')],
+      imageLabels: async () => {
+        asked += 1;
+        throw new FleetGcError('RUNTIME_ANSWER_TOO_LARGE', 'too much');
+      },
+    });
+    const memory = createListingMemory();
+    for (let look = 0; look < 3; look += 1)
+      expect(complete(await readListing(reader, memory)).images).toMatchObject([{ labels: null }]);
+    expect(asked).toBe(1);
+  });
+
   test('and forgets containers that are gone', async () => {
     const node = await simulatedNode();
     const uid = await node.kubelet.startPod(POD);

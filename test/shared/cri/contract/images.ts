@@ -61,6 +61,18 @@ export function imageContract(tried: () => Tried): void {
     expect(await runtime.imageLabels((await node.pull('unlabelled')).id)).toEqual({});
   });
 
+  test.each([
+    { what: 'an inventory has room for', length: 20_000 },
+    { what: 'a message may hold', length: 20 * 1024 * 1024 },
+  ])('[M11] one with longer labels than $what tells none of them', async ({ length }) => {
+    const { node, runtime } = tried();
+    const labelled = await node.importLabelled(`labelled-${length}`, { long: 'x'.repeat(length) });
+    await waitUntil('the image to be listed', SETTLE_MS, async () =>
+      (await runtime.listImages()).some(({ id }) => id === labelled),
+    );
+    await expect(runtime.imageLabels(labelled)).rejects.toMatchObject({ code: 'RUNTIME_ANSWER_TOO_LARGE' });
+  });
+
   test('[M11] one that is not there has no labels to tell', async () => {
     const missing = `sha256:${UNKNOWN_ID}`;
     await expect(tried().runtime.imageLabels(missing)).rejects.toMatchObject({ code: 'RUNTIME_NOT_FOUND' });
