@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 
 export const HELP = `Usage: npm run chaos -- [OPTIONS]
 
-Plays random faults on a real fleet: each part a process of its own, a real Kafka broker, nodes whose runtimes are made up
-and write down their own truth. Needs root (it mounts small filesystems) and what the container suites of npm test need.
+Plays random faults on a real fleet: each part a process of its own, a real Kafka broker, nodes whose runtimes are made up,
+or in four rounds of ten real containerd, and whose own truth is written down. Needs root (it mounts small filesystems) and what the container suites of npm test need.
 
 Options:
   --seed N          of the campaign; each round has a schedule of its own that follows from it (default: 1)

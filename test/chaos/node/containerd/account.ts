@@ -11,7 +11,7 @@ import type { WriteTruth } from '../../truth.ts';
 type Hand = 'cri' | 'life';
 
 interface AccountParts {
-  readonly reader: RuntimeReader;
+  readonly reader: Pick<RuntimeReader, 'listImages' | 'listContainers' | 'listSandboxes'>;
   readonly write: WriteTruth;
   readonly usedPercent: () => number;
   /** Writes down how full the disk is. */
@@ -61,7 +61,7 @@ export class RuntimeAccount {
         this.#holder = null;
         over.resolve();
       });
-      await Promise.race([told, sleep(LONGEST_ANSWER_MS)]);
+      await Promise.race([told, sleep(LONGEST_ANSWER_MS, undefined, { ref: false })]);
     }
   }
 
