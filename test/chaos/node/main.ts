@@ -25,7 +25,9 @@ const node: ChaosNode =
     ? simulatedNode(start, stopped)
     : await containerdNode({ ...start, runtimeEndpoint: start.runtimeEndpoint }, stopped);
 const { faults, tricks, disk } = node;
-let server: CriServer | null = await node.serve();
+/** `null` while it is away. Faults overlap: it comes and goes one time after the other. */
+let server: Promise<CriServer | null> = node.serve();
+await server;
 let isAlive = false;
 /** While something changes in the middle of a command, no pods come and go. */
 let isStill = false;
@@ -83,8 +85,11 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
       fill(trouble.toPercent);
       break;
     case 'away':
-      await server?.close();
-      server = null;
+      server = server.then(async (there) => {
+        await there?.close();
+        return null;
+      });
+      await server;
   }
 }
 
@@ -93,7 +98,8 @@ async function heal(): Promise<void> {
   tricks.slowMs = 0;
   faults.clear();
   relax();
-  server ??= await node.serve();
+  server = server.then((there) => there ?? node.serve());
+  await server;
 }
 
 const PRESSED_PERCENT = 92;
