@@ -5,7 +5,7 @@ import type { Instant } from '../../schemas/time.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { Attempt } from './attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
-import { type JournalEntry, progressed } from './journal-state.ts';
+import { type ItemProgress, type JournalEntry, progressed } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
 import type { OwnFactsSince, OwnPlan } from './own-plan.ts';
 import { type Recorder, recordItem } from './recorder.ts';
@@ -41,10 +41,14 @@ export const measuredFilesystem = ({ reclaim, kind, items }: Command): Filesyste
 export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
   const progress = work.entry.items[work.index];
   if (progress?.state === 'done') return;
+  if (progress?.state === 'removed') return recordRemovedBefore(work, progress, parts);
   if (progress?.state === 'in-hand') {
     const gone = await isGone(work.item, parts.tools);
     if (gone === null) return recordMayBeRemoved(work, parts);
-    if (gone) return recordRemovedBeforeRestart(work, progress.since, parts);
+    if (gone) {
+      const tookMs = durationMs(progress.since, parts.recorder.clock.now());
+      return recordRemovedBefore(work, { durationMs: tookMs }, parts);
+    }
   }
   const before = await readFilesystem(parts.filesystems, measuredFilesystem(work.entry.command));
   const skipped = reasonToSkip({ ...work, before }, signal);
@@ -54,16 +58,22 @@ export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal:
 }
 
 /** By this process or the one before it: either way it is gone, and nothing is measured of it any more. */
-function recordRemovedBeforeRestart(work: ItemWork, since: Instant, { recorder }: CarryOutParts): void {
+function recordRemovedBefore(work: ItemWork, removal: Removal, { recorder }: CarryOutParts): void {
   const actedAt = recorder.clock.now();
-  const outcome: ObjectOutcome = {
-    outcome: 'removed',
-    measured: null,
-    estimatedBytes: estimateOf(work.item),
-    durationMs: durationMs(since, actedAt),
-  };
+  const outcome = unmeasured(work.item, removal);
   recordItem(recorder, work.entry, { ...work, outcome, actedAt, name: null });
 }
+
+/** How long the runtime took. */
+type Removal = Pick<Extract<ItemProgress, { state: 'removed' }>, 'durationMs'>;
+
+/** What is known of a removal when nobody is there to measure what it freed. */
+export const unmeasured = (item: CommandItem, { durationMs }: Removal): ObjectOutcome => ({
+  outcome: 'removed',
+  measured: null,
+  estimatedBytes: estimateOf(item),
+  durationMs,
+});
 
 /** Whoever cannot list it knows neither that it went nor that it stayed: a refusal would say that nothing was done. */
 function recordMayBeRemoved({ entry, index, item }: ItemWork, { recorder }: CarryOutParts): void {
@@ -99,12 +109,13 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
   let since = recorder.clock.now();
   let isInHand = false;
   let name: string | null = null;
+  const progress = (to: ItemProgress): void =>
+    recorder.journal.update((state) => progressed(state, { commandId: entry.command.id, index }, to));
   const takeInHand = (now: Instant, ofObject: string): void => {
     since = now;
     name = ofObject;
     isInHand = true;
-    const position = { commandId: entry.command.id, index };
-    recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));
+    progress({ state: 'in-hand', since });
   };
   const attempt = await removeItem(
     entry,
@@ -113,6 +124,8 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
     signal,
   );
   const endedAt = recorder.clock.now();
+  // Whoever dies while the freed space is waited for must not take an object that came back for one that never went.
+  if (attempt?.outcome === 'removed') progress({ state: 'removed', durationMs: durationMs(since, endedAt) });
   const actedAt = mayHaveActed(attempt, isInHand && !isLog(item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(attempt, work, { recorder, since, endedAt, after });

@@ -26,6 +26,8 @@ const ItemProgress = z.discriminatedUnion('state', [
   z.object({ state: z.literal('waiting') }),
   /** About to be removed, or removed and not yet recorded: after a restart it is looked at again. */
   z.object({ state: z.literal('in-hand'), since: Instant }),
+  /** The runtime said so, and what it freed is waited for: after a restart it is told, whatever is listed by then. */
+  z.object({ state: z.literal('removed'), durationMs: z.int().nonnegative() }),
   z.object({
     state: z.literal('done'),
     outcome: z.enum(ObjectOutcome.options.map(({ shape }) => shape.outcome.value)),

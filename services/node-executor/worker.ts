@@ -1,9 +1,11 @@
+import type { ObjectOutcome } from '../../schemas/result.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import { carryOut, measuredNow } from './carry-out.ts';
-import type { CarryOutParts } from './carry-out-item.ts';
-import type { JournalEntry } from './journal-state.ts';
+import { type CarryOutParts, unmeasured } from './carry-out-item.ts';
+import type { ItemProgress, JournalEntry } from './journal-state.ts';
 import { afterAbandoned } from './reclaim.ts';
 import { recordDone, recordItem } from './recorder.ts';
+import type { CommandItem } from './second-look.ts';
 
 /**
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;
@@ -41,12 +43,10 @@ async function abandon(commandId: string, problem: string, parts: CarryOutParts)
   const entry = find();
   if (!entry) return;
   for (const [index, item] of entry.command.items.entries()) {
-    const state = entry.items[index]?.state;
-    if (state === 'done') continue;
-    const when =
-      state === 'in-hand' ? 'while it removed this object, which may be gone' : 'before this object';
-    const outcome = { outcome: 'not-done', message: `the executor failed ${when}: ${problem}` } as const;
-    const actedAt = state === 'in-hand' ? recorder.clock.now() : null;
+    const progress = entry.items[index] ?? { state: 'waiting' };
+    const outcome = abandoned(item, progress, problem);
+    if (!outcome) continue;
+    const actedAt = progress.state === 'waiting' ? null : recorder.clock.now();
     recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
   }
   const items = find()?.items ?? [];
@@ -54,3 +54,22 @@ async function abandon(commandId: string, problem: string, parts: CarryOutParts)
   const next = afterAbandoned(entry.command, { ...reached, items, at: recorder.clock.now() });
   recordDone(recorder, entry, { items, measured: null, targetReached: reached.targetReached }, next);
 }
+
+/** `undefined`: it has its result. */
+function abandoned(item: CommandItem, progress: ItemProgress, problem: string): ObjectOutcome | undefined {
+  switch (progress.state) {
+    case 'done':
+      return undefined;
+    case 'removed':
+      return unmeasured(item, progress);
+    case 'in-hand':
+      return notDone(`while it removed this object, which may be gone: ${problem}`);
+    case 'waiting':
+      return notDone(`before this object: ${problem}`);
+  }
+}
+
+const notDone = (problem: string): ObjectOutcome => ({
+  outcome: 'not-done',
+  message: `the executor failed ${problem}`,
+});

@@ -150,6 +150,29 @@ describe('an executor that was killed between removal and result', () => {
     expect(node.result()).toMatchObject({ removed: 2, measured: { beforeBytes: '980', afterBytes: '1000' } });
   });
 
+  test('tells of a removal whose space it waited for, though the image was pulled again by then', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const first = node.start();
+    let isMeasuring = false;
+    node.runtime.filesystemReadings = () => {
+      if (node.runtime.gone.length > 0) {
+        isMeasuring = true;
+        first.kill();
+      }
+      return filesystems({});
+    };
+    await first.receive(imageRemoval([a]));
+    await until('the wait for what it freed', () => isMeasuring || undefined);
+    addImages(node, ['a']);
+    node.clock.reboot(BOOT_B, 10_000);
+    const second = node.start();
+    await until('the result', () => node.result());
+    await second.stop();
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'removed', measured: null });
+    expect(node.result()).toMatchObject({ removed: 1, refused: 0 });
+  });
+
   test('[K8] says that a removal may have happened while the runtime is away: what it cannot list may be there, or gone', async () => {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);

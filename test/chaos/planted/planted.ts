@@ -32,8 +32,8 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/carry-out-item.ts`,
-        old: "recorder.journal.update((state) => progressed(state, position, { state: 'in-hand', since }));",
-        now: 'void progressed; void position;',
+        old: "progress({ state: 'in-hand', since });",
+        now: '',
       },
     ],
   },
