@@ -120,6 +120,10 @@ export type ObjectResult = z.infer<typeof ObjectResult>;
 export const CommandResult = z.object({
   type: z.literal('fleetgc.node.command-result'),
   ...header,
+  /** `null` where what came was no command and named none. */
+  decisionId: header.decisionId.nullable(),
+  /** `null` as for the decision. */
+  inventoryId: header.inventoryId.nullable(),
   kind: z.enum(['image-removal', 'container-removal', 'unknown']),
   result: z.discriminatedUnion('outcome', [
     z.object({

@@ -16,11 +16,11 @@ const text = z.string().min(1).max(500);
 /** What can be told of a command that is none: nothing of it is believed beyond its names. */
 const Named = z.object({
   id: text.optional().catch(undefined),
-  decisionId: text.catch(''),
-  inventoryId: text.catch(''),
+  decisionId: text.nullable().catch(null),
+  inventoryId: text.nullable().catch(null),
   kind: CommandResult.shape.kind.catch('unknown'),
 });
-const NAMELESS = { id: undefined, decisionId: '', inventoryId: '', kind: 'unknown' } as const;
+const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'unknown' } as const;
 
 /**
  * What a message on this node's key gets that is no command: a refusal that names the reason, beside the dead letter.

@@ -30,20 +30,20 @@ export interface Reporter {
   readonly journal: 'disk' | 'memory';
 }
 
-/** The ids by which a result names what it is about. */
-type CommandIds = Pick<Command, 'id' | 'decisionId' | 'inventoryId'>;
+/** What a result as a whole is about; what is refused may be no command. */
+type Answered = Pick<Command, 'id'> & Pick<CommandResult, 'decisionId' | 'inventoryId' | 'kind'>;
 
-const header = ({ identity, at, journal }: Reporter, { id, decisionId, inventoryId }: CommandIds) => ({
+const header = ({ identity, at, journal }: Reporter, commandId: string) => ({
   version: 1 as const,
   cluster: identity.cluster,
   node: identity.node,
   nodeInstance: identity.nodeInstance,
   at,
-  commandId: id,
-  decisionId,
-  inventoryId,
+  commandId,
   journal,
 });
+
+const causesOf = ({ decisionId, inventoryId }: Command) => ({ decisionId, inventoryId });
 
 /** The id follows from the command and the item's place in it, so a repeated report is the same report. */
 export const objectResult = (
@@ -53,7 +53,8 @@ export const objectResult = (
   result: ObjectOutcome,
 ): ObjectResult => ({
   type: 'fleetgc.node.object-result',
-  ...header(reporter, command),
+  ...header(reporter, command.id),
+  ...causesOf(command),
   id: objectResultId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, index, item),
   object: { kind: item.kind, id: item.id },
   rule: item.rule,
@@ -62,7 +63,7 @@ export const objectResult = (
 
 export const commandRefused = (
   reporter: Reporter,
-  command: CommandIds & { readonly kind: CommandResult['kind'] },
+  command: Answered,
   refusal: Refusal<CommandRefusal>,
 ): CommandResult => commandResult(reporter, command, { outcome: 'refused', ...refusal });
 
@@ -109,7 +110,8 @@ export const passFailed = (
   const target = command.reclaim?.target ?? null;
   return {
     type: 'fleetgc.node.pass-failed',
-    ...header(reporter, command),
+    ...header(reporter, command.id),
+    ...causesOf(command),
     id: passFailedId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, problem),
     problem,
     removed,
@@ -137,11 +139,13 @@ const targetText = (target: PassFailed['target']): string =>
 
 const commandResult = (
   reporter: Reporter,
-  command: CommandIds & { readonly kind: CommandResult['kind'] },
+  command: Answered,
   result: CommandResult['result'],
 ): CommandResult => ({
   type: 'fleetgc.node.command-result',
-  ...header(reporter, command),
+  ...header(reporter, command.id),
+  decisionId: command.decisionId,
+  inventoryId: command.inventoryId,
   id: commandResultId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }),
   kind: command.kind,
   result,

@@ -1,14 +1,17 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_COMMAND_BYTES } from '../../schemas/command.ts';
 import { MAX_UNPUBLISHED } from '../../services/node-executor/journal-state.ts';
 import { FleetGcError } from '../../services/shared/errors.ts';
 import type { LogRecord } from '../../services/shared/event-log/port.ts';
+import type { Output } from '../../services/shared/handler.ts';
 import { parseRecord } from '../../services/shared/parse-record.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { input } from '../fixtures/input.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { instant } from '../fixtures/time.ts';
 import { recordOf, TRACEPARENT } from '../support/log-record.ts';
+import { runs } from '../support/property-runs.ts';
 import { addImages, type ExecutorNode, executorNode, until } from './executor-node.ts';
 
 describe('a command', () => {
@@ -173,6 +176,8 @@ describe('what is no command', () => {
     return executor.onRejection('commands', parsed.rejection, record).flat();
   }
 
+  const isTaken = (output: Output) => parseRecord('results', recordOf(output)).ok;
+
   test.each([
     {
       name: 'no JSON',
@@ -212,13 +217,35 @@ describe('what is no command', () => {
       commandId: /^unreadable-/,
     },
   ])('with our key and $name is refused: $reason', ({ over, reason, commandId }) => {
-    expect(refusals(over)).toMatchObject([
+    const outputs = refusals(over);
+    expect(outputs).toMatchObject([
       {
         topic: 'results',
         key: 'prod/web-1',
         event: { commandId: expect.stringMatching(commandId), result: { outcome: 'refused', reason } },
       },
     ]);
+    expect(outputs.map(isTaken)).toEqual([true]);
+  });
+
+  test('whatever it is, its refusal is one that readers of results take', () => {
+    const someField = fc.constantFrom('id', 'decisionId', 'inventoryId', 'kind', 'version', 'node');
+    const oddValue = fc.oneof(
+      fc.constantFrom('', null, 7, 'x'.repeat(501), '\ud800', 'fleetgc'),
+      fc.jsonValue(),
+    );
+    const oddCommand = fc.dictionary(someField, oddValue, { minKeys: 1 }).map((odd) => ({
+      ...command,
+      force: true,
+      ...odd,
+    }));
+    const anyValue = fc.oneof(oddCommand, fc.jsonValue()).map((value) => Buffer.from(JSON.stringify(value)));
+    fc.assert(
+      fc.property(fc.oneof(anyValue, fc.uint8Array().map(Buffer.from)), (value) => {
+        expect(refusals({ value }).map(isTaken)).toEqual([true]);
+      }),
+      runs(300),
+    );
   });
 
   test('has the same refusal each time it comes', () => {
