@@ -1,20 +1,34 @@
 import type { Evidence, Violation } from './evidence.ts';
 
-/** What somebody archived is in the archive once, whatever ended him in the middle, and as it was written. */
+/**
+ * What somebody archived is in the archive as often as on the log, whatever ended him in the middle, and as it was
+ * written. A broker whose disk ran full can come back with two records of one offset, which is the broker's doing.
+ */
 export function archived({ archive, played, log }: Evidence): readonly Violation[] {
   if (archive === null || played.some(({ fault }) => fault.kind === 'topic-anew')) return [];
-  const counts = new Map<string, number>();
-  for (const place of archive.places) counts.set(place, (counts.get(place) ?? 0) + 1);
-  const doubled = [...counts].filter(([, count]) => count > 1).map(([place]) => place);
-  const missing = log.places.filter((place) => !counts.has(place));
+  const counts = countsOf(archive.places);
+  const onLog = countsOf(log.places);
+  const doubled = [...counts].filter(([place, count]) => count > (onLog.get(place) ?? 1));
+  const missing = [...onLog].filter(([place]) => !counts.has(place));
   return [
     ...archive.problems,
-    ...told('in the archive more than once', doubled),
+    ...told('in the archive more often than on the log', doubled),
     ...told('on the log and not in the archive', missing),
   ].map((text) => ({ invariant: 'archive', node: 'fleet', text }));
 }
 
 const SHOWN = 10;
 
-const told = (what: string, places: readonly string[]): readonly string[] =>
-  places.length === 0 ? [] : [`${places.length} records are ${what}: ${places.slice(0, SHOWN).join(', ')}`];
+function countsOf(places: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const place of places) counts.set(place, (counts.get(place) ?? 0) + 1);
+  return counts;
+}
+
+const told = (
+  what: string,
+  counts: readonly (readonly [place: string, count: number])[],
+): readonly string[] => {
+  const shown = counts.slice(0, SHOWN).map(([place]) => place);
+  return counts.length === 0 ? [] : [`${counts.length} records are ${what}: ${shown.join(', ')}`];
+};

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Evidence } from './evidence.ts';
 import { judge } from './judge.ts';
+import { logEvidence } from './log-evidence.ts';
 import {
   act,
   aRound,
@@ -248,9 +249,27 @@ test('what audit verify finds is a violation', () => {
   const audit = [
     { kind: 'not-decided', node: 'chaos/node-a', message: 'nobody decided it', places: ['a/0@1'] },
   ];
-  expect(judge({ ...aRound({ truth: [] }), audit })).toEqual([
+  const violations = [
     { invariant: 'audit', node: 'chaos/node-a', text: 'not-decided: nobody decided it (a/0@1)' },
-  ]);
+  ];
+  expect(judge(aRound({ truth: [], audit }))).toEqual(violations);
+  expect(judge(aRound({ truth: [], audit, tainted: ['a/0@2'] }))).toEqual(violations);
+  expect(judge(aRound({ truth: [], audit, tainted: ['a/0@1'] }))).toEqual([]);
+});
+
+test('what was forged, what names it and what is no event taints what rests on it, and nothing else does', () => {
+  const values = ['{"id":"forged-1"}', '{"id":"r","commandId":"forged-1"}', '{"id":"r"}', '[[]]', null, '{}'];
+  const lasting = values.map((value, offset) => ({
+    topic: 'gc.node.results' as const,
+    partition: 0,
+    offset: BigInt(offset),
+    timestampMs: T0,
+    key: 'chaos/node-a',
+    value: value === null ? null : Buffer.from(value),
+    headers: {},
+  }));
+  const { tainted } = logEvidence({ lasting, commands: [], results: [], deadLetters: [] });
+  expect([...tainted].map((place) => place.slice(-1))).toEqual(['0', '1', '3', '4', '5']);
 });
 
 test('a removal is judged by when its call came in, however long it hung', () => {
@@ -277,6 +296,14 @@ describe('an archive', () => {
     { what: 'is not what was written', archive: { problems: ['exit code 1: altered'], places } },
   ])('that $what', ({ archive }) => {
     expect(judge(aRound({ truth: [], places, archive }))).toMatchObject([{ invariant: 'archive' }]);
+  });
+
+  test('has two records of one offset where the log has them, as a broker on a full disk may leave it', () => {
+    const twoOfOne = [...places, ...places.slice(1)];
+    const round = (archived: readonly string[]) =>
+      aRound({ truth: [], places: twoOfOne, archive: { problems: [], places: archived } });
+    expect(judge(round(twoOfOne))).toEqual([]);
+    expect(judge(round([...twoOfOne, ...places.slice(1)]))).toMatchObject([{ invariant: 'archive' }]);
   });
 
   test('ends where a topic is made anew', () => {

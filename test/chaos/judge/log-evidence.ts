@@ -43,6 +43,8 @@ export interface LogEvidence {
   readonly retold: readonly ResultSeen[];
   /** `topic/partition@offset` of every record that stays where it was written, in the order of their topics. */
   readonly places: readonly string[];
+  /** Those of what a campaign forged, and of what names something forged. */
+  readonly tainted: ReadonlySet<string>;
   /** Places of commands that were given up, as `partition@offset`. */
   readonly givenUp: ReadonlySet<string>;
 }
@@ -68,7 +70,8 @@ export function logEvidence({ lasting, commands, results, deadLetters }: Records
       })),
     ),
     ...toldOf(told),
-    places: lasting.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`),
+    places: lasting.map(placeOf),
+    tainted: new Set(lasting.filter(isTainted).map(placeOf)),
     givenUp: new Set(
       read(deadLetters, DeadLetter)
         .filter(({ event }) => event.topic === 'gc.node.commands')
@@ -76,6 +79,14 @@ export function logEvidence({ lasting, commands, results, deadLetters }: Records
     ),
   };
 }
+
+const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}@${offset}`;
+
+const Event = z.object({ id: z.string() });
+
+/** Garbage is no event of anybody's: every event of the product has an id. */
+const isTainted = ({ value }: LogRecord): boolean =>
+  String(value).includes(FORGED) || !Event.safeParse(jsonOf(value)).success;
 
 function read<T>(
   records: readonly LogRecord[],

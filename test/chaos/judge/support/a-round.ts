@@ -83,6 +83,8 @@ interface Given {
   readonly results?: readonly ResultSeen[];
   readonly givenUp?: readonly string[];
   readonly places?: readonly string[];
+  readonly tainted?: readonly string[];
+  readonly audit?: Evidence['audit'];
   readonly archive?: ArchiveEvidence | null;
 }
 
@@ -97,6 +99,8 @@ export const aRound = ({
   results = truth.filter(isRemoval).map(() => result()),
   givenUp = [],
   places = [],
+  tainted = [],
+  audit = null,
   archive = null,
 }: Given): Evidence => ({
   nodes: [{ name: NODE, truth }],
@@ -107,7 +111,8 @@ export const aRound = ({
     ...toldOf(results),
     givenUp: new Set(givenUp),
     places,
+    tainted: new Set(tainted),
   },
-  audit: null,
+  audit,
   archive,
 });
