@@ -1,22 +1,24 @@
 /** The runner behind `npm run chaos`. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sweepLeftovers } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
+import { ensureDocker } from '../support/toolchain/docker.ts';
 import { type Campaign, startCampaign } from './campaign.ts';
 import type { Violation } from './judge/evidence.ts';
 import { type ChaosOptions, HELP, parseOptions } from './options.ts';
 import { buildCopy } from './planted/plant.ts';
 import { PLANTED } from './planted/planted.ts';
 import type { Outcome } from './round.ts';
-import { drawSchedule, roundSeed, Schedule } from './schedule/schedule.ts';
+import { readSchedule } from './schedule/read-schedule.ts';
+import { drawSchedule, roundSeed, type Schedule } from './schedule/schedule.ts';
 import { shrink } from './schedule/shrink.ts';
 
 type Named = readonly [name: string, schedule: Schedule];
 
 function schedulesOf({ schedule, seed, rounds, planted }: ChaosOptions): readonly Named[] {
-  if (schedule !== null) return [['replayed', Schedule.parse(JSON.parse(readFileSync(schedule, 'utf8')))]];
+  if (schedule !== null) return [['replayed', readSchedule(schedule)]];
   return Array.from({ length: rounds }, (_, index): Named => {
     const number = index + 1;
     return [`${planted ?? seed}-${number}`, drawSchedule(roundSeed(seed, number))];
@@ -43,8 +45,12 @@ interface Found {
 }
 
 /** Whether every round held. Of a planted bug, and where a violation is to be shrunk, one is enough. */
-async function runAll(campaign: Campaign, options: ChaosOptions, signal: AbortSignal): Promise<boolean> {
-  const left = schedulesOf(options).values();
+async function runAll(
+  campaign: Campaign,
+  options: ChaosOptions & { readonly schedules: readonly Named[] },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const left = options.schedules.values();
   const isOneEnough = options.planted !== null || options.shrink;
   const found: Found[] = [];
   let allHeld = true;
@@ -91,7 +97,9 @@ async function programOf({ planted }: ChaosOptions, directory: string): Promise<
 }
 
 async function main(options: ChaosOptions): Promise<void> {
+  const schedules = schedulesOf(options);
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
+  await ensureDocker();
   await sweepLeftovers();
   const stopped = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
@@ -100,7 +108,7 @@ async function main(options: ChaosOptions): Promise<void> {
   try {
     const program = await programOf(options, directory);
     await using campaign = await startCampaign({ program, out, keepAll, lanes, signal: stopped.signal });
-    const held = await runAll(campaign, options, stopped.signal);
+    const held = await runAll(campaign, { ...options, schedules }, stopped.signal);
     // A planted bug is to be found.
     process.exitCode = held === (options.planted === null) ? 0 : 1;
   } finally {
@@ -108,11 +116,24 @@ async function main(options: ChaosOptions): Promise<void> {
   }
 }
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options.help) process.stdout.write(HELP);
-  else await main(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
-  process.exitCode = 2;
+function optionsOrNull(): ChaosOptions | null {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${textOf(error)}\n\n${HELP}`);
+    return null;
+  }
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const options = optionsOrNull();
+if (options === null) process.exitCode = 2;
+else if (options.help) process.stdout.write(HELP);
+else
+  try {
+    await main(options);
+  } catch (error) {
+    process.stderr.write(`${textOf(error)}\n`);
+    process.exitCode = 2;
+  }

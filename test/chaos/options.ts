@@ -17,6 +17,9 @@ Options:
   --planted NAME    on a copy of the sources with that bug in it, until a round finds it (test/chaos/planted)
   --keep            keeps what every round left behind
   -h, --help        show this help
+
+Ends with 0 when every round held, 1 when one did not, 2 when the campaign could not be played. With --planted: 0 when the
+bug was found, 1 when it was not.
 `;
 
 export interface ChaosOptions {

@@ -46,6 +46,8 @@ export interface RoundSettings {
   readonly signal: AbortSignal;
 }
 
+/** Ten times as long as a round usually takes. */
+const ROUND_BOUND_MS = 600_000;
 const LOOK_EVERY_MS = 300;
 const LONGEST_START_MS = 15_000;
 /** What is well for so long stays well. */
@@ -55,14 +57,20 @@ const CALM_LOOKS = 5;
 export async function runRound(settings: RoundSettings, schedule: Schedule): Promise<Outcome> {
   const beganMs = Date.now();
   const tookMs = (): number => Date.now() - beganMs;
+  const bound = AbortSignal.timeout(ROUND_BOUND_MS);
   try {
-    const { evidence, settledMs, starts } = await played(settings, schedule);
+    const signal = AbortSignal.any([settings.signal, bound]);
+    const { evidence, settledMs, starts } = await played({ ...settings, signal }, schedule);
     const violations = judge(evidence);
     const outcome = violations.length > 0 ? 'violated' : 'held';
     const counts = countsOf(evidence, schedule, starts);
     return { outcome, violations, problem: null, counts, settledMs, tookMs: tookMs() };
   } catch (error) {
-    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const problem = bound.aborted
+      ? `it did not end within ${ROUND_BOUND_MS / 1000} s`
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error);
     return { outcome: 'broken', violations: [], problem, counts: null, settledMs: null, tookMs: tookMs() };
   }
 }

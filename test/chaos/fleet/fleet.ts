@@ -48,6 +48,8 @@ export interface FleetSettings {
   readonly directory: string;
   /** Where real runtimes pull from; `null`: runtimes are made up. */
   readonly images: ImageSource | null;
+  /** Ends what an operator tries again and again. */
+  readonly signal: AbortSignal;
 }
 
 /** Starts all of it on a broker without topics. Nodes live from the start; the usual policy comes while the parts start. */
@@ -57,13 +59,14 @@ export async function startFleet({
   program,
   directory,
   images,
+  signal,
 }: FleetSettings): Promise<Fleet> {
   await using starting = new AsyncDisposableStack();
   const stack = starting.use(new AsyncDisposableStack());
   const stopped = new AbortController();
   const run = verbs(program, broker.address);
   stack.defer(() => stopped.abort());
-  const operator = createOperator(run, stopped.signal);
+  const operator = createOperator(run, AbortSignal.any([stopped.signal, signal]));
   const [nodes] = await Promise.all([
     Promise.all(
       Object.keys(NODE_PARTS).map(async (name, index) => {

@@ -24,7 +24,7 @@ export interface Operator {
   apply(policy: PolicyId): Promise<void>;
   pause(where: Where): Promise<void>;
   resume(where: Where): Promise<void>;
-  /** What was lost with the topic of policies is written anew. */
+  /** Deleted topics are made anew, and what was lost with that of policies is written again. */
   restore(): Promise<void>;
 }
 
@@ -69,7 +69,11 @@ export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
         () => without(setting(), where),
         () => [[['resume', ...selector(where)], '']],
       ),
-    restore: () => act(setting, () => restoring(setting())),
+    restore: async () => {
+      // Beside the other acts: one of them may be waiting for the topic.
+      await untilDone(['topics', 'create'], '');
+      await act(setting, () => restoring(setting()));
+    },
   };
 }
 
@@ -84,7 +88,6 @@ const without = (setting: Setting, where: Where): Setting | null =>
 const applying = (policy: PolicyId): Verb => [['policy', 'apply', '-'], JSON.stringify(policyFile(policy))];
 
 const restoring = ({ policy, paused }: Setting): readonly Verb[] => [
-  [['topics', 'create'], ''],
   ...paused.map((where): Verb => [['pause', ...selector(where)], '']),
   ...(policy === null ? [] : [applying(policy)]),
 ];

@@ -1,5 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { Fault } from '../faults/fault.ts';
+import { readSchedule } from './read-schedule.ts';
 import { drawSchedule, Schedule } from './schedule.ts';
 import { shrink } from './shrink.ts';
 
@@ -35,4 +39,16 @@ test('a violation that needs no fault shrinks to one, and one that needs all to 
   const whole = drawSchedule(5);
   expect((await shrink(whole, async () => true)).faults).toHaveLength(1);
   expect(await shrink(whole, async () => false)).toEqual(whole);
+});
+
+test('a schedule is read from a file, and what is none is told in a sentence', () => {
+  const path = join(temporaryDirectory(), 'round.json');
+  expect(() => readSchedule(path)).toThrow(`${path} cannot be read`);
+  writeFileSync(path, '{');
+  expect(() => readSchedule(path)).toThrow(`${path} is no JSON`);
+  writeFileSync(path, '{"seed":1}');
+  expect(() => readSchedule(path)).toThrow(`${path} is no schedule`);
+  const schedule = drawSchedule(1);
+  writeFileSync(path, JSON.stringify(schedule));
+  expect(readSchedule(path)).toEqual(schedule);
 });
