@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../support/toolchain/command.ts';
@@ -16,9 +17,9 @@ export async function smallFilesystem(path: string, sizeBytes: number): Promise<
 
 const PIECE = Buffer.alloc(1024 * 1024, 1);
 
-/** Takes all that is left of the filesystem; what is returned gives it back. */
+/** Takes all that is left of the filesystem; what is returned gives it back. Any number of faults may do it at a time. */
 export function fillUp(directory: string): () => void {
-  const path = join(directory, 'ballast');
+  const path = join(directory, `ballast-${randomUUID()}`);
   const file = openSync(path, 'w');
   try {
     for (;;) writeSync(file, PIECE);
