@@ -7,11 +7,12 @@ import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.
 /**
  * The suffix is the tier: `.test.ts` needs nothing, `.waiting.test.ts` neither but mostly waits (for a process that it
  * started, a deadline, a socket), `.container.test.ts` needs a real broker or runtime in a container, `.e2e.test.ts`
- * the whole pipeline in containers, and `.world.test.ts` what the core does without: tools and runtimes of others.
+ * the whole pipeline in containers, and `.world.test.ts` what the core does without: tools and runtimes of others, logins
+ * and TLS, several brokers, our own image.
  */
 const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
 const WORLD_TESTS = ['test/**/*.world.test.ts'];
-const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/e2e/**/*.e2e.test.ts', ...WORLD_TESTS];
+const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/**/*.e2e.test.ts', ...WORLD_TESTS];
 
 // Loading the program anew for each file costs more than all of the tests.
 const WITHOUT_CONTAINERS = {
@@ -33,9 +34,9 @@ const IN_CONTAINERS = {
 };
 
 /**
- * The whole pipeline waits longest, so its files begin first and the short ones fill the end: what begins last keeps one
- * worker busy while the other has nothing to do. Within a project it is as usual: what took longest in the last run, and
- * before the first one what is largest.
+ * The whole pipeline waits longest, and chaos plays many rounds, so these files begin first and the short ones fill the
+ * end: what begins last keeps one worker busy while the other has nothing to do. Within a project it is as usual: what
+ * took longest in the last run, and before the first one what is largest.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -45,7 +46,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
-const placeOf = ({ project }: TestSpecification): number => (project.name === 'e2e' ? 0 : 1);
+const placeOf = ({ project, moduleId }: TestSpecification): number =>
+  moduleId.includes('/test/chaos/') || project.name === 'e2e' ? 0 : 1;
 
 export default defineConfig({
   test: {
@@ -81,7 +83,7 @@ export default defineConfig({
         test: {
           ...IN_CONTAINERS,
           name: 'e2e',
-          include: ['test/e2e/**/*.e2e.test.ts'],
+          include: ['test/**/*.e2e.test.ts'],
         },
       },
       { test: { ...IN_CONTAINERS, name: 'world', include: WORLD_TESTS } },

@@ -18,7 +18,7 @@ import { CORE_NEEDS, ensureToolchain, type Need, WORLD_NEEDS } from './support/t
 
 const HELP = `Usage: npm test                  all that FleetGC stands on: Kafka, containerd, the kubelet, an API server
        npm run test:fast         the tests that need no container, with a twentieth of the cases of each property
-       npm run test:world        what people run it with: Docker Compose, Prometheus's promtool
+       npm run test:world        what people run it with: TLS and logins, several brokers, our image, Docker Compose, promtool
 
 The container suites need a Docker Engine and Go. What is missing is installed or built where that is possible
 (as root on Debian or Ubuntu) and kept in ~/.cache/fleetgc; the first run takes some minutes longer.
