@@ -4,6 +4,16 @@ import type { Measured, ObjectOutcome, ObjectRefusal } from '../../schemas/resul
 import type { Instant } from '../../schemas/time.ts';
 import type { FilesystemReader } from '../shared/filesystem.ts';
 import type { Attempt } from './attempt.ts';
+import {
+  afterEarlierAttempt,
+  durationMs,
+  type EarlierAttempt,
+  type End,
+  estimateOf,
+  goneSince,
+  mayBeRemoved,
+  removedEarlier,
+} from './earlier-attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
 import { type ItemProgress, type JournalEntry, progressed } from './journal-state.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
@@ -31,6 +41,8 @@ export interface ItemWork {
 /** The same, and what the filesystem has free before it. */
 interface MeasuredWork extends ItemWork {
   readonly before: Reading | null;
+  /** Which the runtime may still be at; `null` where there was none. */
+  readonly earlier: EarlierAttempt | null;
 }
 
 /** Where a command has its effect: on its target, or where its objects lie. */
@@ -41,51 +53,30 @@ export const measuredFilesystem = ({ reclaim, kind, items }: Command): Filesyste
 export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
   const progress = work.entry.items[work.index];
   if (progress?.state === 'done') return;
-  if (progress?.state === 'removed') return recordRemovedBefore(work, progress, parts);
-  if (progress?.state === 'in-hand') {
+  const record = (end: End): void => recordItem(parts.recorder, work.entry, { ...work, ...end });
+  if (progress?.state === 'removed') return record(removedEarlier(work.item, progress, parts.recorder));
+  const earlier = progress?.state === 'in-hand' ? { item: work.item, askedAt: progress.since } : null;
+  if (earlier) {
     const gone = await isGone(work.item, parts.tools);
-    if (gone === null) return recordMayBeRemoved(work, parts);
-    if (gone) {
-      const tookMs = durationMs(progress.since, parts.recorder.clock.now());
-      return recordRemovedBefore(work, { durationMs: tookMs }, parts);
-    }
+    if (gone === null)
+      return record(mayBeRemoved(earlier, 'the runtime does not list what it holds', parts.recorder));
+    if (gone) return record(goneSince(earlier, parts.recorder));
   }
   const before = await readFilesystem(parts.filesystems, measuredFilesystem(work.entry.command));
-  const skipped = reasonToSkip({ ...work, before }, signal);
-  if (skipped)
-    return recordItem(parts.recorder, work.entry, { ...work, outcome: skipped, actedAt: null, name: null });
-  await tryItem({ ...work, before }, parts, signal);
+  // Log files are removed by the executor itself, so nobody is at them any more.
+  const measured = { ...work, before, earlier: isLog(work.item) ? null : earlier };
+  const skipped = reasonToSkip(measured, signal);
+  if (skipped) return recordEnd(measured, { outcome: skipped, actedAt: null, name: null }, parts);
+  await tryItem(measured, parts, signal);
 }
 
-/** By this process or the one before it: either way it is gone, and nothing is measured of it any more. */
-function recordRemovedBefore(work: ItemWork, removal: Removal, { recorder }: CarryOutParts): void {
-  const actedAt = recorder.clock.now();
-  const outcome = unmeasured(work.item, removal);
-  recordItem(recorder, work.entry, { ...work, outcome, actedAt, name: null });
-}
-
-/** How long the runtime took. */
-type Removal = Pick<Extract<ItemProgress, { state: 'removed' }>, 'durationMs'>;
-
-/** What is known of a removal when nobody is there to measure what it freed. */
-export const unmeasured = (item: CommandItem, { durationMs }: Removal): ObjectOutcome => ({
-  outcome: 'removed',
-  measured: null,
-  estimatedBytes: estimateOf(item),
-  durationMs,
-});
-
-/** Whoever cannot list it knows neither that it went nor that it stayed: a refusal would say that nothing was done. */
-function recordMayBeRemoved({ entry, index, item }: ItemWork, { recorder }: CarryOutParts): void {
-  const actedAt = recorder.clock.now();
-  const outcome: ObjectOutcome = {
-    outcome: 'failed',
-    reason: 'deadline-exceeded',
-    message:
-      'it was being removed when an earlier process ended, and the runtime does not list what it holds: it may be gone',
-    backoffUntilMs: recorder.backoff.failed(item, actedAt.wallTimeMs).untilMs,
-  };
-  recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
+function recordEnd(
+  { entry, index, item, earlier }: MeasuredWork,
+  end: End,
+  { recorder }: CarryOutParts,
+): void {
+  const known = earlier === null ? end : afterEarlierAttempt(earlier, end, recorder);
+  recordItem(recorder, entry, { ...known, index, item });
 }
 
 function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {
@@ -129,7 +120,7 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
   const actedAt = mayHaveActed(attempt, isInHand && !isLog(item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(attempt, work, { recorder, since, endedAt, after });
-  recordItem(recorder, entry, { index, item, outcome, actedAt, name });
+  recordEnd(work, { outcome, actedAt, name }, parts);
 }
 
 /**
@@ -214,9 +205,6 @@ function outcomeOf(
   }
 }
 
-/** Sizes of anything but images are not known before. */
-const estimateOf = (item: CommandItem): number | null => (item.kind === 'image' ? item.estimatedBytes : null);
-
 /** `null` unless both readings could be had. */
 export function measuredBetween(
   command: Command,
@@ -230,7 +218,3 @@ export function measuredBetween(
     afterBytes: String(after.availableBytes),
   };
 }
-
-/** Over a reboot nobody knows. */
-const durationMs = (since: Instant, until: Instant): number =>
-  since.bootId === until.bootId ? until.sinceBootMs - since.sinceBootMs : 0;

@@ -1,7 +1,8 @@
 import type { ObjectOutcome } from '../../schemas/result.ts';
 import { toFleetGcError } from '../shared/errors.ts';
 import { carryOut, measuredNow } from './carry-out.ts';
-import { type CarryOutParts, unmeasured } from './carry-out-item.ts';
+import type { CarryOutParts } from './carry-out-item.ts';
+import { unmeasured } from './earlier-attempt.ts';
 import type { ItemProgress, JournalEntry } from './journal-state.ts';
 import { afterAbandoned } from './reclaim.ts';
 import { recordDone, recordItem } from './recorder.ts';

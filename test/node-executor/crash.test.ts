@@ -196,6 +196,61 @@ describe('an executor that was killed between removal and result', () => {
     expect(node.result()).toMatchObject({ removed: 0, failed: 1 });
   });
 
+  async function killedBeforeRemoval(meanwhile: (node: ExecutorNode, image: string) => void) {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const first = node.start();
+    // The runtime is asked, and still at it.
+    const removal = Promise.withResolvers<void>();
+    node.runtime.before = (call) => {
+      if (call !== `removeImage ${a}`) return undefined;
+      first.kill();
+      return removal.promise;
+    };
+    await first.receive(imageRemoval([a]));
+    await until('the removal in hand', () => node.runtime.calls[0]);
+    node.runtime.before = () => undefined;
+    meanwhile(node, a);
+    const second = node.start();
+    await until('the result', () => node.result());
+    await second.stop();
+    return { node, a };
+  }
+
+  test.each<[string, (node: ExecutorNode) => void]>([
+    ['the command is over', (node) => node.clock.advance(60_000)],
+    ['the node was rebooted', (node) => node.clock.reboot(BOOT_B, 10_000)],
+    [
+      'the node was paused',
+      (node) => {
+        node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
+      },
+    ],
+  ])(
+    'does not say that nothing was done where %s and the runtime may still be at it',
+    async (_, meanwhile) => {
+      const { node, a } = await killedBeforeRemoval(meanwhile);
+      expect(node.runtime.images.has(a)).toBe(true);
+      expect(node.outcomes()[a]).toMatchObject({
+        outcome: 'failed',
+        reason: 'deadline-exceeded',
+        message: expect.stringContaining('may do so yet'),
+      });
+      expect(node.result()).toMatchObject({ removed: 0, refused: 0, failed: 1 });
+    },
+  );
+
+  test('tells of the removal that ends while it is looked at again', async () => {
+    const { node, a } = await killedBeforeRemoval((node, image) => {
+      let looks = 0;
+      node.runtime.before = (call) => {
+        if (call === 'listImages' && ++looks === 3) node.runtime.images.delete(image);
+      };
+    });
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'removed' });
+    expect(node.result()).toMatchObject({ removed: 1, notFound: 0 });
+  });
+
   test('does not go on when the command is over by then', async () => {
     const { node, a, b } = await killedInRemoval((node) => node.clock.advance(60_000));
     expect(node.outcomes()).toMatchObject({
