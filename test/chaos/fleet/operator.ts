@@ -34,6 +34,10 @@ export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
   const acts: Act[] = [];
   let last: Promise<void> = Promise.resolve();
   const setting = (): Setting => acts.at(-1)?.setting ?? { policy: null, paused: [] };
+  const endedPauses = (): readonly Where[] => {
+    const { paused } = setting();
+    return [...new Set(acts.flatMap((one) => one.setting.paused))].filter((where) => !paused.includes(where));
+  };
   const untilDone = async (args: readonly string[], stdin: string): Promise<void> => {
     while (!signal.aborted) {
       const { exitCode } = await run(args, stdin);
@@ -72,7 +76,7 @@ export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
     restore: async () => {
       // Beside the other acts: one of them may be waiting for the topic.
       await untilDone(['topics', 'create'], '');
-      await act(setting, () => restoring(setting()));
+      await act(setting, () => restoring(setting(), endedPauses()));
     },
   };
 }
@@ -87,8 +91,10 @@ const without = (setting: Setting, where: Where): Setting | null =>
 
 const applying = (policy: PolicyId): Verb => [['policy', 'apply', '-'], JSON.stringify(policyFile(policy))];
 
-const restoring = ({ policy, paused }: Setting): readonly Verb[] => [
-  ...paused.map((where): Verb => [['pause', ...selector(where)], '']),
+/** Who remembers a pause that went with its topic holds until he hears of its end, so it is begun and ended once more. */
+const restoring = ({ policy, paused }: Setting, ended: readonly Where[]): readonly Verb[] => [
+  ...[...ended, ...paused].map((where): Verb => [['pause', ...selector(where)], '']),
+  ...ended.map((where): Verb => [['resume', ...selector(where)], '']),
   ...(policy === null ? [] : [applying(policy)]),
 ];
 
