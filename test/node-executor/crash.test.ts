@@ -196,7 +196,10 @@ describe('an executor that was killed between removal and result', () => {
     expect(node.result()).toMatchObject({ removed: 0, failed: 1 });
   });
 
-  async function killedBeforeRemoval(meanwhile: (node: ExecutorNode, image: string) => void) {
+  async function killedBeforeRemoval(
+    meanwhile: (node: ExecutorNode, image: string) => void,
+    reclaimed: Command['reclaim'] = null,
+  ) {
     const node = executorNode();
     const [a = ''] = addImages(node, ['a']);
     const first = node.start();
@@ -207,7 +210,7 @@ describe('an executor that was killed between removal and result', () => {
       first.kill();
       return removal.promise;
     };
-    await first.receive(imageRemoval([a]));
+    await first.receive(imageRemoval([a], { reclaim: reclaimed }));
     await until('the removal in hand', () => node.runtime.calls[0]);
     node.runtime.before = () => undefined;
     meanwhile(node, a);
@@ -239,6 +242,15 @@ describe('an executor that was killed between removal and result', () => {
       expect(node.result()).toMatchObject({ removed: 0, refused: 0, failed: 1 });
     },
   );
+
+  test('does not say that it was not needed where the target is reached and the runtime may still be at it', async () => {
+    const relieved = (node: ExecutorNode): void => {
+      node.runtime.filesystemReadings = () => filesystems({ availableBytes: '950' });
+    };
+    const { node, a } = await killedBeforeRemoval(relieved, TO_950);
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'failed', reason: 'deadline-exceeded' });
+    expect(node.result()).toMatchObject({ failed: 1, notNeeded: 0, targetReached: true });
+  });
 
   test('tells of the removal that ends while it is looked at again', async () => {
     const { node, a } = await killedBeforeRemoval((node, image) => {
