@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Decision, MessageReference } from '../../schemas/decision.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
-import { type NewerEvent, overtakes } from './decision/overtaking.ts';
+import { type EventHead, type NewerEvent, overtakes } from './decision/overtaking.ts';
 import { FleetGcError } from './errors.ts';
 import type { InputPosition, PureHandler } from './handler.ts';
 import { overtakenHandler } from './overtaken-record.ts';
-import type { EventHead } from './parse-head.ts';
 
 /** What a decider reads: a message, and as much of two of them as it takes to pass the older one over. */
 export interface Readable<Event> {

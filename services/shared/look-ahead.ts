@@ -1,6 +1,6 @@
 import type { MessageReference } from '../../schemas/decision.ts';
 import type { FleetEvent } from '../../schemas/topics.ts';
-import { type NewerEvent, overtakes } from './decision/overtaking.ts';
+import { type EventHead, type NewerEvent, overtakes } from './decision/overtaking.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type OvertakableTopic,
   overtakableTopic,
 } from './newer-messages.ts';
-import { type EventHead, parseHead } from './parse-head.ts';
+import { parseHead } from './parse-head.ts';
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
 /** A message that is to be passed over, and the newer one. */

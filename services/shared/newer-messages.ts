@@ -2,10 +2,10 @@ import type { MessageReference } from '../../schemas/decision.ts';
 import { DiskStatsHead } from '../../schemas/disk-stats.ts';
 import { InventoryHead } from '../../schemas/inventory.ts';
 import type { EventOf } from '../../schemas/topics.ts';
-import { type NewerEvent, overtakes } from './decision/overtaking.ts';
+import { type EventHead, type NewerEvent, overtakes } from './decision/overtaking.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { topicIdOf } from './event-schemas.ts';
-import type { EventHead, HEADS } from './parse-head.ts';
+import type { HEADS } from './parse-head.ts';
 
 export type OvertakableTopic = keyof typeof HEADS;
 

@@ -1,9 +1,9 @@
 import type { Decision, MessageReference } from '../../schemas/decision.ts';
 import type { PolicySet } from '../../schemas/policy.ts';
 import { type Conclusion, NO_VERDICTS } from './decision/conclusion.ts';
+import type { EventHead } from './decision/overtaking.ts';
 import { decisionOutputs } from './decision-record.ts';
 import type { Input, Outputs } from './handler.ts';
-import type { EventHead } from './parse-head.ts';
 
 /** The beginning of a message, and the newer one for which it is passed over. */
 export interface OvertakenInput extends Input<EventHead> {

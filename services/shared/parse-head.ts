@@ -4,6 +4,7 @@ import { nodeKey } from '../../schemas/identity.ts';
 import { InventoryHead } from '../../schemas/inventory.ts';
 import { TOPICS } from '../../schemas/topics.ts';
 import { authenticate, maySpeak } from './authenticate.ts';
+import type { EventHead } from './decision/overtaking.ts';
 import type { LogRecord } from './event-log/port.ts';
 import { jsonBeginning } from './json-beginning.ts';
 import { disagreement } from './parse-record.ts';
@@ -13,9 +14,6 @@ import { disagreement } from './parse-record.ts';
  * asks for nothing that they lack.
  */
 export const HEADS = { inventory: InventoryHead, diskStats: DiskStatsHead } as const;
-
-/** The beginning of an event. */
-export type EventHead = InventoryHead | DiskStatsHead;
 
 /** Agents write what is asked for first; what does not begin with it is read whole. */
 const HEAD_BYTES = 16 * 1024;

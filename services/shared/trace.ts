@@ -1,5 +1,3 @@
-import type { Headers } from './event-log/port.ts';
-
 /** W3C trace context as headers carry it. */
 export interface TraceContext {
   readonly traceparent: string;
@@ -19,8 +17,14 @@ const SAMPLED = '01';
 /** More than this nobody has to pass on, by the W3C's rules. */
 const MAX_TRACESTATE_LENGTH = 512;
 
+/** The headers of a message that carry it. */
+interface TraceHeaders {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+}
+
 /** The context for what follows from a message: its trace with a span of our own, or a new trace when it has none. */
-export function nextHop(headers: Headers, ids: TraceIds): TraceContext {
+export function nextHop(headers: TraceHeaders, ids: TraceIds): TraceContext {
   const parent = parseTraceparent(headers.traceparent);
   if (!parent) return newTrace(ids);
   const { tracestate } = headers;

@@ -5,6 +5,9 @@ import type { Inventory, InventoryHead } from '../../../schemas/inventory.ts';
 import { OBSERVE_LIFETIME_MS } from '../../../schemas/observe.ts';
 import type { Reclaim } from '../../../schemas/reclaim.ts';
 
+/** The beginning of an event that can be passed over. */
+export type EventHead = InventoryHead | DiskStatsHead;
+
 /** What is asked of a message that overtakes another one: it was read whole. */
 export type NewerEvent = NewerInventory | DiskStatsHead;
 type NewerInventory = InventoryHead & Pick<Inventory, 'status'>;
@@ -13,7 +16,7 @@ type NewerInventory = InventoryHead & Pick<Inventory, 'status'>;
  * Whether a message that lies later on the log makes a decision on an older one needless: whatever could follow from the older one
  * also follows from the newer, or would be refused by now. What is not certain is decided on.
  */
-export function overtakes(newer: NewerEvent, older: InventoryHead | DiskStatsHead): boolean {
+export function overtakes(newer: NewerEvent, older: EventHead): boolean {
   if (!isOfOneInstallation(newer, older)) return false;
   if (newer.type === 'fleetgc.node.disk-stats')
     return older.type === newer.type && laterMs(newer, older) > OBSERVE_LIFETIME_MS;
