@@ -1,11 +1,193 @@
+import { readdirSync } from 'node:fs';
+
 /**
- * Who may know whom (docs/architecture.md, "Who may know whom"). `npm run arrows` checks it.
+ * Who may know whom (docs/architecture.md, "Who may know whom"). `npm run arrows` checks it. A room is a folder of
+ * `packages/`, `services/`, `cli/` or `sim/`, or the files that lie in one of these four themselves; each has a row here.
  */
-const SERVICES = 'node-agent|node-executor|pressure|container-gc|image-gc|audit|simulator';
-const DECIDERS = 'pressure|container-gc|image-gc|audit';
+const PLATFORM = ['packages/process', 'packages/files'];
+const MESSAGES = ['packages/canonical', 'packages/event-log', 'packages/decision', 'packages/pipeline'];
+const NODE = ['packages/cri', 'packages/kubelet', 'packages/machine'];
+const DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
+const DECISION_SERVICE = ['packages/canonical', 'packages/decision', 'packages/pipeline', 'packages/service'];
+
+/** By room: the rooms that it may know beside itself. All but these three may know `schemas/`: */
+const WITHOUT_SCHEMAS = ['packages/process', 'packages/files', 'packages/text'];
+const ROOMS = {
+  'packages/process': [],
+  'packages/text': [],
+  'packages/canonical': [],
+  'packages/files': ['packages/process'],
+  'packages/kubelet': ['packages/process'],
+  'packages/cri': ['packages/process', 'packages/kubelet'],
+  'packages/machine': [...PLATFORM, 'packages/canonical', 'packages/cri'],
+  'packages/event-log': [...PLATFORM, 'packages/text'],
+  'packages/decision': ['packages/process', 'packages/canonical'],
+  'packages/pipeline': [...PLATFORM, 'packages/canonical', 'packages/event-log', 'packages/decision'],
+  'packages/policy': [...MESSAGES, 'packages/process', 'packages/text'],
+  'packages/service': [...MESSAGES, 'packages/process', 'packages/policy'],
+  'packages/fleet-watch': ['packages/process', 'packages/event-log'],
+
+  'services/node-agent': [
+    ...PLATFORM,
+    ...NODE,
+    'packages/canonical',
+    'packages/decision',
+    'packages/pipeline',
+  ],
+  'services/node-executor': [
+    ...PLATFORM,
+    ...NODE,
+    ...MESSAGES,
+    // What goes is what the node itself would remove; 'the-executor-decides-by-the-deciders' says how.
+    'services/container-gc',
+    'services/image-gc',
+  ],
+  'services/node': [
+    ...PLATFORM,
+    ...NODE,
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    'services/node-agent',
+    'services/node-executor',
+  ],
+  'services/pressure': [...DECISION_SERVICE, 'packages/fleet-watch'],
+  'services/container-gc': DECISION_SERVICE,
+  'services/image-gc': DECISION_SERVICE,
+  'services/deciders': ['packages/pipeline', 'packages/policy', 'packages/service', ...DECIDERS],
+  'services/plan': [
+    ...PLATFORM,
+    ...NODE,
+    'packages/decision',
+    'packages/pipeline',
+    'packages/policy',
+    ...DECIDERS,
+    'services/node-agent',
+    'services/node',
+  ],
+  'services/audit': [
+    ...PLATFORM,
+    ...MESSAGES,
+    'packages/cri',
+    'packages/policy',
+    'packages/service',
+    'packages/text',
+  ],
+  'services/dead-letters': [
+    'packages/process',
+    'packages/canonical',
+    'packages/event-log',
+    'packages/pipeline',
+  ],
+  'services/fleet-status': [
+    'packages/process',
+    'packages/event-log',
+    'packages/decision',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/text',
+    'packages/fleet-watch',
+    'services/dead-letters',
+  ],
+
+  'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],
+  'sim/kubelet': ['packages/process', 'packages/canonical', 'packages/kubelet', 'sim/runtime'],
+  'sim/node': ['packages/cri', 'packages/machine', 'sim/runtime', 'sim/kubelet'],
+  'sim/life': ['packages/process', 'sim/runtime', 'sim/kubelet', 'sim/node'],
+  'sim/fleet': ['packages/process', 'packages/canonical', ...NODE, 'sim/runtime', 'sim/kubelet', 'sim/life'],
+  'sim/fleet-load': [
+    ...PLATFORM,
+    ...NODE,
+    ...MESSAGES,
+    'packages/policy',
+    'packages/service',
+    'packages/text',
+    'services/node',
+    'services/node-agent',
+    'services/node-executor',
+    'sim/fleet',
+    'sim/life',
+  ],
+  sim: ['packages/machine', 'packages/service', 'services/node', 'sim/life', 'sim/node'],
+
+  'cli/options': [
+    'packages/process',
+    'packages/text',
+    'packages/event-log',
+    'packages/policy',
+    'services/dead-letters',
+  ],
+  'cli/framework': [
+    'packages/process',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/service',
+    'cli/options',
+  ],
+  'cli/views': [
+    'packages/process',
+    'packages/text',
+    'packages/event-log',
+    'packages/decision',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    'services/audit',
+    'services/dead-letters',
+    'services/plan',
+    'cli/options',
+    'cli/framework',
+  ],
+  'cli/demo': ['packages/', 'services/deciders', 'sim', 'cli/options', 'cli/framework', 'cli/views'],
+  'cli/run': ['packages/', 'services/', 'cli/options', 'cli/framework', 'cli/views'],
+  'cli/verbs': [
+    'packages/',
+    'services/',
+    'sim',
+    'sim/fleet-load',
+    'cli/options',
+    'cli/framework',
+    'cli/views',
+    'cli/demo',
+    'cli/run',
+  ],
+  cli: ['packages/process', 'packages/text', 'cli/framework', 'cli/verbs'],
+};
+
+const HOMES = ['packages', 'services', 'cli', 'sim'];
+/** Rooms as they are found: the folders of each home, and a home that has files of its own. */
+const found = HOMES.flatMap((home) => {
+  const entries = readdirSync(home, { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${home}/${name}`);
+  return entries.some((entry) => entry.isFile()) ? [...folders, home] : folders;
+});
+const unruled = found.filter((room) => !(room in ROOMS));
+const missing = Object.keys(ROOMS).filter((room) => !found.includes(room));
+if (unruled.length > 0)
+  throw new Error(`no row in .dependency-cruiser.mjs says what these may know: ${unruled.join(', ')}`);
+if (missing.length > 0)
+  throw new Error(`.dependency-cruiser.mjs has a row for what is not there: ${missing.join(', ')}`);
+
+/** A home stands for its own files, and with a slash at its end for all of its rooms. */
+const pathOf = (room) =>
+  HOMES.includes(room) ? `^${room}/[^/]+$` : room.endsWith('/') ? `^${room}` : `^${room}/`;
+const IN_ROOMS = `^(${HOMES.join('|')}|schemas)/`;
+
+const roomRules = Object.entries(ROOMS).map(([room, known]) => ({
+  name: `${room.replaceAll('/', '-')}-knows-only-its-row`,
+  severity: 'error',
+  from: { path: pathOf(room) },
+  to: {
+    path: IN_ROOMS,
+    pathNot: [...(WITHOUT_SCHEMAS.includes(room) ? [] : ['^schemas/']), pathOf(room), ...known.map(pathOf)],
+  },
+}));
+
+const PURE_PLAN = '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$';
 
 export default {
   forbidden: [
+    ...roomRules,
     {
       name: 'no-circular',
       comment: 'A ring of modules cannot be read from either end.',
@@ -17,40 +199,48 @@ export default {
       name: 'schemas-know-nobody',
       severity: 'error',
       from: { path: '^schemas/' },
-      to: { path: '^(services|test)/' },
-    },
-    {
-      name: 'shared-knows-schemas-only',
-      comment: 'Plumbing has no domain word and knows no service.',
-      severity: 'error',
-      from: { path: '^services/shared/' },
-      to: { path: '^(services/(?!shared/)|test/)' },
-    },
-    {
-      name: 'a-service-knows-no-other-service',
-      severity: 'error',
-      from: { path: `^services/(${SERVICES})/`, pathNot: '^services/node-executor/own-plan\\.ts$' },
-      to: { path: '^services/', pathNot: '^services/(shared|$1)/' },
+      to: { path: `^(${HOMES.join('|')}|test)/` },
     },
     {
       name: 'the-executor-decides-by-the-deciders',
       comment:
         'What goes is what the node itself would remove: the pure decide.ts of image-gc and container-gc is a library, and nothing else of them is.',
       severity: 'error',
-      from: { path: '^services/node-executor/own-plan\\.ts$' },
-      to: {
-        path: '^services/',
-        pathNot: ['^services/(shared|node-executor)/', '^services/(image-gc|container-gc)/decide\\.ts$'],
-      },
+      from: { path: '^services/node-executor/' },
+      to: { path: '^services/(image-gc|container-gc)/', pathNot: '/decide\\.ts$' },
+    },
+    {
+      name: 'only-its-own-plan-decides-in-the-executor',
+      severity: 'error',
+      from: { path: '^services/node-executor/', pathNot: '^services/node-executor/checks/own-plan\\.ts$' },
+      to: { path: '^services/(image-gc|container-gc)/' },
     },
     {
       name: 'decide-is-pure',
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: `^services/(${DECIDERS})/(decide|rules/.*)\\.ts$` },
+      from: { path: '^services/(pressure|container-gc|image-gc)/(decide|rules/.*)\\.ts$' },
+      to: { pathNot: ['^schemas/', '^packages/decision/', '^services/$1/'] },
+    },
+    {
+      name: 'decide-does-not-reach-its-handler',
+      severity: 'error',
+      from: { path: '^services/(pressure|container-gc|image-gc)/(decide\\.ts$|rules/)' },
+      to: { path: '/(handler|main)\\.ts$' },
+    },
+    {
+      name: 'what-deciders-share-is-pure',
+      comment: 'Hashing is as pure, and so is the error that a decider throws.',
+      severity: 'error',
+      from: { path: '^packages/decision/' },
       to: {
-        pathNot: ['^schemas/', '^services/shared/decision/', '^services/$1/'],
+        pathNot: [
+          '^schemas/',
+          '^packages/(decision|canonical)/',
+          '^packages/process/(errors|trace)\\.ts$',
+          'node_modules/zod/',
+        ],
       },
     },
     {
@@ -67,9 +257,8 @@ export default {
       severity: 'error',
       from: { path: '^services/plan/' },
       to: {
-        path: '^services/',
+        path: '^services/(image-gc|container-gc|pressure)/',
         pathNot: [
-          '^services/(plan|shared|policy)/',
           '^services/(image-gc|container-gc|pressure)/rules/',
           '^services/image-gc/plan-images\\.ts$',
         ],
@@ -79,52 +268,39 @@ export default {
       name: 'a-plan-is-pure',
       comment: 'Around it requests are read; the plan itself knows no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$' },
+      from: { path: PURE_PLAN },
       to: {
         pathNot: [
           '^schemas/',
-          '^services/shared/decision/',
-          '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$',
+          '^packages/decision/',
+          PURE_PLAN,
           '^services/(image-gc|container-gc|pressure)/',
         ],
       },
     },
     {
-      name: 'only-the-command-line-plans',
-      comment: 'No service decides by a plan.',
+      name: 'only-a-look-at-this-machine-knows-a-node',
+      comment: 'A plan for any inventory needs no node; services/plan/live takes one of this machine.',
       severity: 'error',
-      from: { path: '^services/', pathNot: '^services/(plan|cli)/' },
-      to: { path: '^services/plan/' },
-    },
-    {
-      name: 'what-deciders-share-is-pure',
-      severity: 'error',
-      from: { path: '^services/shared/decision/' },
-      // Hashing is as pure.
-      to: { pathNot: ['^schemas/', '^services/shared/decision/', '^services/shared/ids\\.ts$'] },
-    },
-    {
-      name: 'decide-does-not-reach-its-handler',
-      severity: 'error',
-      from: { path: `^services/(${DECIDERS})/(decide\\.ts$|rules/)` },
-      to: { path: '/(handler|main)\\.ts$' },
+      from: { path: '^services/plan/', pathNot: '^services/plan/live/' },
+      to: { path: '^(services/node|packages/(cri|kubelet|machine))' },
     },
     {
       name: 'only-cri-imports-grpc',
       severity: 'error',
-      from: { pathNot: '^(services/shared/cri/|test/chaos/node/containerd/)' },
+      from: { pathNot: '^(packages/cri/|test/chaos/node/containerd/)' },
       to: { path: 'node_modules/@grpc/' },
     },
     {
       name: 'only-event-log-imports-a-client-library',
       severity: 'error',
-      from: { pathNot: '^(services/shared/event-log/|test/)' },
+      from: { pathNot: '^(packages/event-log/|test/)' },
       to: { path: 'node_modules/kafkajs/' },
     },
     {
       name: 'only-the-embedded-log-and-the-state-lock-import-sqlite',
       severity: 'error',
-      from: { pathNot: '^(services/shared/(event-log/embedded/|state-lock\\.ts$)|test/)' },
+      from: { pathNot: '^(packages/(event-log/embedded/|files/state-lock\\.ts$)|test/)' },
       to: { path: '^(node:)?sqlite$' },
     },
     {
@@ -136,13 +312,13 @@ export default {
     {
       name: 'tests-are-not-shipped',
       severity: 'error',
-      from: { path: '^(services|schemas)/' },
+      from: { path: IN_ROOMS },
       to: { path: '^test/' },
     },
     {
       name: 'not-to-dev-dependencies',
       severity: 'error',
-      from: { path: '^(services|schemas)/' },
+      from: { path: IN_ROOMS },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

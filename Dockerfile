@@ -7,8 +7,11 @@ WORKDIR /opt/fleetgc
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY bin ./bin
+COPY cli ./cli
+COPY packages ./packages
 COPY schemas ./schemas
 COPY services ./services
+COPY sim ./sim
 RUN node bin/build.ts
 
 FROM ${NODE_IMAGE}

@@ -9,9 +9,9 @@ import { rolldown } from 'rolldown';
 const REPOSITORY = join(import.meta.dirname, '..');
 const BUILT = join(REPOSITORY, 'dist');
 /** The command, and what it starts as a thread. */
-const PROGRAMS = { cli: 'services/cli.ts', worker: 'services/audit/verify/worker.ts' };
+const PROGRAMS = { cli: 'cli/main.ts', worker: 'services/audit/verify/worker.ts' };
 /** What the program reads beside itself. */
-const READ_AT_RUN_TIME = ['services/shared/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
+const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
 /** A native library, which only the archive verbs need. */
 const LEFT_OUT = [/^@duckdb\//];
 /** protobufjs looks for `require` to read files with, which a module does not have by itself. */

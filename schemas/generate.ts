@@ -1,22 +1,28 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { AuditReport } from './audit-report.ts';
-import { AuditSimulation } from './audit-simulation.ts';
-import { Command } from './command.ts';
-import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
-import { Decision } from './decision.ts';
-import { DiskStats } from './disk-stats.ts';
-import { EnvelopeHeaders } from './envelope.ts';
-import { Explanation, ExplanationLine } from './explanation.ts';
-import { FleetNodes } from './fleet-nodes.ts';
-import { FleetStatus } from './fleet-status.ts';
-import { Inventory } from './inventory.ts';
-import { Observe } from './observe.ts';
-import { Plan, PlanLine, PlanRequest } from './plan.ts';
-import { PauseRecord, PolicyRecord } from './policy.ts';
-import { PolicyFile } from './policy-file.ts';
-import { PolicySetRecord } from './policy-set.ts';
-import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
+import { Command } from './events/command.ts';
+import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
+import { Decision } from './events/decision.ts';
+import { DiskStats } from './events/disk-stats.ts';
+import { EnvelopeHeaders } from './events/envelope.ts';
+import { Inventory } from './events/inventory.ts';
+import { Observe } from './events/observe.ts';
+import {
+  CommandResult,
+  ObjectResult,
+  PassFailed,
+  PressureUnrelieved,
+  ReclaimContinues,
+} from './events/result.ts';
+import { PauseRecord, PolicyRecord } from './policy/policy.ts';
+import { PolicyFile } from './policy/policy-file.ts';
+import { PolicySetRecord } from './policy/policy-set.ts';
+import { AuditReport } from './reports/audit-report.ts';
+import { AuditSimulation } from './reports/audit-simulation.ts';
+import { Explanation, ExplanationLine } from './reports/explanation.ts';
+import { FleetNodes } from './reports/fleet-nodes.ts';
+import { FleetStatus } from './reports/fleet-status.ts';
+import { Plan, PlanLine, PlanRequest } from './reports/plan.ts';
 
 /** Where the generated schemas lie, one file each. */
 export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);

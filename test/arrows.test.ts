@@ -9,10 +9,10 @@ import { describe, expect, test } from 'vitest';
  */
 const CHECKOUT = join(import.meta.dirname, '..');
 const PURE = [
-  'schemas/*.ts',
+  'schemas/*/*.ts',
   'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
   'services/{image-gc,container-gc,pressure}/rules/**/*.ts',
-  'services/shared/decision/**/*.ts',
+  'packages/decision/**/*.ts',
   'services/plan/{plan,pass,ordered,objects,after-containers}.ts',
 ];
 /** A program, which writes the JSON Schemas into the repository. */
@@ -73,8 +73,8 @@ test.each([
 });
 
 test('the environment is read where a process begins, and nowhere else', () => {
-  const readers = filesOf(['services/**/*.ts', 'schemas/**/*.ts']).filter((file) =>
+  const readers = filesOf(['{cli,packages,schemas,services,sim}/**/*.ts']).filter((file) =>
     readFileSync(join(CHECKOUT, file), 'utf8').includes('process.env'),
   );
-  expect(readers).toEqual(['services/cli.ts']);
+  expect(readers).toEqual(['cli/main.ts']);
 });

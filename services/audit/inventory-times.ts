@@ -1,7 +1,7 @@
-import { NODE_PARTITIONS, TOPICS } from '../../schemas/topics.ts';
-import { mapBounded } from '../shared/bounded.ts';
-import type { EventLog, ReadFrom } from '../shared/event-log/port.ts';
-import { firstRecord } from './read-log.ts';
+import type { EventLog, ReadFrom } from '../../packages/event-log/port.ts';
+import { firstRecord } from '../../packages/pipeline/read-log.ts';
+import { mapBounded } from '../../packages/process/bounded.ts';
+import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
 
 /** From when to when a log has inventories, by its own clock, epoch milliseconds. */
 export interface InventoryTimes {

@@ -1,9 +1,9 @@
-import type { TopicName } from '../../schemas/topics.ts';
-import { FleetGcError } from '../shared/errors.ts';
-import { topicSpec } from '../shared/event-log/partition.ts';
-import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
-import { timeText } from '../shared/time-text.ts';
-import { firstRecord } from './read-log.ts';
+import { topicSpec } from '../../packages/event-log/partition.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
+import { firstRecord } from '../../packages/pipeline/read-log.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import type { TopicName } from '../../schemas/events/topics.ts';
 import { placeOf, placeText } from './verify/findings.ts';
 
 /** Where a record lies. */

@@ -1,11 +1,11 @@
-import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import type { PolicySetRecord } from '../../schemas/policy-set.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import type { EventLog, LogRecord } from '../shared/event-log/port.ts';
-import { contentHash } from '../shared/ids.ts';
-import { parseJson, parseValueOf } from '../shared/parse-record.ts';
-import { policySetHash } from '../shared/policy-set.ts';
-import { rebuiltPolicySet } from '../shared/policy-set-facts.ts';
+import { contentHash } from '../../packages/canonical/ids.ts';
+import { policySetHash } from '../../packages/decision/policy-set.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
+import { parseJson, parseValueOf } from '../../packages/pipeline/parse/parse-record.ts';
+import { rebuiltPolicySet } from '../../packages/service/policy-set-facts.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
+import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
 import { doubledMember, doubledText } from './verify/doubled-member.ts';
 
 /** A record of `gc.policy-versions` that is not what it says. */

@@ -1,7 +1,7 @@
-import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { ObjectResult } from '../../schemas/result.ts';
-import type { Instant } from '../../schemas/time.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { ObjectResult } from '../../schemas/events/result.ts';
+import type { Instant } from '../../schemas/events/time.ts';
 
 /** A removed image that its node lists again. */
 export interface ImageBack {

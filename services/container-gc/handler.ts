@@ -1,8 +1,4 @@
-import type { ContainerRemoval } from '../../schemas/command.ts';
-import type { Inventory } from '../../schemas/inventory.ts';
-import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import { type Conclusion, keepAll, NO_VERDICTS, type Verdicts } from '../shared/decision/conclusion.ts';
-import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
+import { type Conclusion, keepAll, NO_VERDICTS, type Verdicts } from '../../packages/decision/conclusion.ts';
 import {
   commandHeader,
   type Deciding,
@@ -10,8 +6,12 @@ import {
   type FollowUp,
   observeOrder,
   pressureUnrelieved,
-} from '../shared/decision-record.ts';
-import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
+} from '../../packages/decision/decision-record.ts';
+import { type ClosedGate, gateFor } from '../../packages/decision/gate.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
+import type { ContainerRemoval } from '../../schemas/events/command.ts';
+import type { Inventory } from '../../schemas/events/inventory.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
 /**

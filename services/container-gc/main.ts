@@ -1,5 +1,5 @@
-import type { Consumer } from '../shared/consume.ts';
-import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
+import type { Consumer } from '../../packages/pipeline/consume.ts';
+import { type DecisionServiceDeps, startDecisionService } from '../../packages/service/decision-service.ts';
 import { DECIDER } from './decide.ts';
 import { containerGcHandler } from './handler.ts';
 

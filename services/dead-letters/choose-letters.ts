@@ -1,4 +1,4 @@
-import { FleetGcError } from '../shared/errors.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import { originalKey } from './original.ts';
 import type { StoredLetter } from './stored-letters.ts';
 

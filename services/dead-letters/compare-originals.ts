@@ -1,4 +1,4 @@
-import type { EventLog, Headers, LogRecord, OutgoingRecord } from '../shared/event-log/port.ts';
+import type { EventLog, Headers, LogRecord, OutgoingRecord } from '../../packages/event-log/port.ts';
 import type { Position } from './original.ts';
 import type { Redrive, RefusedLetter } from './redrive.ts';
 

@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../schemas/dead-letter.ts';
-import { TOPICS, type TopicName } from '../../schemas/topics.ts';
-import { topicSpec } from '../shared/event-log/partition.ts';
-import type { OutgoingRecord } from '../shared/event-log/port.ts';
+import { topicSpec } from '../../packages/event-log/partition.ts';
+import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
+import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 
 /** The record key as text; null where the message had none. */
 export const originalKey = ({ key }: Pick<DeadLetter, 'key'>): string | null =>

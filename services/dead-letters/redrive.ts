@@ -1,8 +1,8 @@
-import type { DeadLetter, DeadLetterRedrive } from '../../schemas/dead-letter.ts';
-import { type Publication, toRecord } from '../shared/envelope.ts';
-import type { EventLog, OutgoingRecord } from '../shared/event-log/port.ts';
-import { deriveId } from '../shared/ids.ts';
-import { keyOf } from '../shared/record-key.ts';
+import { deriveId } from '../../packages/canonical/ids.ts';
+import type { EventLog, OutgoingRecord } from '../../packages/event-log/port.ts';
+import { type Publication, toRecord } from '../../packages/pipeline/envelope.ts';
+import { keyOf } from '../../packages/pipeline/parse/record-key.ts';
+import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
 import { originalRecord, type Position } from './original.ts';
 import type { StoredLetter } from './stored-letters.ts';
 

@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../schemas/dead-letter.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import type { EventLog, ReadFrom } from '../shared/event-log/port.ts';
-import { parseRecord } from '../shared/parse-record.ts';
+import type { EventLog, ReadFrom } from '../../packages/event-log/port.ts';
+import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
+import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 
 /** A dead letter as it lies on the log. */
 export interface StoredLetter {

@@ -1,16 +1,16 @@
-import type { ImageRemoval } from '../../schemas/command.ts';
-import type { Inventory } from '../../schemas/inventory.ts';
-import type { PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import { type Conclusion, keepAll, NO_VERDICTS } from '../shared/decision/conclusion.ts';
-import { type ClosedGate, gateFor } from '../shared/decision/gate.ts';
+import { type Conclusion, keepAll, NO_VERDICTS } from '../../packages/decision/conclusion.ts';
 import {
   commandHeader,
   type Deciding,
   decisionOutputs,
   type FollowUp,
   pressureUnrelieved,
-} from '../shared/decision-record.ts';
-import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
+} from '../../packages/decision/decision-record.ts';
+import { type ClosedGate, gateFor } from '../../packages/decision/gate.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
+import type { ImageRemoval } from '../../schemas/events/command.ts';
+import type { Inventory } from '../../schemas/events/inventory.ts';
+import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
 
 /**

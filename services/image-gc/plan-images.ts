@@ -1,5 +1,5 @@
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { Policy } from '../../schemas/policy.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
 import { ageTurn } from './rules/age-turn.ts';
 import { freeing } from './rules/contents.ts';
 import { type Selection, select, spare } from './rules/selection.ts';

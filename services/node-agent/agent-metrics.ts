@@ -1,6 +1,10 @@
-import type { FilesystemName, FilesystemReading, FilesystemReadings } from '../../schemas/filesystem.ts';
-import { InventoryTrigger } from '../../schemas/inventory.ts';
-import type { Count, Metrics } from '../shared/metrics.ts';
+import type { Count, Metrics } from '../../packages/process/metrics.ts';
+import type {
+  FilesystemName,
+  FilesystemReading,
+  FilesystemReadings,
+} from '../../schemas/events/filesystem.ts';
+import { InventoryTrigger } from '../../schemas/events/inventory.ts';
 
 const ORDER_OUTCOMES = [
   'accepted',

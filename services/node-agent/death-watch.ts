@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { RuntimeReader } from '../shared/cri/port.ts';
-import { type FleetGcError, toFleetGcError } from '../shared/errors.ts';
+import type { RuntimeReader } from '../../packages/cri/port.ts';
+import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 import type { Sleep } from './bell.ts';
 
 export interface DeathWatchParts {

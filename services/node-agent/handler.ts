@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { NodeIdentity } from '../../schemas/identity.ts';
-import type { Observe } from '../../schemas/observe.ts';
-import type { NodeClock } from '../shared/clock.ts';
-import type { Handler } from '../shared/handler.ts';
+import type { Handler } from '../../packages/decision/handler.ts';
+import type { NodeClock } from '../../packages/machine/clock.ts';
+import type { NodeIdentity } from '../../schemas/events/identity.ts';
+import type { Observe } from '../../schemas/events/observe.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 import { refusalOf, type Unjustified } from './order-check.ts';
-import type { Order, OrderOutcome } from './pacing.ts';
+import type { Order, OrderOutcome } from './publishing/pacing.ts';
 
 export interface ObserveParts {
   readonly self: NodeIdentity;

@@ -1,6 +1,6 @@
-import { nodeKey } from '../../schemas/identity.ts';
-import { OBSERVE_LIFETIME_MS } from '../../schemas/observe.ts';
-import { type Consumer, type ConsumerSettings, startConsumer } from '../shared/consume.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
 import { createNodeAgent, type NodeAgentDeps } from './agent.ts';
 import { together } from './repeat.ts';
 

@@ -1,4 +1,4 @@
-import { FleetGcError } from '../shared/errors.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 
 /** Kubernetes' form: an optional prefix with a slash, and a value that may be empty or, in a file, in quotes. */
 const NAME = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;

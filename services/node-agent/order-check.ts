@@ -1,9 +1,9 @@
-import type { NodeIdentity } from '../../schemas/identity.ts';
-import type { Observe } from '../../schemas/observe.ts';
-import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy.ts';
-import type { Instant } from '../../schemas/time.ts';
-import { type OwnReadings, whyNotMetLately } from '../shared/decision/met-lately.ts';
-import { toFleetGcError } from '../shared/errors.ts';
+import { type OwnReadings, whyNotMetLately } from '../../packages/decision/thresholds/met-lately.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import type { NodeIdentity } from '../../schemas/events/identity.ts';
+import type { Observe } from '../../schemas/events/observe.ts';
+import type { Instant } from '../../schemas/events/time.ts';
+import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
 
 /** Why an order is not answered. */
 export type OrderRefusal =

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import { type Command, MAX_COMMAND_BYTES } from '../../schemas/command.ts';
-import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
-import type { CommandRefusal } from '../../schemas/result.ts';
-import type { NodeClock } from '../shared/clock.ts';
-import { FleetGcError } from '../shared/errors.ts';
-import type { Handler, Input } from '../shared/handler.ts';
-import { timeRefusal } from './command-checks.ts';
-import type { Journal } from './journal.ts';
+import type { Handler, Input } from '../../packages/decision/handler.ts';
+import type { NodeClock } from '../../packages/machine/clock.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { type Command, MAX_COMMAND_BYTES } from '../../schemas/events/command.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
+import type { CommandRefusal } from '../../schemas/events/result.ts';
+import { timeRefusal } from './checks/command-checks.ts';
+import type { Journal } from './journal/journal.ts';
 import {
   accepted,
   answered,
@@ -17,10 +17,10 @@ import {
   MAX_UNPUBLISHED,
   MAX_WAITING,
   type Unpublished,
-} from './journal-state.ts';
+} from './journal/journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
-import { afterRefusal } from './reclaim.ts';
-import { commandRefused, type Refusal, type Reporter, resultOutput } from './results.ts';
+import { afterRefusal } from './results/reclaim.ts';
+import { commandRefused, type Refusal, type Reporter, resultOutput } from './results/results.ts';
 
 export interface Receiver {
   readonly identity: NodeIdentity;

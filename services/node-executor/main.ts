@@ -1,8 +1,8 @@
-import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/command.ts';
-import { type NodeIdentity, nodeKey } from '../../schemas/identity.ts';
-import { type Consumer, type ConsumerSettings, startConsumer } from '../shared/consume.ts';
-import type { DeadLetters } from '../shared/dead-letters.ts';
-import type { EventLog } from '../shared/event-log/port.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/command.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
 import { createNodeExecutor, type ExecutorDeps } from './executor.ts';
 
 /**

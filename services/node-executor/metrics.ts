@@ -1,7 +1,7 @@
-import { OBJECT_KINDS } from '../../schemas/command.ts';
-import { CommandRefusal, ObjectOutcome } from '../../schemas/result.ts';
-import type { Count, Distribution, Metrics } from '../shared/metrics.ts';
-import type { Journal } from './journal.ts';
+import type { Count, Distribution, Metrics } from '../../packages/process/metrics.ts';
+import { OBJECT_KINDS } from '../../schemas/events/command.ts';
+import { CommandRefusal, ObjectOutcome } from '../../schemas/events/result.ts';
+import type { Journal } from './journal/journal.ts';
 
 const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
 

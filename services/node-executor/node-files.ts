@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { LogDirectories } from '../shared/log-directories.ts';
-import type { LocalRules } from './local-file.ts';
-import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local-rules.ts';
-import { type OpenDirectory, openDirectory } from './open-directory.ts';
+import type { LogDirectories } from '../../packages/machine/log-directories.ts';
+import type { LocalRules } from './local/local-file.ts';
+import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local/local-rules.ts';
+import { type OpenDirectory, openDirectory } from './removal/open-directory.ts';
 
 /** Where logs lie, and how a directory of them is opened. */
 export interface LogRoots extends LogDirectories {

@@ -1,11 +1,11 @@
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import {
   type PauseRecord,
   type PolicyRecord,
   type PolicySet,
   type SelectableNode,
   selectPolicy,
-} from '../../schemas/policy.ts';
-import { toFleetGcError } from '../shared/errors.ts';
+} from '../../schemas/policy/policy.ts';
 
 /** What the policies that this process follows itself say of this node. */
 export type PolicyInForce =

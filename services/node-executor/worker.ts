@@ -1,12 +1,12 @@
-import type { ObjectOutcome } from '../../schemas/result.ts';
-import { toFleetGcError } from '../shared/errors.ts';
-import { carryOut, measuredNow } from './carry-out.ts';
-import type { CarryOutParts } from './carry-out-item.ts';
-import { unmeasured } from './earlier-attempt.ts';
-import type { ItemProgress, JournalEntry } from './journal-state.ts';
-import { afterAbandoned } from './reclaim.ts';
-import { recordDone, recordItem } from './recorder.ts';
-import type { CommandItem } from './second-look.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import type { ObjectOutcome } from '../../schemas/events/result.ts';
+import type { CommandItem } from './checks/second-look.ts';
+import type { ItemProgress, JournalEntry } from './journal/journal-state.ts';
+import { carryOut, measuredNow } from './removal/carry-out.ts';
+import type { CarryOutParts } from './removal/carry-out-item.ts';
+import { unmeasured } from './removal/earlier-attempt.ts';
+import { afterAbandoned } from './results/reclaim.ts';
+import { recordDone, recordItem } from './results/recorder.ts';
 
 /**
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;

@@ -1,4 +1,4 @@
-import type { CompleteInventory, ImageUser, InventoryImage } from '../../schemas/inventory.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../schemas/events/inventory.ts';
 import type { ContainerPlan } from '../container-gc/rules/plan.ts';
 
 /**

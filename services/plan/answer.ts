@@ -1,5 +1,5 @@
-import type { PlanFailure, PlanLine } from '../../schemas/plan.ts';
-import { TOPICS } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PlanFailure, PlanLine } from '../../schemas/reports/plan.ts';
 import { planFor } from './plan.ts';
 import { type RequestDefaults, readRequest } from './request.ts';
 import type { Line } from './split-lines.ts';

@@ -1,10 +1,10 @@
-import type { ObjectKind } from '../../schemas/command.ts';
-import type { Verdict } from '../../schemas/decision.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { PlannedObject } from '../../schemas/plan.ts';
-import { type Kept, keepAll, type Verdicts } from '../shared/decision/conclusion.ts';
-import { namesIn } from '../shared/decision/object-names.ts';
-import { keptBecause, removedBecause } from '../shared/decision/rule-text.ts';
+import { type Kept, keepAll, type Verdicts } from '../../packages/decision/conclusion.ts';
+import { namesIn } from '../../packages/decision/object-names.ts';
+import { keptBecause, removedBecause } from '../../packages/decision/rule-text.ts';
+import type { ObjectKind } from '../../schemas/events/command.ts';
+import type { Verdict } from '../../schemas/events/decision.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { PlannedObject } from '../../schemas/reports/plan.ts';
 
 /** The lists of an inventory, in the order in which their objects go (G1). */
 const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;

@@ -1,12 +1,12 @@
-import { EvictionSignal } from '../../schemas/eviction.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { PlanTrigger } from '../../schemas/plan.ts';
-import type { Policy } from '../../schemas/policy.ts';
-import type { Reclaim, ReclaimAction } from '../../schemas/reclaim.ts';
+import type { Doubt } from '../../packages/decision/conclusion.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { Reclaim, ReclaimAction } from '../../schemas/events/reclaim.ts';
+import { EvictionSignal } from '../../schemas/policy/eviction.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
+import type { PlanTrigger } from '../../schemas/reports/plan.ts';
 import type { ImageGcMode } from '../image-gc/plan-images.ts';
 import { assumedMet } from '../pressure/rules/assumed-met.ts';
 import { FORCED_GC_OFF } from '../pressure/rules/eviction.ts';
-import type { Doubt } from '../shared/decision/conclusion.ts';
 
 /** What is to be gone through, and how. */
 export interface Order {

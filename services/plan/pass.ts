@@ -1,6 +1,7 @@
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { Plan } from '../../schemas/plan.ts';
-import type { Policy } from '../../schemas/policy.ts';
+import { type Doubt, type Kept, keepAll, type Note } from '../../packages/decision/conclusion.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
+import type { Plan } from '../../schemas/reports/plan.ts';
 import { doubts } from '../container-gc/rules/doubts.ts';
 import { runningTwice } from '../container-gc/rules/findings.ts';
 import { unmatchedNamespaces } from '../container-gc/rules/namespaces.ts';
@@ -10,7 +11,6 @@ import { imageDoubts } from '../image-gc/rules/doubts.ts';
 import { keepNotes } from '../image-gc/rules/keep-notes.ts';
 import type { Turn } from '../image-gc/rules/turn.ts';
 import { verdicts } from '../image-gc/rules/verdicts.ts';
-import { type Doubt, type Kept, keepAll, type Note } from '../shared/decision/conclusion.ts';
 import { afterContainers } from './after-containers.ts';
 import { type Fates, podObjectsKept } from './objects.ts';
 import type { Order } from './ordered.ts';

@@ -1,10 +1,10 @@
-import type { CompleteInventory, Inventory } from '../../schemas/inventory.ts';
-import type { Plan, PlanTrigger } from '../../schemas/plan.ts';
-import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy.ts';
-import type { Note } from '../shared/decision/conclusion.ts';
-import { gateFor } from '../shared/decision/gate.ts';
-import { statusDoubts } from '../shared/decision/listing.ts';
-import { OWN_RULES } from '../shared/decision/own-rules.ts';
+import type { Note } from '../../packages/decision/conclusion.ts';
+import { gateFor } from '../../packages/decision/gate.ts';
+import { statusDoubts } from '../../packages/decision/listing.ts';
+import { OWN_RULES } from '../../packages/decision/own-rules.ts';
+import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
+import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
+import type { Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { allKept, plannedObjects } from './objects.ts';
 import { type Ordered, ordered } from './ordered.ts';
 import { type Passed, passThrough } from './pass.ts';

@@ -1,8 +1,8 @@
-import type { PolicySet } from '../../schemas/policy.ts';
-import { PolicyFile } from '../../schemas/policy-file.ts';
-import { overridden, type PolicyOverride, readPolicyFiles } from '../policy/file.ts';
-import { toPolicyRecord } from '../policy/policy-changes.ts';
-import { policySet } from '../shared/policy-set.ts';
+import { policySet } from '../../packages/decision/policy-set.ts';
+import { overridden, type PolicyOverride, readPolicyFiles } from '../../packages/policy/file/file.ts';
+import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { PolicyFile } from '../../schemas/policy/policy-file.ts';
 
 /** The one policy as all the policies that there are, or every problem of it, a sentence each. */
 export type ReadPolicy =

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Inventory } from '../../schemas/inventory.ts';
-import { PlanTrigger } from '../../schemas/plan.ts';
-import type { PolicySet } from '../../schemas/policy.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import type { PolicyOverride } from '../policy/file.ts';
-import { claimOf } from '../shared/event-schemas.ts';
-import { parseJson, parseValue } from '../shared/parse-record.ts';
-import { plainIssue } from '../shared/plain-issue.ts';
+import { claimOf } from '../../packages/pipeline/parse/event-schemas.ts';
+import { parseJson, parseValue } from '../../packages/pipeline/parse/parse-record.ts';
+import { plainIssue } from '../../packages/pipeline/parse/plain-issue.ts';
+import type { PolicyOverride } from '../../packages/policy/file/file.ts';
+import type { Inventory } from '../../schemas/events/inventory.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { PlanTrigger } from '../../schemas/reports/plan.ts';
 import { type PolicyReader, policyReader, type ReadPolicy } from './policy-reader.ts';
 
 /** What a plan is asked of, read and checked. */

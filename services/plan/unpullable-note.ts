@@ -1,5 +1,5 @@
-import type { PlannedObject } from '../../schemas/plan.ts';
-import type { Note } from '../shared/decision/conclusion.ts';
+import type { Note } from '../../packages/decision/conclusion.ts';
+import type { PlannedObject } from '../../schemas/reports/plan.ts';
 
 /** Images that stay because they could not be pulled again: why, and what to set, once for all of them. */
 export function unpullableNotes(keep: readonly PlannedObject[]): readonly Note[] {

@@ -1,4 +1,4 @@
-import type { ReclaimContinues } from '../../schemas/result.ts';
+import type { ReclaimContinues } from '../../schemas/events/result.ts';
 
 /**
  * Why the next look of a reclaim is ordered, for the record. The fact says at which round and action it is; what policy and disk still

@@ -1,7 +1,7 @@
-import type { DecisionOutcome } from '../../schemas/decision.ts';
-import type { DiskStats } from '../../schemas/disk-stats.ts';
-import type { Policy } from '../../schemas/policy.ts';
-import type { Doubt } from '../shared/decision/conclusion.ts';
+import type { Doubt } from '../../packages/decision/conclusion.ts';
+import type { DecisionOutcome } from '../../schemas/events/decision.ts';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
 import { chosen } from './rules/choice.ts';
 import { evictionThresholds } from './rules/eviction.ts';
 import { usageThresholds } from './rules/image-usage.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DiskStats, DiskStatsHead } from '../../schemas/disk-stats.ts';
-import { ReclaimContinues } from '../../schemas/result.ts';
-import { freezable } from '../shared/frozen.ts';
+import { freezable } from '../../packages/decision/frozen.ts';
+import { DiskStats, DiskStatsHead } from '../../schemas/events/disk-stats.ts';
+import { ReclaimContinues } from '../../schemas/events/result.ts';
 import { DECIDER } from './decide.ts';
 import { pressureHandler } from './handler.ts';
 

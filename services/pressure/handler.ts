@@ -1,19 +1,19 @@
-import type { DiskStats } from '../../schemas/disk-stats.ts';
-import type { PolicySet } from '../../schemas/policy.ts';
-import type { Reclaim } from '../../schemas/reclaim.ts';
-import type { ReclaimContinues } from '../../schemas/result.ts';
-import type { EventOf } from '../../schemas/topics.ts';
-import { type Conclusion, NO_VERDICTS } from '../shared/decision/conclusion.ts';
-import { gateFor } from '../shared/decision/gate.ts';
+import { deriveId } from '../../packages/canonical/ids.ts';
+import { type Conclusion, NO_VERDICTS } from '../../packages/decision/conclusion.ts';
 import {
   type DecidableEvent,
   type Deciding,
   decisionId,
   decisionOutputs,
   observeOrder,
-} from '../shared/decision-record.ts';
-import { type Input, nodeOutput, type Outputs, type PureHandler } from '../shared/handler.ts';
-import { deriveId } from '../shared/ids.ts';
+} from '../../packages/decision/decision-record.ts';
+import { gateFor } from '../../packages/decision/gate.ts';
+import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
+import type { Reclaim } from '../../schemas/events/reclaim.ts';
+import type { ReclaimContinues } from '../../schemas/events/result.ts';
+import type { EventOf } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { whyContinued } from './continue.ts';
 import { DECIDER, decide } from './decide.ts';
 import type { Beginning } from './rules/signal.ts';

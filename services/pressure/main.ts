@@ -1,6 +1,6 @@
-import type { Consumer } from '../shared/consume.ts';
-import { type DecisionServiceDeps, startDecisionService } from '../shared/decision-service.ts';
-import { NodeWatch } from '../shared/node-watch.ts';
+import { NodeWatch } from '../../packages/fleet-watch/node-watch.ts';
+import type { Consumer } from '../../packages/pipeline/consume.ts';
+import { type DecisionServiceDeps, startDecisionService } from '../../packages/service/decision-service.ts';
 import { DECIDER } from './decide.ts';
 import { pressureHandler, resultsHandler } from './handler.ts';
 

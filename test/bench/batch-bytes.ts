@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
-import { toBatches } from '../../services/shared/event-log/kafka/batches.ts';
-import { registerCodecs } from '../../services/shared/event-log/kafka/compression.ts';
-import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { registerCodecs } from '../../packages/event-log/kafka/client/compression.ts';
+import { toBatches } from '../../packages/event-log/kafka/reading/batches.ts';
+import type { OutgoingRecord } from '../../packages/event-log/port.ts';
 
 interface Encoded {
   size(): number;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { HOUR, instant, MINUTE } from '../fixtures/time.ts';
 import { type Child, startScript, startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';

@@ -1,6 +1,6 @@
-import { connectReader } from '../../services/shared/cri/client.ts';
-import { connectWorkload } from '../../services/shared/cri/workload.ts';
+import { connectReader } from '../../packages/cri/client.ts';
 import type { ContainerdNode } from '../support/containerd-node.ts';
+import { connectWorkload } from '../support/cri-workload.ts';
 import { REAL_KUBELET_URL } from '../support/kubelet-answers.ts';
 import type { KubeletSettings } from '../support/kubelet-configuration.ts';
 import { type KubeletNode, startKubeletNode } from '../support/kubelet-node.ts';

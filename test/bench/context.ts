@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Policy } from '../../schemas/policy.ts';
-import { toRecord } from '../../services/shared/envelope.ts';
-import type { EventLogContext } from '../../services/shared/event-log/context.ts';
-import type { EventLog } from '../../services/shared/event-log/port.ts';
-import type { Output } from '../../services/shared/handler.ts';
-import { createLogger } from '../../services/shared/logger.ts';
-import { newTrace } from '../../services/shared/trace.ts';
-import { randomTraceIds } from '../../services/shared/trace-ids.ts';
+import type { Output } from '../../packages/decision/handler.ts';
+import type { EventLogContext } from '../../packages/event-log/context.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { toRecord } from '../../packages/pipeline/envelope.ts';
+import { createLogger } from '../../packages/process/logger.ts';
+import { newTrace } from '../../packages/process/trace.ts';
+import { randomTraceIds } from '../../packages/process/trace-ids.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 
 /** What an event log needs; only warnings are shown. */

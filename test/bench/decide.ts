@@ -1,8 +1,8 @@
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { Policy } from '../../schemas/policy.ts';
+import { parseValue } from '../../packages/pipeline/parse/parse-record.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
 import { decide as decideContainers } from '../../services/container-gc/decide.ts';
 import { decide as decideImages } from '../../services/image-gc/decide.ts';
-import { parseValue } from '../../services/shared/parse-record.ts';
 import { policy } from '../fixtures/policy.ts';
 import { say } from './context.ts';
 import { nodeOfContainers, nodeOfImages } from './decide/listed-nodes.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
 import { observe } from '../fixtures/observe.ts';
 import { LOCAL_PORT } from '../support/kafka-properties.ts';
 import { waitUntil } from '../support/wait-until.ts';

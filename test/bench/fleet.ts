@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseDurationMs } from '../../schemas/quantity.ts';
+import { parseDurationMs } from '../../schemas/policy/quantity.ts';
 import { sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';

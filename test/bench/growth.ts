@@ -1,5 +1,5 @@
-import { TOPICS } from '../../schemas/topics.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';

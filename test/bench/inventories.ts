@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { CompleteInventory, InventoryContainer, InventoryImage } from '../../schemas/inventory.ts';
+import type {
+  CompleteInventory,
+  InventoryContainer,
+  InventoryImage,
+} from '../../schemas/events/inventory.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { GIB } from '../fixtures/time.ts';
 

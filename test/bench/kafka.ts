@@ -1,9 +1,9 @@
 import type { Admin } from 'kafkajs';
-import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/topics.ts';
-import { openClient } from '../../services/shared/event-log/kafka/client.ts';
-import { KafkaOptions } from '../../services/shared/event-log/kafka/options.ts';
-import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
-import type { EventLog } from '../../services/shared/event-log/port.ts';
+import { openClient } from '../../packages/event-log/kafka/client/client.ts';
+import { KafkaOptions } from '../../packages/event-log/kafka/client/options.ts';
+import { openKafkaLog } from '../../packages/event-log/kafka.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import {
   type Broker,
   type BrokerCluster,

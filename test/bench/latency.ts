@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nodeKey } from '../../schemas/identity.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { openEmbeddedLog } from '../../services/shared/event-log/embedded.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { openEmbeddedLog } from '../../packages/event-log/embedded.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { startScript, startVerb } from './child.ts';
 import { applyPolicy, logContext, recordOf, say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { nodeKey } from '../../schemas/identity.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
-import type { PolicySet } from '../../schemas/policy.ts';
-import { TOPICS, type TopicName } from '../../schemas/topics.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { policySet } from '../fixtures/policy.ts';
 import { recordOf } from './context.ts';

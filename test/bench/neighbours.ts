@@ -1,8 +1,8 @@
-import { nodeKey } from '../../schemas/identity.ts';
-import { type CompleteInventory, MAX_INVENTORY_OBJECTS } from '../../schemas/inventory.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { partitionOf } from '../../services/shared/event-log/partition.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { type CompleteInventory, MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { recordOf, say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';

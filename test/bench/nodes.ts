@@ -1,4 +1,4 @@
-import type { NodeIdentity } from '../../schemas/identity.ts';
+import type { NodeIdentity } from '../../schemas/events/identity.ts';
 
 /** One of any number of nodes that are nothing but a name. */
 export const benchNode = (number: number): NodeIdentity => ({

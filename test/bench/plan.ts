@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';
 import { fullNode } from './inventories.ts';

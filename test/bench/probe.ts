@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { CompressionTypes } from 'kafkajs';
-import { TOPICS } from '../../schemas/topics.ts';
-import { openClient } from '../../services/shared/event-log/kafka/client.ts';
-import { partitionOf } from '../../services/shared/event-log/partition.ts';
-import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import { openClient } from '../../packages/event-log/kafka/client/client.ts';
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { logContext } from './context.ts';
 import type { BenchKafka } from './kafka.ts';
 

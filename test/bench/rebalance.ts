@@ -1,7 +1,7 @@
 import { kill } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { TOPICS } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { startLoad } from '../e2e/support/load.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type Child, startScript, startVerb } from './child.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOPICS } from '../../schemas/topics.ts';
-import { connectRemover } from '../../services/shared/cri/client.ts';
-import { connectWorkload } from '../../services/shared/cri/workload.ts';
+import { connectRemover } from '../../packages/cri/client.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { type ContainerdNode, startContainerdNode } from '../support/containerd-node.ts';
+import { connectWorkload } from '../support/cri-workload.ts';
 import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
 import { followImageDeletions, type ImageDeletions } from '../support/image-deletions.ts';
 import { type NodeProcess, startFleetgc } from '../support/node-process.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOPICS } from '../../schemas/topics.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { type Child, startScript, startVerb } from './child.ts';
 import { applyPolicy, recordOf, say } from './context.ts';
 import type { Figure, Findings } from './figure.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOPICS } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import type { ChaosBroker } from './broker/broker.ts';
 import { deleteTopics } from './broker/topics.ts';
 import { auditFindings } from './fleet/audit.ts';

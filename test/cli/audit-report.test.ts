@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { AuditReport } from '../../schemas/audit-report.ts';
-import { pauseKey } from '../../schemas/policy.ts';
-import { NO_VERDICTS } from '../../services/shared/decision/conclusion.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
-import { timeText } from '../../services/shared/time-text.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
+import { NO_VERDICTS } from '../../packages/decision/conclusion.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import { pauseKey } from '../../schemas/policy/policy.ts';
+import { AuditReport } from '../../schemas/reports/audit-report.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { EVERY_NODE } from '../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../fixtures/results.ts';
 import { HOUR, instant } from '../fixtures/time.ts';
+import { timedLog } from '../services/audit/support/timed-log.ts';
 import { outgoing } from '../support/log-record.ts';
 import { inProcess } from './fleetgc.ts';
 

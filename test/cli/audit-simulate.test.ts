@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AuditSimulation } from '../../schemas/audit-simulation.ts';
-import { nodeOutput } from '../../services/shared/handler.ts';
-import { timeText } from '../../services/shared/time-text.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
+import { nodeOutput } from '../../packages/decision/handler.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import { AuditSimulation } from '../../schemas/reports/audit-simulation.ts';
 import { filesystems } from '../fixtures/filesystems.ts';
 import { image, inventory } from '../fixtures/inventory.ts';
 import { HOUR, instant, MINUTE, NOW } from '../fixtures/time.ts';
+import { timedLog } from '../services/audit/support/timed-log.ts';
 import { outgoing } from '../support/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { inProcess } from './fleetgc.ts';

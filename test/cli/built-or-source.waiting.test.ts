@@ -8,6 +8,8 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const run = promisify(execFile);
 const BUILT_AT = new Date('2026-01-02T00:00:00Z');
+/** Folders whose files the program is made of. */
+const SOURCES = ['cli', 'packages', 'schemas', 'services', 'sim'];
 const BEFORE = new Date('2026-01-01T00:00:00Z');
 const AFTER = new Date('2026-01-03T00:00:00Z');
 
@@ -18,33 +20,34 @@ async function said({ files, changedAt }: { files: readonly string[]; changedAt:
     writeFileSync(join(directory, file), text);
     utimesSync(join(directory, file), at, at);
   };
-  for (const folder of ['bin', 'dist', 'schemas', 'services']) mkdirSync(join(directory, folder));
+  for (const folder of ['bin', 'dist', 'schemas/events', ...SOURCES])
+    mkdirSync(join(directory, folder), { recursive: true });
   copyFileSync(PROGRAM, join(directory, 'bin/fleetgc'));
   if (files.includes('dist/cli.mjs')) put('dist/cli.mjs', BUILT_AT);
-  if (files.includes('services/cli.ts')) put('services/cli.ts', BEFORE);
-  put('schemas/topics.ts', changedAt, '');
-  for (const folder of ['schemas', 'services']) utimesSync(join(directory, folder), BEFORE, BEFORE);
+  if (files.includes('cli/main.ts')) put('cli/main.ts', BEFORE);
+  put('schemas/events/topics.ts', changedAt, '');
+  for (const folder of ['schemas/events', ...SOURCES]) utimesSync(join(directory, folder), BEFORE, BEFORE);
   return (await run(join(directory, 'bin/fleetgc'), { env: PROGRAM_ENVIRONMENT })).stdout.trim();
 }
 
 test.each([
   {
     name: 'what was built',
-    files: ['dist/cli.mjs', 'services/cli.ts'],
+    files: ['dist/cli.mjs', 'cli/main.ts'],
     changedAt: BEFORE,
     runs: 'dist/cli.mjs',
   },
   {
     name: 'its sources, one of which is newer',
-    files: ['dist/cli.mjs', 'services/cli.ts'],
+    files: ['dist/cli.mjs', 'cli/main.ts'],
     changedAt: AFTER,
-    runs: 'services/cli.ts',
+    runs: 'cli/main.ts',
   },
   {
     name: 'its sources, where nothing was built',
-    files: ['services/cli.ts'],
+    files: ['cli/main.ts'],
     changedAt: BEFORE,
-    runs: 'services/cli.ts',
+    runs: 'cli/main.ts',
   },
 ])('the command runs $name', async ({ files, changedAt, runs }) => {
   expect(await said({ files, changedAt })).toBe(runs);

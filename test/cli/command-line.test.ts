@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ALL_VERBS } from '../../services/cli/verb-list.ts';
-import { loadVerb } from '../../services/cli/verb-loaders.ts';
+import { ALL_VERBS } from '../../cli/framework/verb-list.ts';
+import { loadVerb } from '../../cli/verb-loaders.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
 

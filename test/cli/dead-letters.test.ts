@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { DeadLetter } from '../../schemas/dead-letter.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { partitionOf } from '../../services/shared/event-log/partition.ts';
-import type { EventLog } from '../../services/shared/event-log/port.ts';
-import { keyOf } from '../../services/shared/record-key.ts';
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { keyOf } from '../../packages/pipeline/parse/record-key.ts';
+import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { outgoing } from '../support/log-record.ts';
 import { ownLog } from './fleetgc.ts';
 import { jsonOf, readTopic } from './read-topic.ts';

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runCli } from '../../services/cli/main.ts';
-import type { StopSignal } from '../../services/shared/run.ts';
+import { runCli } from '../../cli/run-cli.ts';
+import type { StopSignal } from '../../packages/process/run.ts';
 import { startFakeBroker } from '../support/fake-broker.ts';
 import { FakeProcess } from '../support/fake-process.ts';
 

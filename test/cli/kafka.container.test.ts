@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FleetStatus } from '../../schemas/fleet-status.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { checked } from '../audit/support/archives.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { FleetStatus } from '../../schemas/reports/fleet-status.ts';
+import { checked } from '../services/audit/support/archives.ts';
 import { type Broker, type SecureBroker, startBroker, startSecureBroker } from '../support/kafka.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';

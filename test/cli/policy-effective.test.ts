@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { TOPICS } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { inProcess, ownLog } from './fleetgc.ts';
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PolicyRecord } from '../../schemas/policy.ts';
-import { TOPICS } from '../../schemas/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { PolicyRecord } from '../../schemas/policy/policy.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Ended, inProcess, type OwnLog, ownLog } from './fleetgc.ts';
 import { jsonOf, readTopic } from './read-topic.ts';

@@ -1,5 +1,5 @@
-import type { TopicName } from '../../schemas/topics.ts';
-import type { EventLog, LogRecord } from '../../services/shared/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
+import type { TopicName } from '../../schemas/events/topics.ts';
 
 /** Every record of a topic, in order per partition. */
 export async function readTopic(log: EventLog, topic: TopicName): Promise<readonly LogRecord[]> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import { runCli } from '../../services/cli/main.ts';
+import { runCli } from '../../cli/run-cli.ts';
 import { FakeProcess } from '../support/fake-process.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { waitUntil } from '../support/wait-until.ts';

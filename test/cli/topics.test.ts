@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { TOPICS } from '../../schemas/topics.ts';
-import { openEmbeddedLog } from '../../services/shared/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../packages/event-log/embedded.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { inProcess, ownLog } from './fleetgc.ts';
 

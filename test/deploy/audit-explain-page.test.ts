@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Explanation } from '../../schemas/explanation.ts';
-import { ExplainedKind, TimelineEntry } from '../../schemas/timeline.ts';
+import { Explanation } from '../../schemas/reports/explanation.ts';
+import { ExplainedKind, TimelineEntry } from '../../schemas/reports/timeline.ts';
 import { textOf } from './files.ts';
 import { codeBlocks } from './markdown.ts';
 

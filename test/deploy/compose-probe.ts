@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { ObjectResult } from '../../schemas/result.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { openKafkaLog } from '../../services/shared/event-log/kafka.ts';
-import type { ReadEvent } from '../../services/shared/event-log/port.ts';
+import { openKafkaLog } from '../../packages/event-log/kafka.ts';
+import type { ReadEvent } from '../../packages/event-log/port.ts';
+import { ObjectResult } from '../../schemas/events/result.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 
 const POLL_MS = 250;
 const services = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { parseDurationMs } from '../../schemas/quantity.ts';
+import { parseDurationMs } from '../../schemas/policy/quantity.ts';
 import { textOf, verbNamed } from './files.ts';
 
 const Service = z.object({

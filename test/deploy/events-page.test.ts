@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { EnvelopeHeaders } from '../../schemas/envelope.ts';
+import { EnvelopeHeaders } from '../../schemas/events/envelope.ts';
+import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { generateJsonSchemas } from '../../schemas/generate.ts';
-import { TOPICS, type TopicSpec } from '../../schemas/topics.ts';
 import { textOf } from './files.ts';
 import { tableRows } from './markdown.ts';
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { ALL_VERBS } from '../../services/cli/verb-list.ts';
-import { loadAllVerbs } from '../../services/cli/verb-loaders.ts';
-import type { Verb } from '../../services/shared/verb.ts';
+import type { Verb } from '../../cli/framework/verb.ts';
+import { ALL_VERBS } from '../../cli/framework/verb-list.ts';
+import { loadAllVerbs } from '../../cli/verb-loaders.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..', '..');
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { REPOSITORY } from './files.ts';
@@ -10,9 +10,9 @@ export interface MetricInCode {
 
 /** By the calls that make them; the only ones with names from a list are the gauges of filesystems. */
 export function metricsInCode(): readonly MetricInCode[] {
-  const sources = readdirSync(join(REPOSITORY, 'services'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(join(REPOSITORY, 'services', file), 'utf8'));
+  const sources = globSync('{cli,packages,services,sim}/**/*.ts', { cwd: REPOSITORY }).map((file) =>
+    readFileSync(join(REPOSITORY, file), 'utf8'),
+  );
   const called = sources.flatMap((text) => [
     ...text.matchAll(/metrics\.(count|total|distribution|gauge)\(\s*([^\s,]+),/g),
   ]);

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findVerb } from '../../services/cli/find-verb.ts';
-import { readVerbArguments } from '../../services/cli/verb-arguments.ts';
+import { findVerb } from '../../cli/find-verb.ts';
+import { readVerbArguments } from '../../cli/verb-arguments.ts';
 import { REPOSITORY, textOf, verbNamed, verbs } from './files.ts';
 
 const filesOf = (folder: string): readonly string[] =>

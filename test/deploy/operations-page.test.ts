@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseLocalRules } from '../../services/node-executor/local-file.ts';
+import { parseLocalRules } from '../../services/node-executor/local/local-file.ts';
 import { REPOSITORY, textOf, verbNamed } from './files.ts';
 import { codeBlocks, localLinks, tableRows } from './markdown.ts';
 import { type MetricInCode, metricsInCode } from './metrics-in-code.ts';

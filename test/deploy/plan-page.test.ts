@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { EvictionSignal } from '../../schemas/eviction.ts';
-import { Plan, PlanFailure, PlannedObject } from '../../schemas/plan.ts';
+import { EvictionSignal } from '../../schemas/policy/eviction.ts';
+import { Plan, PlanFailure, PlannedObject } from '../../schemas/reports/plan.ts';
 import { inProcess } from '../cli/fleetgc.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf } from './files.ts';

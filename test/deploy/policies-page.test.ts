@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { POLICY_DEFAULTS, POLICY_SETTINGS } from '../../schemas/policy-file.ts';
+import { POLICY_DEFAULTS, POLICY_SETTINGS } from '../../schemas/policy/policy-file.ts';
 import { inProcess } from '../cli/fleetgc.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf } from './files.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Decision } from '../../schemas/decision.ts';
-import type { CommandResult } from '../../schemas/result.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { CommandResult } from '../../schemas/events/result.ts';
 import { runPod } from '../support/pods.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';
 import type { FleetNode } from './support/fleet-node.ts';

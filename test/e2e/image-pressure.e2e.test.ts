@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FleetEvent } from '../../schemas/topics.ts';
+import type { FleetEvent } from '../../schemas/events/topics.ts';
 import { runPod } from '../support/pods.ts';
 import { archived, deleteTopics, expectVerified, explained } from './support/audit.ts';
 import { endPod } from './support/end-pod.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Decision } from '../../schemas/decision.ts';
-import type { CompleteInventory } from '../../schemas/inventory.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { type Pod, runPod } from '../support/pods.ts';
 import { deadPods } from './support/dead-pods.ts';
 import { stopPod } from './support/end-pod.ts';

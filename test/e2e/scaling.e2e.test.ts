@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Command } from '../../schemas/command.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import type { Command } from '../../schemas/events/command.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { followImageDeletions } from '../support/image-deletions.ts';
 import { patiently } from '../support/patience.ts';
 import type { PushedImage } from '../support/registry.ts';

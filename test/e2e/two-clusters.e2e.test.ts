@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nodeKey } from '../../schemas/identity.ts';
-import { TOPICS } from '../../schemas/topics.ts';
-import { partitionOf } from '../../services/shared/event-log/partition.ts';
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PushedImage } from '../support/registry.ts';
 import { accountOf, expectRemovedIsGone } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet.ts';

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { EventLog } from '../../packages/event-log/port.ts';
 import { openArchiveLog } from '../../services/audit/archive/read-archive.ts';
 import { findDecider } from '../../services/audit/deciders/deciders.ts';
 import { explain } from '../../services/audit/explain/explain.ts';
@@ -6,10 +7,9 @@ import { readPolicyHistory } from '../../services/audit/policy-history.ts';
 import { readPoliciesInForce } from '../../services/audit/verify/policies-in-force.ts';
 import { verifyLog } from '../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../services/audit/verify/verify-partition.ts';
-import type { EventLog } from '../../services/shared/event-log/port.ts';
-import { asking } from '../audit/explain/support/recorded-log.ts';
-import { archived, checked } from '../audit/support/archives.ts';
 import { MINUTE } from '../fixtures/time.ts';
+import { asking } from '../services/audit/explain/support/recorded-log.ts';
+import { archived, checked } from '../services/audit/support/archives.ts';
 import { outgoing } from '../support/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { allEnded } from './support/accounts.ts';

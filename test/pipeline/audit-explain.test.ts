@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Explained } from '../../schemas/explanation.ts';
+import type { Explained } from '../../schemas/reports/explanation.ts';
 import { explain } from '../../services/audit/explain/explain.ts';
-import type { Registry } from '../../services/simulator/registry.ts';
-import { boundlessRegistry } from '../../services/simulator/registry.ts';
-import { asking } from '../audit/explain/support/recorded-log.ts';
+import type { Registry } from '../../sim/runtime/registry.ts';
+import { boundlessRegistry } from '../../sim/runtime/registry.ts';
 import { MINUTE } from '../fixtures/time.ts';
+import { asking } from '../services/audit/explain/support/recorded-log.ts';
 import { usedPercent } from './support/images.ts';
 import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { TOPICS } from '../../schemas/topics.ts';
-import { FleetGcError } from '../../services/shared/errors.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
 import { outgoing } from '../support/log-record.ts';

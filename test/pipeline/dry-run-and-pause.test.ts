@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Decision } from '../../schemas/decision.ts';
-import type { Policy } from '../../schemas/policy.ts';
-import type { EventOf } from '../../schemas/topics.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { EventOf } from '../../schemas/events/topics.ts';
+import type { Policy } from '../../schemas/policy/policy.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { removedOnce } from './support/accounts.ts';
 import { commandResults, objectResults } from './support/events.ts';

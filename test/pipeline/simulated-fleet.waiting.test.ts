@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { runDeciders } from '../../services/cli/decide.ts';
-import { openProcessOn } from '../../services/cli/open-process.ts';
-import { isClean } from '../../services/cli/simulated-fleet/account.ts';
-import { runSimulatedFleet } from '../../services/cli/simulated-fleet/run-fleet.ts';
-import { createLogger } from '../../services/shared/logger.ts';
+import { openProcessOn } from '../../cli/framework/open-process.ts';
+import { createLogger } from '../../packages/process/logger.ts';
+import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { isClean } from '../../sim/fleet-load/account.ts';
+import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { logLines } from '../support/log-lines.ts';
 import { outgoing } from '../support/log-record.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { TOPICS } from '../../schemas/topics.ts';
-import type { OutgoingRecord } from '../../services/shared/event-log/port.ts';
+import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';
 import { oldImages, pressure } from './support/images.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brokenTexts } from '../../schemas/broken-texts.ts';
+import { brokenTexts } from '../../schemas/events/broken-texts.ts';
 
 test('half a character is found in texts and in keys, with where it is', () => {
   expect(brokenTexts([{ 'a\ud83d': 1, b: ['x', '\udc00'] }, '\ud83d\ude00'])).toEqual([

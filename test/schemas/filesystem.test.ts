@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Uint64 } from '../../schemas/filesystem.ts';
+import { Uint64 } from '../../schemas/events/filesystem.ts';
 
 test.each(['0', '1', '9007199254740993', '18446744073709551615'])('[D6] the count %s is exact', (text) => {
   expect(BigInt(Uint64.parse(text)).toString()).toBe(text);

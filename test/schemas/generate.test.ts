@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { GENERATED_DIRECTORY, generateJsonSchemas } from '../../schemas/generate.ts';
-import { TOPICS, type TopicSpec } from '../../schemas/topics.ts';
 
 const generated = generateJsonSchemas();
 

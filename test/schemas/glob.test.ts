@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Globs, globMatcher, MAX_GLOB_LENGTH, MAX_GLOB_WILDCARDS } from '../../schemas/glob.ts';
+import { Globs, globMatcher, MAX_GLOB_LENGTH, MAX_GLOB_WILDCARDS } from '../../schemas/policy/glob.ts';
 import { matchElsewhere } from './support/match-elsewhere.ts';
 
 describe('a pattern matches whole names:', () => {

@@ -6,7 +6,7 @@ import {
   rulesWithoutMatch,
   tagsByRepository,
   unpullableBecause,
-} from '../../schemas/image-pattern.ts';
+} from '../../schemas/policy/image-pattern.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 

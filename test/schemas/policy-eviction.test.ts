@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { EvictionThreshold } from '../../schemas/eviction.ts';
-import { Policy } from '../../schemas/policy.ts';
-import { PolicyFile } from '../../schemas/policy-file.ts';
+import type { EvictionThreshold } from '../../schemas/policy/eviction.ts';
+import { Policy } from '../../schemas/policy/policy.ts';
+import { PolicyFile } from '../../schemas/policy/policy-file.ts';
 
 const given = (settings: object) => PolicyFile.safeParse({ name: 'web', mode: 'enforce', ...settings });
 const problems = (settings: object) =>

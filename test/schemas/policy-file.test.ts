@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { EvictionSignal, EvictionThreshold } from '../../schemas/eviction.ts';
-import { Policy } from '../../schemas/policy.ts';
-import { POLICY_DEFAULTS, POLICY_SETTINGS, PolicyFile } from '../../schemas/policy-file.ts';
+import type { EvictionSignal, EvictionThreshold } from '../../schemas/policy/eviction.ts';
+import { Policy } from '../../schemas/policy/policy.ts';
+import { POLICY_DEFAULTS, POLICY_SETTINGS, PolicyFile } from '../../schemas/policy/policy-file.ts';
 
 const MINIMAL = { name: 'web', mode: 'enforce' };
 const given = (settings: object) => PolicyFile.safeParse({ ...MINIMAL, ...settings });

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type NodeSelector, type Policy, pauseKey, selectPolicy, selects } from '../../schemas/policy.ts';
+import {
+  type NodeSelector,
+  type Policy,
+  pauseKey,
+  selectPolicy,
+  selects,
+} from '../../schemas/policy/policy.ts';
 import { EVERY_NODE, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web', 'fleetgc.io/pool': 'gpu' } };

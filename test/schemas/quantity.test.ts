@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Bytes, DurationMs, parseDurationMs, parsePercent, parseQuantity } from '../../schemas/quantity.ts';
+import {
+  Bytes,
+  DurationMs,
+  parseDurationMs,
+  parsePercent,
+  parseQuantity,
+} from '../../schemas/policy/quantity.ts';
 
 describe('duration in Go form', () => {
   test.each<[text: string, ms: number]>([

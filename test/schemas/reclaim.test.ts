@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atNextAction, Reclaim } from '../../schemas/reclaim.ts';
+import { atNextAction, Reclaim } from '../../schemas/events/reclaim.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 
 describe('[J5] a reclaim goes through its actions in their order', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Plan } from '../../schemas/plan.ts';
-import { connectReader, connectRemover } from '../../services/shared/cri/client.ts';
-import { connectWorkload } from '../../services/shared/cri/workload.ts';
+import { connectReader, connectRemover } from '../../packages/cri/client.ts';
+import { Plan } from '../../schemas/reports/plan.ts';
 import { type ContainerdNode, startContainerdNode } from './containerd-node.ts';
+import { connectWorkload } from './cri-workload.ts';
 import { createNetwork, type TestNetwork } from './network.ts';
 import { startInNode } from './node-process.ts';
 import { killContainer, runPod } from './pods.ts';

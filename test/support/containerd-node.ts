@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartedTestContainer } from 'testcontainers';
-import { connectReader } from '../../services/shared/cri/client.ts';
+import { connectReader } from '../../packages/cri/client.ts';
 import { type ContainerControl, controlOf, started } from './container.ts';
 import { type NodeOptions, nodeContainer, SOCKET_FOLDER } from './node-container.ts';
 import { archiveOf, createImage, type ImageOptions } from './oci-image.ts';

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { z } from 'zod';
-import { CALL_TIMEOUTS, readerOver, removerOver } from '../../services/shared/cri/client.ts';
-import type { Connection } from '../../services/shared/cri/connection.ts';
-import { METHODS } from '../../services/shared/cri/methods.ts';
-import type { RuntimeReader, RuntimeRemover } from '../../services/shared/cri/port.ts';
-import type { RpcMethod } from '../../services/shared/cri/rpc.ts';
-import type { CriHandlers } from '../../services/shared/cri/server.ts';
-import { socketPathOf } from '../../services/shared/cri/socket-path.ts';
-import { FleetGcError, toFleetGcError } from '../../services/shared/errors.ts';
-import type { SimulatedNode } from '../../services/simulator/node.ts';
+import { CALL_TIMEOUTS, readerOver, removerOver } from '../../packages/cri/client.ts';
+import type { Connection } from '../../packages/cri/connection.ts';
+import { METHODS } from '../../packages/cri/methods.ts';
+import type { RuntimeReader, RuntimeRemover } from '../../packages/cri/port.ts';
+import type { RpcMethod } from '../../packages/cri/rpc.ts';
+import type { CriHandlers } from '../../packages/cri/server.ts';
+import { socketPathOf } from '../../packages/cri/socket-path.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import type { SimulatedNode } from '../../sim/node/node.ts';
 
 /**
  * Reads a simulated node and removes from it without HTTP/2 in between, which costs most of the time of a test that lives

@@ -1,4 +1,4 @@
-import type { ProcessControl, StopSignal } from '../../services/shared/run.ts';
+import type { ProcessControl, StopSignal } from '../../packages/process/run.ts';
 
 /** A process that never ends: signals, faults and the passing of time are called by the test. */
 export class FakeProcess implements ProcessControl {

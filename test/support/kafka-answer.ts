@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
-import { repairIdleLoop } from '../../services/shared/event-log/kafka/idle-loop.ts';
+import { repairIdleLoop } from '../../packages/event-log/kafka/client/idle-loop.ts';
 import type { SaslUser } from './kafka-properties.ts';
 
 repairIdleLoop();

@@ -1,4 +1,4 @@
-import type { LogDestination } from '../../services/shared/logger.ts';
+import type { LogDestination } from '../../packages/process/logger.ts';
 
 /** Collects what is logged, line by line. */
 export function logLines(isTerminal = false): LogDestination & { readonly lines: string[] } {

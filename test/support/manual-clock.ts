@@ -1,5 +1,5 @@
-import type { Instant } from '../../schemas/time.ts';
-import type { NodeClock } from '../../services/shared/clock.ts';
+import type { NodeClock } from '../../packages/machine/clock.ts';
+import type { Instant } from '../../schemas/events/time.ts';
 import { instant } from '../fixtures/time.ts';
 
 export const BOOT_A = instant().bootId;

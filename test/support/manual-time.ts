@@ -1,4 +1,4 @@
-import type { Instant } from '../../schemas/time.ts';
+import type { Instant } from '../../schemas/events/time.ts';
 import { type ManualClock, manualClock } from './manual-clock.ts';
 import { nextLook } from './next-look.ts';
 

@@ -1,5 +1,5 @@
-import { type PauseRecord, type SelectableNode, selectPolicy } from '../../schemas/policy.ts';
-import type { PolicySource } from '../../services/shared/policies.ts';
+import type { PolicySource } from '../../packages/policy/policies.ts';
+import { type PauseRecord, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
 
 /** The pause that holds for a node, or `null`. Throws as `current` does. */
 export function pauseFor(

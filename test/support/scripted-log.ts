@@ -1,4 +1,4 @@
-import { type InHand, UNCOUNTED } from '../../services/shared/event-log/in-hand.ts';
+import { type InHand, UNCOUNTED } from '../../packages/event-log/in-hand.ts';
 import type {
   EventLog,
   LogRecord,
@@ -8,7 +8,7 @@ import type {
   SliceHandler,
   Subscription,
   SubscriptionState,
-} from '../../services/shared/event-log/port.ts';
+} from '../../packages/event-log/port.ts';
 
 /** One reading of a topic, fed by the test. */
 export class ScriptedReading {

@@ -2,8 +2,8 @@ import type { Dirent } from 'node:fs';
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { FleetGcError } from '../../shared/errors.ts';
-import { unreadableReason } from '../../shared/text-file.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { unreadableReason } from '../../../packages/process/options/text-file.ts';
 import { fileName, filePrefix, namesFileName, recordsFileName } from './file-names.ts';
 import { filesOf, isCompacted, type Manifest, readManifest } from './manifest.ts';
 

@@ -1,11 +1,11 @@
-import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
-import { mapBounded } from '../../shared/bounded.ts';
-import { FleetGcError } from '../../shared/errors.ts';
-import { topicSpec } from '../../shared/event-log/partition.ts';
-import type { EventLog, LogRecord, ReadFrom } from '../../shared/event-log/port.ts';
+import { topicSpec } from '../../../packages/event-log/partition.ts';
+import type { EventLog, LogRecord, ReadFrom } from '../../../packages/event-log/port.ts';
+import { CAUSES_FIRST } from '../../../packages/pipeline/read-log.ts';
+import { mapBounded } from '../../../packages/process/bounded.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { collectNames, isNamedTopic } from '../names/collect-names.ts';
 import { encodeNames } from '../names/name-lines.ts';
-import { CAUSES_FIRST } from '../read-log.ts';
 import type { ArchivedEnd, ArchiveWriter } from './archive-writer.ts';
 import { isCompacted } from './manifest.ts';
 import { closesBefore, extended, type FileLimits, type OpenRange, rangeOf } from './open-ranges.ts';

@@ -9,11 +9,11 @@ import {
 } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { TopicName } from '../../../schemas/topics.ts';
-import { FleetGcError } from '../../shared/errors.ts';
-import { sha256Hex } from '../../shared/ids.ts';
-import { makeDirectories } from '../../shared/make-directories.ts';
-import { lockFile } from '../../shared/state-lock.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { makeDirectories } from '../../../packages/files/make-directories.ts';
+import { lockFile } from '../../../packages/files/state-lock.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 import { NAMES_VERSION } from '../names/name-lines.ts';
 import {
   isNextFile,

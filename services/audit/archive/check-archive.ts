@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256Hex } from '../../shared/ids.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import {
   type KnownFile,
   knownFiles,

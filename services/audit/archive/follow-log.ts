@@ -1,4 +1,4 @@
-import { type FleetGcError, toFleetGcError } from '../../shared/errors.ts';
+import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { lookAhead } from './archive-log.ts';
 import { type ArchiveRequest, type ArchiveRun, archivePass } from './archive-to.ts';
 import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contentHash } from '../../shared/ids.ts';
+import { contentHash } from '../../../packages/canonical/ids.ts';
 import { fileName } from './file-names.ts';
 
 const Offset = z.string().regex(/^\d{1,18}$/);

@@ -1,4 +1,4 @@
-import { TOPIC_NAMES, topicSpec } from '../../shared/event-log/partition.ts';
+import { TOPIC_NAMES, topicSpec } from '../../../packages/event-log/partition.ts';
 import {
   ARCHIVE_VERSION,
   type ArchivedFile,

@@ -1,6 +1,6 @@
-import type { TopicName } from '../../../schemas/topics.ts';
-import { recordBytes } from '../../shared/event-log/limits.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import { recordBytes } from '../../../packages/event-log/limits.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 
 /** Consecutive records of a partition that are to become one file. */
 export interface OpenRange {

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
-import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import { FleetGcError } from '../../shared/errors.ts';
-import { interrupted } from '../../shared/event-log/interrupted.ts';
+import { interrupted } from '../../../packages/event-log/interrupted.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { requireManifest, requireUnchanged } from './archive-files.ts';
 import { type CheckProgress, changedFiles } from './check-archive.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';

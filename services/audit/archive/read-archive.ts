@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
-import { FleetGcError } from '../../shared/errors.ts';
-import { interrupted } from '../../shared/event-log/interrupted.ts';
-import { requirePartition } from '../../shared/event-log/partition.ts';
-import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../shared/event-log/port.ts';
+import { interrupted } from '../../../packages/event-log/interrupted.ts';
+import { requirePartition } from '../../../packages/event-log/partition.ts';
+import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../../packages/event-log/port.ts';
+import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NameIndex } from '../names/name-index.ts';
-import { type RecordedLog, readPartition } from '../read-log.ts';
 import { requireManifest, requireUnchanged, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
 import { begunAhead } from './begun-ahead.ts';

@@ -3,7 +3,7 @@ import {
   type DuckDBConnection,
   DuckDBTimestampMillisecondsValue,
 } from '@duckdb/node-api';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type Duck, sqlText } from './duckdb.ts';
 
 /** Records on their way into a Parquet file. */

@@ -1,5 +1,5 @@
-import type { TopicName } from '../../../schemas/topics.ts';
-import { TOPIC_NAMES, topicSpec } from '../../shared/event-log/partition.ts';
+import { TOPIC_NAMES, topicSpec } from '../../../packages/event-log/partition.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { PartitionName } from './archive-log.ts';
 
 /** How far the archive is behind the log in one topic, in the partition where it is most. */

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { MessageReference } from '../../../schemas/decision.ts';
-import type { PolicySet } from '../../../schemas/policy.ts';
-import { FleetGcError, toFleetGcError } from '../../shared/errors.ts';
-import type { InputPosition } from '../../shared/handler.ts';
-import { sha256Hex } from '../../shared/ids.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { InputPosition } from '../../../packages/decision/handler.ts';
+import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import type { MessageReference } from '../../../schemas/events/decision.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import frozen from './hashes.json' with { type: 'json' };
 
 /**

@@ -1,4 +1,4 @@
-import type { Candidate, Explanation, Reading } from '../../../schemas/explanation.ts';
+import type { Candidate, Explanation, Reading } from '../../../schemas/reports/explanation.ts';
 import type { AskedName } from './asked-name.ts';
 import type { ExplainRequest } from './explain-request.ts';
 import { namesLike } from './near-names.ts';

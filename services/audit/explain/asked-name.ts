@@ -1,6 +1,6 @@
-import { ExplainedKind } from '../../../schemas/timeline.ts';
-import { parseReference, repositoryOf } from '../../shared/cri/image-names.ts';
-import { FleetGcError } from '../../shared/errors.ts';
+import { parseReference, repositoryOf } from '../../../packages/cri/image-names.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 
 /** A name as somebody asked for it, and what it may mean. */
 export interface AskedName {

@@ -1,4 +1,4 @@
-import type { TimeRange } from '../read-log.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 
 /** What is asked for, and where to look for it. */
 export interface ExplainRequest {

@@ -1,7 +1,7 @@
-import type { Explanation } from '../../../schemas/explanation.ts';
-import { NODE_PARTITIONS, TOPICS } from '../../../schemas/topics.ts';
-import { partitionOf } from '../../shared/event-log/partition.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
+import { partitionOf } from '../../../packages/event-log/partition.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
+import type { Explanation } from '../../../schemas/reports/explanation.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import { answerOf, type FoundSubjects, stillToRead } from './answer.ts';
 import { type AskedName, askedName } from './asked-name.ts';

@@ -1,4 +1,4 @@
-import type { Candidate, ObjectState } from '../../../schemas/explanation.ts';
+import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
 import { type Found, type FoundNames, isActed, linesOnNodes } from '../names/name-index.ts';
 import { type ActedName, isActedName, type ListedName, type Span } from '../names/name-lines.ts';
 import type { IndexedNode } from './indexed-nodes.ts';

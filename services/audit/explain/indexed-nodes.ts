@@ -1,4 +1,4 @@
-import { isNodeKey } from '../../../schemas/identity.ts';
+import { isNodeKey } from '../../../schemas/events/identity.ts';
 import { type Found, type FoundNames, isActed, isListed, linesOnNodes } from '../names/name-index.ts';
 import { type ActedName, isListedName, type ListedName, type NameLine } from '../names/name-lines.ts';
 import type { AskedName } from './asked-name.ts';

@@ -1,6 +1,6 @@
-import type { ObjectState } from '../../../schemas/explanation.ts';
-import type { Instant } from '../../../schemas/time.ts';
-import type { ExplainedObject, ExplainedUser } from '../../../schemas/timeline.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { ObjectState } from '../../../schemas/reports/explanation.ts';
+import type { ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
 import type { SeenObject } from './seen-objects.ts';
 import { createFolding, type Folding, type Noted, type Timeline } from './timeline.ts';
 

@@ -1,4 +1,4 @@
-import type { EntryOf, ExplainedUser, SeenHow } from '../../../schemas/timeline.ts';
+import type { EntryOf, ExplainedUser, SeenHow } from '../../../schemas/reports/timeline.ts';
 import type { ObjectLife } from './life-state.ts';
 import { objectKey, type SeenObject, type Traits } from './seen-objects.ts';
 import type { Moment, Timeline } from './timeline.ts';

@@ -1,7 +1,7 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { ExplainedKind } from '../../../schemas/timeline.ts';
-import { keysOfImage, repositoriesOfImage } from '../../shared/cri/image-names.ts';
-import type { RuntimeImage } from '../../shared/cri/port.ts';
+import { keysOfImage, repositoriesOfImage } from '../../../packages/cri/image-names.ts';
+import type { RuntimeImage } from '../../../packages/cri/port.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 import type { AskedName } from './asked-name.ts';
 import type { PodNames, SeenObject } from './seen-objects.ts';
 

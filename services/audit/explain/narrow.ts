@@ -1,4 +1,4 @@
-import type { Candidate } from '../../../schemas/explanation.ts';
+import type { Candidate } from '../../../schemas/reports/explanation.ts';
 import {
   type Found,
   type FoundNames,

@@ -1,7 +1,7 @@
-import type { NotFound } from '../../../schemas/explanation.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import { namesIn } from '../../shared/decision/object-names.ts';
-import { nearestNames } from '../../shared/nearest-name.ts';
+import { namesIn } from '../../../packages/decision/object-names.ts';
+import { nearestNames } from '../../../packages/text/nearest-name.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { NotFound } from '../../../schemas/reports/explanation.ts';
 import type { AskedName } from './asked-name.ts';
 import { podNamesIn } from './seen-objects.ts';
 

@@ -1,8 +1,8 @@
-import type { Decision } from '../../../schemas/decision.ts';
-import type { Inventory } from '../../../schemas/inventory.ts';
-import type { CommandResult } from '../../../schemas/result.ts';
-import type { EntryOf, ExplainedObject } from '../../../schemas/timeline.ts';
-import type { FleetEvent } from '../../../schemas/topics.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import type { CommandResult } from '../../../schemas/events/result.ts';
+import type { FleetEvent } from '../../../schemas/events/topics.ts';
+import type { EntryOf, ExplainedObject } from '../../../schemas/reports/timeline.ts';
 import { noteChange } from './listed.ts';
 import type { Traits } from './seen-objects.ts';
 import { createFolding, type Folding, type Moment, type Noted, type Timeline } from './timeline.ts';

@@ -1,4 +1,4 @@
-import type { ExplainedObject } from '../../../schemas/timeline.ts';
+import type { ExplainedObject } from '../../../schemas/reports/timeline.ts';
 import type { AskedName } from './asked-name.ts';
 import type { ObjectLife } from './life-state.ts';
 import type { Meaning } from './meanings.ts';

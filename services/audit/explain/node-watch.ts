@@ -1,6 +1,6 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { FleetEvent } from '../../../schemas/topics.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import type { AskedName } from './asked-name.ts';
 import { newLife, type ObjectLife } from './life-state.ts';
 import { type Meaning, meaningsIn, meansById } from './meanings.ts';

@@ -1,10 +1,10 @@
-import type { Command } from '../../../schemas/command.ts';
-import type { Decision } from '../../../schemas/decision.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { CommandResult, ObjectResult } from '../../../schemas/result.ts';
-import type { Instant } from '../../../schemas/time.ts';
-import type { TimelineEntry } from '../../../schemas/timeline.ts';
-import { removedBecause } from '../../shared/decision/rule-text.ts';
+import { removedBecause } from '../../../packages/decision/rule-text.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import type { ObjectLife } from './life-state.ts';
 import { noteListing, noteUse } from './listed.ts';
 import type { SeenObject } from './seen-objects.ts';

@@ -1,8 +1,8 @@
-import { isNodeKey } from '../../../schemas/identity.ts';
-import type { TopicId } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import type { RecordedEvent } from '../read-log.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import { isNodeKey } from '../../../schemas/events/identity.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { AskedName } from './asked-name.ts';
 import { askableNames } from './near-names.ts';
 import { nodeOfKey, type WatchedNode } from './node-state.ts';

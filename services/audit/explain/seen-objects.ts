@@ -1,8 +1,8 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
-import type { Decision } from '../../../schemas/decision.ts';
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
-import type { ExplainedKind, ExplainedObject, ExplainedUser } from '../../../schemas/timeline.ts';
-import { namesIn, type ObjectNames } from '../../shared/decision/object-names.ts';
+import { namesIn, type ObjectNames } from '../../../packages/decision/object-names.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import type { ExplainedKind, ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
 
 export type Traits = Decision['verdicts']['images'][number]['facts'];
 

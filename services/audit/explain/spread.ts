@@ -1,4 +1,4 @@
-import type { Said, TimelineEntry } from '../../../schemas/timeline.ts';
+import type { Said, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 
 type Repeated = Extract<TimelineEntry, { readonly times: number }>;
 export interface Spread {

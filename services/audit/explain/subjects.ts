@@ -1,5 +1,5 @@
-import type { Candidate, ObjectState } from '../../../schemas/explanation.ts';
-import type { TimelineEntry } from '../../../schemas/timeline.ts';
+import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
+import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import type { ObjectLife } from './life-state.ts';
 import type { Meaning } from './meanings.ts';
 import type { NodeState } from './node-state.ts';

@@ -1,4 +1,4 @@
-import type { TimelineEntry } from '../../../schemas/timeline.ts';
+import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { spreadOf } from './spread.ts';
 
 type Repeated = Extract<TimelineEntry, { readonly times: number }>;

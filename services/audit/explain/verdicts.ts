@@ -1,6 +1,6 @@
-import type { Decision, Verdict } from '../../../schemas/decision.ts';
-import type { ExplainedKind, ExplainedUser } from '../../../schemas/timeline.ts';
-import { keptBecause, removedBecause } from '../../shared/decision/rule-text.ts';
+import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
+import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
+import type { ExplainedKind, ExplainedUser } from '../../../schemas/reports/timeline.ts';
 import type { ObjectLife, Sighting } from './life-state.ts';
 import { LIST_OF } from './seen-objects.ts';
 import type { Moment } from './timeline.ts';

@@ -1,6 +1,6 @@
-import type { Instant } from '../../../schemas/time.ts';
-import { type FleetEvent, TOPICS } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import { type FleetEvent, TOPICS } from '../../../schemas/events/topics.ts';
 import type { NodeWatch } from './node-watch.ts';
 
 interface Waiter {

@@ -1,6 +1,6 @@
-import { mapBounded } from '../../shared/bounded.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import { readPartition, type TimeRange } from '../read-log.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { mapBounded } from '../../../packages/process/bounded.ts';
 import type { AskedName } from './asked-name.ts';
 import { createPartitionWatch, type NodeFilter, type Watched } from './partition-watch.ts';
 

@@ -1,9 +1,9 @@
-import { isNodeKey } from '../../../schemas/identity.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { FleetEvent, TopicId, TopicName } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { topicIdOf } from '../../shared/event-schemas.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { isNodeKey } from '../../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { FleetEvent, TopicId, TopicName } from '../../../schemas/events/topics.ts';
 import { objectsIn, podNamesIn } from '../explain/seen-objects.ts';
 import type { NameLine, NameLines, Span, Spans } from './name-lines.ts';
 

@@ -1,6 +1,6 @@
-import type { TopicId } from '../../../schemas/topics.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import type { TimeRange } from '../read-log.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import {
   type ActedName,
   isActedName,

@@ -1,7 +1,7 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import { OBJECT_KINDS } from '../../../schemas/command.ts';
-import { ExplainedKind } from '../../../schemas/timeline.ts';
+import { OBJECT_KINDS } from '../../../schemas/events/command.ts';
+import { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 
 /** The form of an index. What names are made of belongs to it: another making is another form. */
 export const NAMES_VERSION = 1;

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../read-log.ts';
+import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
 import { collectNames } from './collect-names.ts';
 import type { FoundNames, PartSearch } from './name-index.ts';
 import { encodeNames, searchNames } from './name-lines.ts';

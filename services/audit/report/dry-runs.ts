@@ -1,9 +1,9 @@
-import type { AuditReport, WouldGo } from '../../../schemas/audit-report.ts';
-import { OBJECT_KINDS, type ObjectKind } from '../../../schemas/command.ts';
-import type { Decision, Verdict } from '../../../schemas/decision.ts';
-import { type NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import { namesIn } from '../../shared/decision/object-names.ts';
+import { namesIn } from '../../../packages/decision/object-names.ts';
+import { OBJECT_KINDS, type ObjectKind } from '../../../schemas/events/command.ts';
+import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { AuditReport, WouldGo } from '../../../schemas/reports/audit-report.ts';
 
 type ListName = keyof Decision['verdicts'];
 

@@ -1,10 +1,10 @@
-import type { AuditReport, PolicyChange } from '../../../schemas/audit-report.ts';
-import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
+import type { AuditReport, PolicyChange } from '../../../schemas/reports/audit-report.ts';
 import { inventoryTimes } from '../inventory-times.ts';
 import { readPolicyHistory } from '../policy-history.ts';
-import { readPartition, type TimeRange } from '../read-log.ts';
 import { recordSigns, withSightings } from './policy-signs.ts';
 import { deletionsIn, pausesIn } from './policy-standings.ts';
 import { createTally, REPORTED_TOPICS, type Tally } from './tally.ts';

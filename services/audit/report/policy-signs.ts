@@ -1,14 +1,14 @@
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
   isPauseKey,
   type PauseRecord,
   type PolicyRecord,
   type PolicySet,
   pauseKey,
-} from '../../../schemas/policy.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import type { EventLog, LogRecord } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import type { TimeRange } from '../read-log.ts';
+} from '../../../schemas/policy/policy.ts';
 import { MINUTE_MS } from './spans.ts';
 import type { Sign } from './standing.ts';
 

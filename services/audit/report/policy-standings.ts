@@ -1,5 +1,5 @@
-import type { Moment, Pause, PolicyDeletion } from '../../../schemas/audit-report.ts';
-import type { TimeRange } from '../read-log.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import type { Moment, Pause, PolicyDeletion } from '../../../schemas/reports/audit-report.ts';
 import type { PolicySigns } from './policy-signs.ts';
 import { standings } from './standing.ts';
 

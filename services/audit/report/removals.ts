@@ -1,7 +1,13 @@
-import type { AuditReport } from '../../../schemas/audit-report.ts';
-import type { ObjectKind } from '../../../schemas/command.ts';
-import type { ObjectResult, Removed } from '../../../schemas/result.ts';
-import { addFreed, type FreedSums, freedSpace, NOTHING_FREED, withFreed } from '../../shared/freed-space.ts';
+import {
+  addFreed,
+  type FreedSums,
+  freedSpace,
+  NOTHING_FREED,
+  withFreed,
+} from '../../../packages/decision/freed-space.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { ObjectResult, Removed } from '../../../schemas/events/result.ts';
+import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './spans.ts';
 
 interface Sum {

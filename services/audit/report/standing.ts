@@ -1,4 +1,4 @@
-import type { Moment } from '../../../schemas/audit-report.ts';
+import type { Moment } from '../../../schemas/reports/audit-report.ts';
 import { MINUTE_MS } from './spans.ts';
 
 /** What is known of one key of `gc.policies`, at a time by the log's clock. */

@@ -1,9 +1,9 @@
-import type { AuditReport } from '../../../schemas/audit-report.ts';
-import type { EventOf, TopicId } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { createPulledAgain, type ImageBack } from '../pulled-again.ts';
-import type { RecordedEvent } from '../read-log.ts';
 import { type DecisionHead, readOnDecisions } from '../verify/recorded-decision.ts';
 import { createSeen } from '../verify/seen.ts';
 import { createCounts } from './counts.ts';

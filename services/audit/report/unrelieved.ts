@@ -1,6 +1,6 @@
-import type { UnrelievedNode } from '../../../schemas/audit-report.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { PressureUnrelieved } from '../../../schemas/result.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
+import type { UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
 
 /** Nodes that could not be relieved, each with what held its space the last time. */
 export function createUnrelieved() {

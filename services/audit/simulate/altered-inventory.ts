@@ -1,4 +1,4 @@
-import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/events/inventory.ts';
 import { type Effect, type Shift, shiftedReadings, shiftOf } from './effect.ts';
 import { type ListedObject, objectKey } from './listed-object.ts';
 

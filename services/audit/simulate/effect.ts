@@ -1,5 +1,9 @@
-import type { FilesystemName, FilesystemReading, FilesystemReadings } from '../../../schemas/filesystem.ts';
-import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import type {
+  FilesystemName,
+  FilesystemReading,
+  FilesystemReadings,
+} from '../../../schemas/events/filesystem.ts';
 
 /** What a removal frees on a filesystem. */
 export interface Effect {

@@ -1,4 +1,4 @@
-import type { ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
+import type { ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
 
 /** An image that is unused in the simulation alone. */
 interface Unused {

@@ -1,4 +1,4 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
 import type {
   CompleteInventory,
   InventoryContainer,
@@ -6,7 +6,7 @@ import type {
   InventoryLogSymlink,
   InventoryPodLogDirectory,
   InventorySandbox,
-} from '../../../schemas/inventory.ts';
+} from '../../../schemas/events/inventory.ts';
 
 interface Entries {
   readonly image: InventoryImage;

@@ -1,8 +1,8 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
-import type { Measured } from '../../../schemas/result.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import { type PartitionReading, readPartition } from '../read-log.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { type PartitionReading, readPartition } from '../../../packages/pipeline/read-log.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { Measured } from '../../../schemas/events/result.ts';
 import { objectKey } from './listed-object.ts';
 
 type Named = { readonly kind: ObjectKind; readonly id: string };

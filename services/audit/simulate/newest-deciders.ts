@@ -1,4 +1,4 @@
-import { FleetGcError } from '../../shared/errors.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { bundleName, type FrozenDecider, findDecider } from '../deciders/deciders.ts';
 import frozen from '../deciders/hashes.json' with { type: 'json' };
 

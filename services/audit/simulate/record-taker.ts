@@ -1,7 +1,7 @@
-import type { TopicId } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { parseRecord } from '../../shared/parse-record.ts';
-import type { RecordedEvent } from '../read-log.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import { createSeen } from '../verify/seen.ts';
 import type { SimulatedNodeRun } from './simulated-node.ts';
 

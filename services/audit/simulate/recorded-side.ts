@@ -1,6 +1,6 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Measured } from '../../../schemas/result.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Measured } from '../../../schemas/events/result.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { createPulledAgain } from '../pulled-again.ts';
 import { freedBytes } from './removal-effects.ts';
 import { createRemovalSums } from './removal-sums.ts';

@@ -1,6 +1,6 @@
-import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
-import type { Measured, Removed } from '../../../schemas/result.ts';
-import { freedSpace, knownBytes } from '../../shared/freed-space.ts';
+import { freedSpace, knownBytes } from '../../../packages/decision/freed-space.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import type { Measured, Removed } from '../../../schemas/events/result.ts';
 import { type Effect, guessedInodes } from './effect.ts';
 import type { ListedObject } from './listed-object.ts';
 

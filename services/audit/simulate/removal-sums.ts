@@ -1,5 +1,5 @@
-import type { RemovedCounts } from '../../../schemas/audit-simulation.ts';
-import type { ObjectKind } from '../../../schemas/command.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { RemovedCounts } from '../../../schemas/reports/audit-simulation.ts';
 
 const COUNTED_AS: Readonly<Record<ObjectKind, keyof RemovedCounts>> = {
   image: 'images',

@@ -1,6 +1,6 @@
-import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
-import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
-import { missed } from '../../shared/decision/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 
 /**
  * Counts how often reclaims could not reach their target. Real ones try again and again, simulated ones with each inventory:

@@ -1,8 +1,8 @@
-import type { Regret } from '../../../schemas/audit-simulation.ts';
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { ObjectResult, PressureUnrelieved, Removed } from '../../../schemas/result.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ObjectResult, PressureUnrelieved, Removed } from '../../../schemas/events/result.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { Regret } from '../../../schemas/reports/audit-simulation.ts';
 import type { RemovalSums } from './removal-sums.ts';
 
 /** An image that went and was needed again within the window. */

@@ -1,9 +1,9 @@
-import type { AuditSimulation } from '../../../schemas/audit-simulation.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { PolicySet } from '../../../schemas/policy.ts';
-import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import { readPartition, type TimeRange } from '../read-log.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import { readMeasured } from './measured-effects.ts';
 import { createRecordTaker, type ReadCounts, SIMULATED_TOPICS } from './record-taker.ts';
 import {

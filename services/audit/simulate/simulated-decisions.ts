@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { OBJECT_KINDS } from '../../../schemas/command.ts';
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { PolicySet } from '../../../schemas/policy.ts';
-import { Reclaim } from '../../../schemas/reclaim.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import { sha256Hex } from '../../shared/ids.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { OBJECT_KINDS } from '../../../schemas/events/command.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { Reclaim } from '../../../schemas/events/reclaim.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { SimulationDeciders } from './newest-deciders.ts';
 

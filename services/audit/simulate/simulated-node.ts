@@ -1,8 +1,8 @@
-import type { SimulatedNode, SimulatedSums } from '../../../schemas/audit-simulation.ts';
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy.ts';
-import type { EventOf } from '../../../schemas/topics.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
+import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
+import type { SimulatedNode, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
 import type { MeasuredOf } from './measured-effects.ts';
 import type { SimulationDeciders } from './newest-deciders.ts';
 import { createRecordedSide } from './recorded-side.ts';

@@ -3,9 +3,9 @@ import type {
   ImageUser,
   InventoryImage,
   InventoryPod,
-} from '../../../schemas/inventory.ts';
-import type { ObjectResult } from '../../../schemas/result.ts';
-import type { Instant } from '../../../schemas/time.ts';
+} from '../../../schemas/events/inventory.ts';
+import type { ObjectResult } from '../../../schemas/events/result.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
 import { imageName, isAfter } from '../pulled-again.ts';
 import type { Alteration } from './altered-inventory.ts';
 import type { Effect } from './effect.ts';

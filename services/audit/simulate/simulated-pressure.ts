@@ -1,10 +1,10 @@
-import type { Bucket, DiskStats } from '../../../schemas/disk-stats.ts';
-import type { FilesystemName } from '../../../schemas/filesystem.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { PolicySet } from '../../../schemas/policy.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { Instant } from '../../../schemas/time.ts';
-import { missed } from '../../shared/decision/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { type Effect, NO_SHIFT, type Shift, shifted, shiftedReadings } from './effect.ts';
 import { type Deciding, decideReclaim } from './simulated-decisions.ts';
 

@@ -1,4 +1,4 @@
-import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/reclaim.ts';
+import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/events/reclaim.ts';
 
 /** What became of the objects of a command. */
 export interface Done {

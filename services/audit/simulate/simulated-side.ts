@@ -1,7 +1,7 @@
-import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import { missed } from '../../shared/decision/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
 import { shiftedReadings } from './effect.ts';
 import type { MeasuredOf } from './measured-effects.ts';

@@ -1,7 +1,11 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { isUsageGcOff, usagePercent, usedInodesPercent } from '../../shared/decision/usage-thresholds.ts';
+import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import {
+  isUsageGcOff,
+  usagePercent,
+  usedInodesPercent,
+} from '../../../packages/decision/thresholds/usage-thresholds.ts';
+import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 type UsageThresholds = Pick<
   Policy,

@@ -1,4 +1,4 @@
-import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/audit-simulation.ts';
+import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
 import { NOTHING_REMOVED } from './removal-sums.ts';
 import type { ComparedNode } from './simulated-node.ts';
 

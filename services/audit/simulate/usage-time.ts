@@ -1,5 +1,5 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { isAbove, percentUsed } from './thresholds.ts';
 
 /** Agents publish an inventory every 5 minutes at least: beyond this, nobody knows how full a disk was. */

@@ -1,7 +1,7 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { CommandResult, ObjectResult, PassFailed } from '../../../schemas/result.ts';
-import { commandResultId, objectResultId, passFailedId } from '../../shared/result-ids.ts';
+import { commandResultId, objectResultId, passFailedId } from '../../../packages/decision/result-ids.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { CommandResult, ObjectResult, PassFailed } from '../../../schemas/events/result.ts';
 import type { Findings, Place } from './findings.ts';
 import { objectName } from './removable.ts';
 

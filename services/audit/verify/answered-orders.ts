@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Decision } from '../../../schemas/decision.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import { InventoryHead } from '../../../schemas/inventory.ts';
-import type { Observe } from '../../../schemas/observe.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { Decision } from '../../../schemas/events/decision.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import { InventoryHead } from '../../../schemas/events/inventory.ts';
+import type { Observe } from '../../../schemas/events/observe.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS } from './coverage.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
 import { tellMissing } from './made-anew.ts';

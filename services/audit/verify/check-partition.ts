@@ -1,14 +1,14 @@
-import { type EventOf, TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { canonicalJson, sha256Hex } from '../../shared/ids.ts';
+import { canonicalJson, sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import {
   type ParsedRecord,
   parseJson,
   parseRecord,
   parseValueOf,
   type Rejection,
-} from '../../shared/parse-record.ts';
-import { NODE_TOPICS, type RecordedEvent } from '../read-log.ts';
+} from '../../../packages/pipeline/parse/parse-record.ts';
+import { NODE_TOPICS, type RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { createAnsweredOrders } from './answered-orders.ts';
 import { createCommands } from './commands.ts';
 import { SETTLED_MS } from './coverage.ts';

@@ -1,6 +1,6 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import {
   type Account,
   type Answer,

@@ -1,5 +1,5 @@
-import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import type { TimeRange } from '../read-log.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Results may come late, from a node that could not reach the log; commands so long before a range are read too. */

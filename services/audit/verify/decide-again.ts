@@ -1,8 +1,8 @@
-import { nodeKey } from '../../../schemas/identity.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import { decisionId } from '../../shared/decision-record.ts';
-import { toFleetGcError } from '../../shared/errors.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import { decisionId } from '../../../packages/decision/decision-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import type { Coverages } from './coverage.ts';

@@ -1,6 +1,6 @@
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { TopicId } from '../../../schemas/topics.ts';
-import { endingId } from '../../shared/decision-record.ts';
+import { endingId } from '../../../packages/decision/decision-record.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { Redecided } from './decide-again.ts';
 import type { Decided } from './decided-outputs.ts';
 import { placeOf } from './findings.ts';

@@ -1,10 +1,10 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { Observe } from '../../../schemas/observe.ts';
-import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/result.ts';
-import type { TopicId } from '../../../schemas/topics.ts';
-import { endingId } from '../../shared/decision-record.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import { endingId } from '../../../packages/decision/decision-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { Observe } from '../../../schemas/events/observe.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/events/result.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import { type BeganAfter, type Coverage, type Judging, SETTLED_MS } from './coverage.ts';
 import type { OutputEvent } from './decide-again.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';

@@ -1,4 +1,4 @@
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type Findings, placeOf } from './findings.ts';
 
 /** Tells of a record that has a member twice: JSON.parse takes the last of them, and other readers the first. */

@@ -1,4 +1,4 @@
-import type { Command } from '../../../schemas/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import {
   type Account,
   type Answer,

@@ -1,5 +1,5 @@
-import { endingId } from '../../shared/decision-record.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import { endingId } from '../../../packages/decision/decision-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type DecidingAgain, decideAgain } from './decide-again.ts';
 import { decidedBy } from './decided-by.ts';
 import type { Decided } from './decided-outputs.ts';

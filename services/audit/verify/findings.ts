@@ -1,5 +1,5 @@
-import type { ObjectKind } from '../../../schemas/command.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
 
 /** Where a record lies, and since when by the log's clock. */
 export interface Place {

@@ -1,9 +1,9 @@
-import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
-import type { EventLog, LogRecord, ReadEvent } from '../../shared/event-log/port.ts';
-import { sha256Hex } from '../../shared/ids.ts';
-import { type ParsedRecord, parseJson } from '../../shared/parse-record.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { EventLog, LogRecord, ReadEvent } from '../../../packages/event-log/port.ts';
+import { type ParsedRecord, parseJson } from '../../../packages/pipeline/parse/parse-record.ts';
+import { firstRecord } from '../../../packages/pipeline/read-log.ts';
+import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
-import { firstRecord } from '../read-log.ts';
 
 /** What a decision names as its input, where it may lie. */
 export interface InputReference {

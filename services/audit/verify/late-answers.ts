@@ -1,7 +1,7 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { type Answer, openAccount, type Placed, takeAnswer, tellDisagreement } from './account.ts';
 import type { Coverage, Coverages } from './coverage.ts';
 import { type Findings, placeOf } from './findings.ts';

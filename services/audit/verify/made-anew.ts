@@ -1,4 +1,4 @@
-import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { BeganAfter } from './coverage.ts';
 import type { Deviation, Findings } from './findings.ts';
 

@@ -1,4 +1,4 @@
-import { TOPICS, type TopicName } from '../../../schemas/topics.ts';
+import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { SETTLED_MS } from './coverage.ts';
 import { type Inputs, inputTopicOf, isOffset } from './inputs.ts';
 import type { RecordedDecision } from './recorded-decision.ts';

@@ -1,4 +1,4 @@
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type Findings, placeOf } from './findings.ts';
 
 /** Follows the offsets of each topic: where some are left out, records are missing that nobody can say anything of. */

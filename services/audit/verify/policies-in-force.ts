@@ -1,15 +1,15 @@
+import { contentHash } from '../../../packages/canonical/ids.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
   isPauseKey,
   type PauseRecord,
   type PolicySet,
   type PolicyTopicRecord,
   pauseKey,
-} from '../../../schemas/policy.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import type { EventLog, LogRecord } from '../../shared/event-log/port.ts';
-import { contentHash } from '../../shared/ids.ts';
-import { policyEntryOf } from '../../shared/policy-reading.ts';
-import { timeText } from '../../shared/time-text.ts';
+} from '../../../schemas/policy/policy.ts';
 import { SETTLED_MS } from './coverage.ts';
 import { type Place, placeOf } from './findings.ts';
 

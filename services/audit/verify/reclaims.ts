@@ -1,9 +1,9 @@
-import type { Command, Holder } from '../../../schemas/command.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/result.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { nextReclaim, reclaimContinues } from '../../shared/next-reclaim.ts';
-import { continuesId, unrelievedId } from '../../shared/result-ids.ts';
+import { nextReclaim, reclaimContinues } from '../../../packages/decision/next-reclaim.ts';
+import { continuesId, unrelievedId } from '../../../packages/decision/result-ids.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Command, Holder } from '../../../schemas/events/command.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/events/result.ts';
 import { type Place, placeOf } from './findings.ts';
 import { firstDifference, sameJson } from './same-json.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Decision } from '../../../schemas/decision.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { PressureUnrelieved } from '../../../schemas/result.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { claimOf } from '../../shared/event-schemas.ts';
-import { parseJson, parseValueOf, type Rejection } from '../../shared/parse-record.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { claimOf } from '../../../packages/pipeline/parse/event-schemas.ts';
+import { parseJson, parseValueOf, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
+import { Decision } from '../../../schemas/events/decision.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
 
 /**
  * What has to be known of a record to decide again. The rest of it is compared as a whole with what comes out, so nobody

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ObjectKind } from '../../../schemas/command.ts';
-import { Verdict } from '../../../schemas/decision.ts';
+import type { ObjectKind } from '../../../schemas/events/command.ts';
+import { Verdict } from '../../../schemas/events/decision.ts';
 
 /** Kind and id of an object, as one text. */
 export const objectName = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>

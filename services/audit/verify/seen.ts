@@ -1,5 +1,5 @@
-import type { LogRecord } from '../../shared/event-log/port.ts';
-import { sha256Hex } from '../../shared/ids.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type Place, placeOf } from './findings.ts';
 
 /** Repetitions come soon after the original; so many ids are remembered. */

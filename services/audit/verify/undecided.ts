@@ -1,6 +1,6 @@
-import type { DeadLetter } from '../../../schemas/dead-letter.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { Judging } from './coverage.ts';
 import { type Findings, type Place, placeOf } from './findings.ts';
 import type { DecisionHead } from './recorded-decision.ts';

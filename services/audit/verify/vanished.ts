@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { NodeIdentity, nodeKey } from '../../../schemas/identity.ts';
-import type { ObjectResult } from '../../../schemas/result.ts';
-import type { LogRecord } from '../../shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Judging } from './coverage.ts';
 import { type Findings, type NotOurs, type Place, placeOf } from './findings.ts';
 import { ListedObjects, objectName } from './removable.ts';

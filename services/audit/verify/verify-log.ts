@@ -1,5 +1,5 @@
-import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
-import { FleetGcError } from '../../shared/errors.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import type { PolicyHistory } from '../policy-history.ts';
 import { createCollector, type Found, mergeFound } from './collect.ts';
 import { placeOf } from './findings.ts';

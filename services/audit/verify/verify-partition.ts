@@ -1,8 +1,4 @@
-import { TOPICS, type TopicId } from '../../../schemas/topics.ts';
-import type { EventLog } from '../../shared/event-log/port.ts';
-import { createBreath } from '../../shared/turns.ts';
-import type { FrozenDecider } from '../deciders/deciders.ts';
-import type { PolicyHistory } from '../policy-history.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
 import {
   firstRecord,
   NODE_TOPICS,
@@ -10,7 +6,11 @@ import {
   type RecordedEvent,
   readPartition,
   type TimeRange,
-} from '../read-log.ts';
+} from '../../../packages/pipeline/read-log.ts';
+import { createBreath } from '../../../packages/process/turns.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { FrozenDecider } from '../deciders/deciders.ts';
+import type { PolicyHistory } from '../policy-history.ts';
 import { createPartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collect.ts';
 import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { FleetGcError } from '../../shared/errors.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Found } from './collect.ts';
 import { stopped } from './verify-log.ts';
 import type { PartitionVerifier } from './verify-partition.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import pino from 'pino';
-import { toFleetGcError } from '../../shared/errors.ts';
-import { openEventLog } from '../../shared/event-log/open.ts';
+import { openEventLog } from '../../../packages/event-log/open.ts';
+import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPolicyHistory } from '../policy-history.ts';
-import type { RecordedLog } from '../read-log.ts';
 import { readPoliciesInForce } from './policies-in-force.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './worker-messages.ts';

@@ -1,6 +1,6 @@
-import type { Verdict } from '../../../schemas/decision.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
-import type { OwnRule } from '../../shared/decision/own-rules.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import type { OwnRule } from '../../../packages/decision/own-rules.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { Listed, Selected } from './selected.ts';
 
 /** How many more objects the command takes, and the rule by which the others wait. */

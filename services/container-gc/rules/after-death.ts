@@ -1,5 +1,5 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { oldestFirst } from './age-order.ts';
 import type { Selected } from './selected.ts';
 import type { DeadContainer } from './standing.ts';

@@ -1,4 +1,4 @@
-import { compareText } from '../../shared/decision/listing.ts';
+import { compareText } from '../../../packages/decision/listing.ts';
 
 /** Something with an age: nanoseconds since the epoch, and an id for what the age leaves open. */
 export interface Aged {

@@ -1,5 +1,5 @@
-import type { CompleteInventory, InventoryContainer } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 export const NS_PER_MS = 1_000_000n;
 

@@ -1,7 +1,7 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { doubtAbout, listedTwice } from '../../shared/decision/listing.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import { doubtAbout, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NS_PER_MS } from './age.ts';
 
 /** Facts that keep the objects they are about. */

@@ -1,6 +1,6 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Note } from '../../shared/decision/conclusion.ts';
-import { compareText } from '../../shared/decision/listing.ts';
+import type { Note } from '../../../packages/decision/conclusion.ts';
+import { compareText } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 
 /** Units of which more than one container runs: nobody reconciles them, and none of them is touched (M30). */
 export function runningTwice({ containers }: CompleteInventory): Note[] {

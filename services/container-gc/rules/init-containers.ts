@@ -1,7 +1,7 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
-import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { oldestFirst } from './age-order.ts';
 import { removablePods } from './pods.ts';
 import type { DeadContainer } from './standing.ts';

@@ -1,5 +1,5 @@
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Facts } from '../../shared/decision/conclusion.ts';
+import type { Facts } from '../../../packages/decision/conclusion.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NS_PER_MS } from './age.ts';
 import { oldestFirst } from './age-order.ts';
 import type { Selected } from './selected.ts';

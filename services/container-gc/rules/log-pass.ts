@@ -1,6 +1,6 @@
-import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
+import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
+import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Room } from './admission.ts';
 
 /** What the entries of the log directories are judged by. */

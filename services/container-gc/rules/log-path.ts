@@ -1,4 +1,4 @@
-import type { Kept } from '../../shared/decision/conclusion.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
 
 /** What a pattern of log files would take as more than a name (G20). */
 const GLOB_CHARACTERS = /[*?[\]{}\\]/;

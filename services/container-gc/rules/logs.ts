@@ -1,8 +1,8 @@
-import type { ContainerRemoval } from '../../../schemas/command.ts';
-import type { Verdict } from '../../../schemas/decision.ts';
-import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/inventory.ts';
-import { podUidOfLogDirectory } from '../../../schemas/log-names.ts';
-import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { ContainerRemoval } from '../../../schemas/events/command.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
+import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/events/inventory.ts';
+import { podUidOfLogDirectory } from '../../../schemas/events/log-names.ts';
 import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
 import { judgeSymlinks } from './symlinks.ts';

@@ -1,6 +1,6 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept, Note } from '../../shared/decision/conclusion.ts';
+import type { Kept, Note } from '../../../packages/decision/conclusion.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** Why an object of this namespace is kept; one whose namespace nobody knows could be in any (M11). */
 export function keptByNamespace(namespace: string | undefined, { keep }: Policy): Kept | undefined {

@@ -1,9 +1,9 @@
-import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
-import type { Verdict } from '../../../schemas/decision.ts';
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
-import { backingOff, tooLongForCommand } from '../../shared/decision/listing.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import { backingOff, tooLongForCommand } from '../../../packages/decision/listing.ts';
+import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Admission, admit, type Room } from './admission.ts';
 import { selectAfterDeath } from './after-death.ts';
 import { neededInitContainers } from './init-containers.ts';

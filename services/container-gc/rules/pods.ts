@@ -1,6 +1,6 @@
-import type { CompleteInventory, InventoryPod } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventoryPod } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** What is asked about pods. */
 export interface PodQuestion {

@@ -1,7 +1,7 @@
-import type { CompleteInventory, InventorySandbox } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
-import { endOf, isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import { endOf, isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventorySandbox } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NS_PER_MS } from './age.ts';
 import { oldestFirst } from './age-order.ts';
 import { keptByNamespace } from './namespaces.ts';

@@ -1,4 +1,4 @@
-import type { Facts } from '../../shared/decision/conclusion.ts';
+import type { Facts } from '../../../packages/decision/conclusion.ts';
 import type { Aged } from './age-order.ts';
 
 /** A container or sandbox by its position in the inventory's list. */

@@ -1,7 +1,7 @@
-import type { CompleteInventory, InventoryContainer } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
-import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS } from './age.ts';
 import { keptByNamespace } from './namespaces.ts';
 import type { Listed } from './selected.ts';

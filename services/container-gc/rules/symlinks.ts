@@ -1,6 +1,6 @@
-import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/inventory.ts';
-import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/log-names.ts';
-import { isAmong, listedTwice } from '../../shared/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/events/inventory.ts';
+import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/events/log-names.ts';
 import { type Judged, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfSymlink } from './namespaces.ts';
 

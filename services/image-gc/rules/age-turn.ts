@@ -1,7 +1,7 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { believeUsage } from '../../shared/decision/filesystem-usage.ts';
-import { OWN_RULES } from '../../shared/decision/own-rules.ts';
+import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
+import { believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Candidate } from './candidates.ts';
 import { nodeDoubts, watchDoubts } from './doubts.ts';
 import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';

@@ -1,5 +1,5 @@
-import type { InventoryImage } from '../../../schemas/inventory.ts';
-import { compareText } from '../../shared/decision/listing.ts';
+import { compareText } from '../../../packages/decision/listing.ts';
+import type { InventoryImage } from '../../../schemas/events/inventory.ts';
 
 /**
  * The order in which images go (D8): least recently used first, those never seen in use before all others; then the

@@ -1,5 +1,5 @@
-import type { InventoryImage } from '../../../schemas/inventory.ts';
-import type { Kept } from '../../shared/decision/conclusion.ts';
+import type { Kept } from '../../../packages/decision/conclusion.ts';
+import type { InventoryImage } from '../../../schemas/events/inventory.ts';
 
 /** An image that nothing protects, with its position in the inventory. */
 export interface Candidate {

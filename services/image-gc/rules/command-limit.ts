@@ -1,4 +1,4 @@
-import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
+import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Removal, Spared } from './candidates.ts';
 
 /** A plan, cut to what one command may hold. */

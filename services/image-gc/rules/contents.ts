@@ -1,5 +1,5 @@
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** What images consist of, in pieces that lie on the disk once, however many images have them (M7, M40). */
 export interface Contents {

@@ -1,7 +1,7 @@
-import type { CompleteInventory, InventoryImage } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { doubtAbout } from '../../shared/decision/listing.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import { doubtAbout } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { hasUnknownLayer } from './contents.ts';
 import type { Survey } from './survey.ts';
 

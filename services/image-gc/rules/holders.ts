@@ -1,5 +1,5 @@
-import { Holder } from '../../../schemas/command.ts';
-import { reportedBytes } from '../../shared/decision/conclusion.ts';
+import { reportedBytes } from '../../../packages/decision/conclusion.ts';
+import { Holder } from '../../../schemas/events/command.ts';
 import type { Candidate } from './candidates.ts';
 import { countingOnce } from './contents.ts';
 import type { Survey } from './survey.ts';

@@ -1,7 +1,7 @@
-import { rulesWithoutMatch, tagsByRepository } from '../../../schemas/image-pattern.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { PolicyKeep } from '../../../schemas/policy.ts';
-import type { Note } from '../../shared/decision/conclusion.ts';
+import type { Note } from '../../../packages/decision/conclusion.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { rulesWithoutMatch, tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
+import type { PolicyKeep } from '../../../schemas/policy/policy.ts';
 
 /**
  * Keep rules about images that match none of this node, which may be by mistake (M11). Of kept namespaces container-gc

@@ -1,4 +1,4 @@
-import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
 
 /**
  * Whether an image has a user in one of the kept namespaces; the answer is that user's namespace. The namespace of a pod

@@ -1,6 +1,6 @@
-import { tagsByRepository } from '../../../schemas/image-pattern.ts';
-import type { InventoryImage } from '../../../schemas/inventory.ts';
-import { compareText } from '../../shared/decision/listing.ts';
+import { compareText } from '../../../packages/decision/listing.ts';
+import type { InventoryImage } from '../../../schemas/events/inventory.ts';
+import { tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
 
 /** One image as a version of one repository. */
 interface Version {

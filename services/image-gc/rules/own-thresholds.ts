@@ -1,14 +1,17 @@
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
-import { believeInodes, type FilesystemUsage } from '../../shared/decision/filesystem-usage.ts';
+import {
+  believeInodes,
+  type FilesystemUsage,
+} from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import {
   isUsageGcOff,
   targetBytes,
   targetInodes,
   usagePercent,
   usedInodesPercent,
-} from '../../shared/decision/usage-thresholds.ts';
+} from '../../../packages/decision/thresholds/usage-thresholds.ts';
+import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
+import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** Whether this reading meets the high threshold (D6). */
 export const meetsHighThreshold = (usage: FilesystemUsage, policy: Policy): boolean =>

@@ -1,9 +1,9 @@
-import type { Holder } from '../../../schemas/command.ts';
-import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas/image-pattern.ts';
-import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Facts, Kept } from '../../shared/decision/conclusion.ts';
-import { backingOff, isAmong, tooLongForCommand } from '../../shared/decision/listing.ts';
+import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
+import { backingOff, isAmong, tooLongForCommand } from '../../../packages/decision/listing.ts';
+import type { Holder } from '../../../schemas/events/command.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
+import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas/policy/image-pattern.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { keptNamespaceOf } from './kept-namespaces.ts';
 import { keptVersions } from './kept-versions.ts';
 import { usersIn } from './users.ts';

@@ -1,4 +1,4 @@
-import type { Facts } from '../../shared/decision/conclusion.ts';
+import type { Facts } from '../../../packages/decision/conclusion.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
 import type { BytesAt } from './contents.ts';
 

@@ -1,8 +1,8 @@
-import type { Resource } from '../../../schemas/filesystem.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import type { Resource } from '../../../schemas/events/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 
 /** How far a node is from a target, by the reading in its inventory. */
 export interface KnownShortfall {

@@ -1,10 +1,13 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import { believeUsage, type FilesystemUsage } from '../../shared/decision/filesystem-usage.ts';
-import { targetBytes, usagePercent } from '../../shared/decision/usage-thresholds.ts';
-import type { Wanted } from '../../shared/decision/wanted-reclaim.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import {
+  believeUsage,
+  type FilesystemUsage,
+} from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import { targetBytes, usagePercent } from '../../../packages/decision/thresholds/usage-thresholds.ts';
+import type { Wanted } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { meetsHighThreshold, ownTarget } from './own-thresholds.ts';
 import { type KeepTurn, keepTurn } from './turn.ts';
 

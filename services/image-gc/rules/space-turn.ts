@@ -1,7 +1,7 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { OWN_RULES } from '../../shared/decision/own-rules.ts';
-import { type Wanted, wantedNow } from '../../shared/decision/wanted-reclaim.ts';
+import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
+import { type Wanted, wantedNow } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { nodeDoubts } from './doubts.ts';
 import { type KnownShortfall, shortfall } from './shortfall.ts';
 import { type Aim, orderedAim, ownAim, type SpaceMode } from './space-aim.ts';

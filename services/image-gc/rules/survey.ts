@@ -1,6 +1,6 @@
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { listedTwice } from '../../shared/decision/listing.ts';
+import { listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { compareCandidates } from './candidate-order.ts';
 import type { Candidate } from './candidates.ts';
 import { type Contents, contentsOf } from './contents.ts';

@@ -1,5 +1,5 @@
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Goal } from './selection.ts';
 import type { KnownShortfall } from './shortfall.ts';
 

@@ -1,11 +1,11 @@
+import { endOf } from '../../../packages/decision/listing.ts';
 import type {
   CompleteInventory,
   ImageUser,
   InventoryContainer,
   InventoryImage,
-} from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { endOf } from '../../shared/decision/listing.ts';
+} from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 export interface Users {
   /** Who makes an image one in use. */

@@ -1,5 +1,5 @@
-import type { Verdict } from '../../../schemas/decision.ts';
-import { reportedBytes } from '../../shared/decision/conclusion.ts';
+import { reportedBytes } from '../../../packages/decision/conclusion.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
 import type { ProtectedImage } from './survey.ts';
 

@@ -1,8 +1,8 @@
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { EvictionSignal } from '../../../schemas/eviction.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import { thresholdsInForce, WATCHED } from '../../shared/decision/eviction-signals.ts';
-import { layoutOf } from '../../shared/decision/layout.ts';
+import { thresholdsInForce, WATCHED } from '../../../packages/decision/thresholds/eviction-signals.ts';
+import { layoutOf } from '../../../packages/decision/thresholds/layout.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { EvictionSignal } from '../../../schemas/policy/eviction.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { chosen } from './choice.ts';
 import { FORCED_GC_OFF, reclaimOf } from './eviction.ts';
 import { observeReading } from './observation.ts';

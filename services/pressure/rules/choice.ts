@@ -1,4 +1,4 @@
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { Met } from './signal.ts';
 
 /** What a choice looks at beside the thresholds. */

@@ -1,6 +1,3 @@
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { ReclaimTarget } from '../../../schemas/reclaim.ts';
 import {
   isUsageGcOff,
   targetBytes,
@@ -8,7 +5,10 @@ import {
   USAGE_SIGNALS,
   usagePercent,
   usedInodesPercent,
-} from '../../shared/decision/usage-thresholds.ts';
+} from '../../../packages/decision/thresholds/usage-thresholds.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Observed, observe } from './observation.ts';
 import { type Finding, notMet } from './signal.ts';
 

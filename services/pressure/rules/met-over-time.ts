@@ -1,4 +1,4 @@
-import type { Bucket } from '../../../schemas/disk-stats.ts';
+import type { Bucket } from '../../../schemas/events/disk-stats.ts';
 
 /** A threshold in bytes or inodes. */
 export interface Bars {

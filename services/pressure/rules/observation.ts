@@ -1,8 +1,8 @@
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { FilesystemReading } from '../../../schemas/filesystem.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
-import type { Watched } from '../../shared/decision/eviction-signals.ts';
-import { believeInodes, believeUsage } from '../../shared/decision/filesystem-usage.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Watched } from '../../../packages/decision/thresholds/eviction-signals.ts';
+import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 
 /** How much of a filesystem's bytes or inodes is free. */
 export interface Observed {

@@ -1,7 +1,7 @@
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { Doubt } from '../../shared/decision/conclusion.ts';
+import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** A reclaim to begin, yet without an id. */
 export type Beginning = Omit<Reclaim, 'id' | 'round'>;

@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Command } from '../../../schemas/command.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { say } from '../context.ts';
 import type { Figure } from '../figure.ts';
 import type { WrittenMonth } from '../month/write-month.ts';

@@ -4,7 +4,7 @@ import type {
   InventoryPod,
   InventoryPodLogDirectory,
   InventorySandbox,
-} from '../../../schemas/inventory.ts';
+} from '../../../schemas/events/inventory.ts';
 import { container, gonePod, inventory, pod, sandbox } from '../../fixtures/inventory.ts';
 import { DAY, HOUR, MINUTE, NOW, nsAgo } from '../../fixtures/time.ts';
 import { digestOf, fullNode } from '../inventories.ts';

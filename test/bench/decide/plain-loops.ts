@@ -2,10 +2,14 @@
  * The least that a collector written by hand does with parsed facts: it leaves out what may not go, sorts, and adds up. It
  * doubts nothing, names no reason, and says nothing of what stays.
  */
-import { MAX_COMMAND_ITEMS } from '../../../schemas/command.ts';
-import type { Verdict } from '../../../schemas/decision.ts';
-import type { CompleteInventory, InventoryContainer, InventorySandbox } from '../../../schemas/inventory.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
+import type {
+  CompleteInventory,
+  InventoryContainer,
+  InventorySandbox,
+} from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** Ids of the images that go, least recently used first, until what is missing is freed. */
 export function plainImages(

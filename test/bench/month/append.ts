@@ -1,9 +1,9 @@
-import { toRecord } from '../../../services/shared/envelope.ts';
-import { partitionOf } from '../../../services/shared/event-log/partition.ts';
-import type { LogRecord } from '../../../services/shared/event-log/port.ts';
-import type { Output } from '../../../services/shared/handler.ts';
-import { sha256Hex } from '../../../services/shared/ids.ts';
-import { newTrace, nextHop, type TraceIds } from '../../../services/shared/trace.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { Output } from '../../../packages/decision/handler.ts';
+import { partitionOf } from '../../../packages/event-log/partition.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { toRecord } from '../../../packages/pipeline/envelope.ts';
+import { newTrace, nextHop, type TraceIds } from '../../../packages/process/trace.ts';
 
 /** Something to append. */
 export interface Publishing {

@@ -1,5 +1,6 @@
-import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/command.ts';
-import type { DiskStats } from '../../../schemas/disk-stats.ts';
+import { deriveId } from '../../../packages/canonical/ids.ts';
+import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type {
   CompleteInventory,
   InventoryContainer,
@@ -7,12 +8,11 @@ import type {
   InventoryPod,
   InventoryPodLogDirectory,
   InventorySandbox,
-} from '../../../schemas/inventory.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disk-history.ts';
-import { deriveId } from '../../../services/shared/ids.ts';
-import { type CataloguePiece, SANDBOX_IMAGE } from '../../../services/simulator/fleet/catalogue.ts';
-import type { HeldImage } from '../../../services/simulator/fleet/image-disk.ts';
+} from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-history.ts';
+import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/catalogue.ts';
+import type { HeldImage } from '../../../sim/fleet/image-disk.ts';
 import { instantOf, type NodeContainer, type NodePod, readings, type World } from './world.ts';
 
 const SAMPLE_MS = 10_000;

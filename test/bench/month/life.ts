@@ -1,7 +1,7 @@
-import { applicationName, applicationNamespace } from '../../../services/simulator/catalogue.ts';
-import type { Catalogue, FleetApplication } from '../../../services/simulator/fleet/catalogue.ts';
-import { drop, hold } from '../../../services/simulator/fleet/image-disk.ts';
-import { evenChoice, zipfChoice } from '../../../services/simulator/random.ts';
+import type { Catalogue, FleetApplication } from '../../../sim/fleet/catalogue.ts';
+import { drop, hold } from '../../../sim/fleet/image-disk.ts';
+import { evenChoice, zipfChoice } from '../../../sim/life/random.ts';
+import { applicationName, applicationNamespace } from '../../../sim/runtime/catalogue.ts';
 import { type NodePod, nextDigest, uuidOf, type World } from './world.ts';
 
 /** How often something happens to a node, per day. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { TOPICS } from '../../../schemas/topics.ts';
+import { partitionOf } from '../../../packages/event-log/partition.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
 import { readPolicyHistory } from '../../../services/audit/policy-history.ts';
 import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
-import { partitionOf } from '../../../services/shared/event-log/partition.ts';
-import type { LogRecord } from '../../../services/shared/event-log/port.ts';
-import { logOf } from '../../audit/support/archives.ts';
+import { logOf } from '../../services/audit/support/archives.ts';
 import { createMonth } from './month.ts';
 import { partitionRecords, policyRecords } from './partition.ts';
 

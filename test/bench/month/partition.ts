@@ -1,11 +1,11 @@
-import type { EventOf } from '../../../schemas/topics.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { nodeOutput, type Output, type PureHandler } from '../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { nodeSource, serviceSource } from '../../../packages/pipeline/envelope.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
 import { containerGcHandler } from '../../../services/container-gc/handler.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
 import { type PressureEvent, pressureHandler } from '../../../services/pressure/handler.ts';
-import { nodeSource, serviceSource } from '../../../services/shared/envelope.ts';
-import type { LogRecord } from '../../../services/shared/event-log/port.ts';
-import { nodeOutput, type Output, type PureHandler } from '../../../services/shared/handler.ts';
-import { sha256Hex } from '../../../services/shared/ids.ts';
 import { type Appending, createAppending } from './append.ts';
 import { carryOut } from './executor.ts';
 import { diskStatsOf, inventoryOf } from './facts.ts';

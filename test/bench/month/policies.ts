@@ -1,8 +1,8 @@
-import type { PolicyRecord, PolicySet } from '../../../schemas/policy.ts';
-import type { Output } from '../../../services/shared/handler.ts';
-import { policySet } from '../../../services/shared/policy-set.ts';
-import { policySetOutput } from '../../../services/shared/policy-set-facts.ts';
-import { keyOf } from '../../../services/shared/record-key.ts';
+import type { Output } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
+import { policySetOutput } from '../../../packages/service/policy-set-facts.ts';
+import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 

@@ -1,17 +1,17 @@
-import type { FilesystemReadings } from '../../../schemas/filesystem.ts';
-import type { NodeIdentity } from '../../../schemas/identity.ts';
-import { POOL_LABEL } from '../../../schemas/policy.ts';
-import type { Instant } from '../../../schemas/time.ts';
-import { sha256Hex } from '../../../services/shared/ids.ts';
-import { type CatalogueImage, SANDBOX_IMAGE } from '../../../services/simulator/fleet/catalogue.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import { POOL_LABEL } from '../../../schemas/policy/policy.ts';
+import { type CatalogueImage, SANDBOX_IMAGE } from '../../../sim/fleet/catalogue.ts';
 import {
   availableBytes as availableOn,
   emptyImageDisk,
   hold,
   type ImageDisk,
   readingsOf,
-} from '../../../services/simulator/fleet/image-disk.ts';
-import { evenChoice, type Random, seededRandom } from '../../../services/simulator/random.ts';
+} from '../../../sim/fleet/image-disk.ts';
+import { evenChoice, type Random, seededRandom } from '../../../sim/life/random.ts';
 
 export const POOLS = ['web', 'batch', 'ml'] as const;
 

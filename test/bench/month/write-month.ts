@@ -3,11 +3,11 @@
  * `node test/bench/month/write-month.ts --log FILE [--nodes 1000] [--days 30] [--seed N]`.
  */
 import { parseArgs } from 'node:util';
-import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
-import { openDatabase } from '../../../services/shared/event-log/embedded/database.ts';
-import { openEmbeddedLog } from '../../../services/shared/event-log/embedded.ts';
-import { recordBytes } from '../../../services/shared/event-log/limits.ts';
-import type { LogRecord } from '../../../services/shared/event-log/port.ts';
+import { openDatabase } from '../../../packages/event-log/embedded/database.ts';
+import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { recordBytes } from '../../../packages/event-log/limits.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { logContext, say } from '../context.ts';
 import { createMonth, type MonthSize, WHOLE_MONTH } from './month.ts';
 import { partitionRecords, policyRecords } from './partition.ts';

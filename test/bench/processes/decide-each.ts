@@ -1,13 +1,14 @@
 /** An image-gc that decides on each inventory, whatever lies behind it; all else is as in the service. */
+
+import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+import { startConsumer } from '../../../packages/pipeline/consume.ts';
+import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
+import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { startPolicySource } from '../../../packages/policy/policies.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
-import { startConsumer } from '../../../services/shared/consume.ts';
-import { createDeadLetters } from '../../../services/shared/dead-letters.ts';
-import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
-import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
-import { createMetrics } from '../../../services/shared/metrics.ts';
-import { startPolicySource } from '../../../services/shared/policies.ts';
-import { createPublisher } from '../../../services/shared/publisher.ts';
-import { systemSources } from '../../../services/shared/system-sources.ts';
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
 

@@ -4,16 +4,16 @@
  */
 import { createRequire } from 'node:module';
 import { Kafka, logLevel } from 'kafkajs';
-import { nodeKey } from '../../../schemas/identity.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
+import { registerCodecs } from '../../../packages/event-log/kafka/client/compression.ts';
+import { repairIdleLoop } from '../../../packages/event-log/kafka/client/idle-loop.ts';
+import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+import { startPolicySource } from '../../../packages/policy/policies.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
-import { registerCodecs } from '../../../services/shared/event-log/kafka/compression.ts';
-import { repairIdleLoop } from '../../../services/shared/event-log/kafka/idle-loop.ts';
-import { KafkaOptions } from '../../../services/shared/event-log/kafka/options.ts';
-import { openKafkaLog } from '../../../services/shared/event-log/kafka.ts';
-import { createMetrics } from '../../../services/shared/metrics.ts';
-import { startPolicySource } from '../../../services/shared/policies.ts';
-import { systemSources } from '../../../services/shared/system-sources.ts';
 import { logContext } from '../context.ts';
 import { benchNode } from '../nodes.ts';
 import type { ScriptArguments } from './arguments.ts';

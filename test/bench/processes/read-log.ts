@@ -4,11 +4,10 @@
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { z } from 'zod';
-import { NODE_PARTITIONS } from '../../../schemas/topics.ts';
-import { NODE_TOPICS, readPartition, type TimeRange } from '../../../services/audit/read-log.ts';
-
-import { openEmbeddedLog } from '../../../services/shared/event-log/embedded.ts';
-import { parseRecord } from '../../../services/shared/parse-record.ts';
+import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { NODE_TOPICS, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { logContext } from '../context.ts';
 
 const Settings = z.object({

@@ -1,6 +1,6 @@
 /** A simulated node with so many images and running containers. */
-import { linuxClock } from '../../../services/shared/clock-linux.ts';
-import { startSimulatedNode } from '../../../services/simulator/node.ts';
+import { linuxClock } from '../../../packages/machine/clock-linux.ts';
+import { startSimulatedNode } from '../../../sim/node/node.ts';
 import type { ScriptArguments } from './arguments.ts';
 
 const CAPACITY_BYTES = 1_000_000_000_000n;

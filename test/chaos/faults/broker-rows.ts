@@ -1,4 +1,4 @@
-import { TOPIC_NAMES } from '../../../services/shared/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { deleteTopics, forgetOffsets } from '../broker/topics.ts';
 import { CLIENTS, SERVICE_NAMES, SERVICES } from '../fleet/shape.ts';
 import { between, nothing, one, type RowsOf } from './row.ts';

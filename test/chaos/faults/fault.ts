@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../services/shared/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { POLICY_IDS } from '../fleet/policies.ts';
 import { CLIENTS, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES, SERVICE_NAMES } from '../fleet/shape.ts';
 import { CHANGES, Moment, RuntimeTrouble } from '../node/messages.ts';

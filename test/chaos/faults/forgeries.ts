@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { TopicName } from '../../../schemas/topics.ts';
-import type { LogRecord, OutgoingRecord } from '../../../services/shared/event-log/port.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
 import { REPOSITORIES } from '../node/life.ts';
 import { FORGED } from './forged-ids.ts';

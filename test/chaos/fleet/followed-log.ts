@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import type { TopicName } from '../../../schemas/topics.ts';
-import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
-import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
+import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 
 /** What lies on the log, and what lay there before a topic was deleted. */
 export interface FollowedLog extends AsyncDisposable {

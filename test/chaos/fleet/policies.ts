@@ -1,4 +1,4 @@
-import type { PolicyFile } from '../../../schemas/policy-file.ts';
+import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { KEPT_NAMESPACE, REPOSITORIES } from '../node/life.ts';
 
 /** What the judge has to know of a policy, said apart from what the product makes of it. */

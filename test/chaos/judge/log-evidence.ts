@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { LogRecord } from '../../../services/shared/event-log/port.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { FORGED } from '../faults/forged-ids.ts';
 
 /** What the judge reads in messages, and no more: they are parsed here apart from the product's schemas. */

@@ -1,6 +1,6 @@
-import type { CriServer } from '../../../services/shared/cri/server.ts';
-import type { Faults } from '../../../services/simulator/faults.ts';
-import type { PodWish } from '../../../services/simulator/kubelet-pod.ts';
+import type { CriServer } from '../../../packages/cri/server.ts';
+import type { PodWish } from '../../../sim/kubelet/kubelet-pod.ts';
+import type { Faults } from '../../../sim/runtime/faults.ts';
 import type { Tricks } from './tricks.ts';
 
 /** A runtime with its own truth, whatever it is made of, and the life on it. */

@@ -1,6 +1,6 @@
 /** The runtime of a node as a process of its own: it outlives whoever uses its runtime. Started with its settings as JSON. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CriServer } from '../../../services/shared/cri/server.ts';
+import type { CriServer } from '../../../packages/cri/server.ts';
 import type { ChaosNode } from './chaos-node.ts';
 import { containerdNode } from './containerd/node.ts';
 import { createLife, rollBack } from './life.ts';

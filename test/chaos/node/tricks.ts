@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FleetGcError } from '../../../services/shared/errors.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { WriteTruth } from '../truth.ts';
 import type { Moment } from './messages.ts';
 

@@ -5,7 +5,17 @@ import type { PlantedBug } from './planted.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 /** What a program is made of. */
-const SOURCES = ['bin', 'services', 'schemas', 'package.json', 'package-lock.json', 'tsconfig.json'];
+const SOURCES = [
+  'bin',
+  'cli',
+  'packages',
+  'schemas',
+  'services',
+  'sim',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+];
 const BUILD_MS = 60_000;
 
 /** Copies the sources to a directory and builds them there, with the bug in them if there is to be one; resolves to the program. */

@@ -17,7 +17,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'pause-ignored',
     edits: [
       {
-        file: 'schemas/policy.ts',
+        file: 'schemas/policy/policy.ts',
         old: 'const pause = set.pauses.find(',
         now: 'const pause = set.pauses.slice(set.pauses.length).find(',
       },
@@ -25,13 +25,13 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'lock-not-held',
-    edits: [{ file: 'services/shared/state-lock.ts', old: "db.exec('BEGIN EXCLUSIVE');", now: '' }],
+    edits: [{ file: 'packages/files/state-lock.ts', old: "db.exec('BEGIN EXCLUSIVE');", now: '' }],
   },
   {
     name: 'journal-written-late',
     edits: [
       {
-        file: `${EXECUTOR}/carry-out-item.ts`,
+        file: `${EXECUTOR}/removal/carry-out-item.ts`,
         old: "progress({ state: 'in-hand', since });",
         now: '',
       },
@@ -51,7 +51,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'second-look-skipped',
     edits: [
       {
-        file: `${EXECUTOR}/second-look.ts`,
+        file: `${EXECUTOR}/checks/second-look.ts`,
         old: 'return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {',
         now: 'void [imageRefusal, usage, history, local, policy];\n  return verdict(undefined, {',
       },
@@ -61,12 +61,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'keep-list-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/own-plan.ts`,
+        file: `${EXECUTOR}/checks/own-plan.ts`,
         old: 'planned(command, inventory, policy) :',
         now: 'planned(command, inventory, { ...policy, keep: { ...policy.keep, patterns: [] } }) :',
       },
       {
-        file: `${EXECUTOR}/second-look.ts`,
+        file: `${EXECUTOR}/checks/second-look.ts`,
         old: 'keep: policy.keep }',
         now: 'keep: { ...policy.keep, patterns: [] } }',
       },
@@ -76,7 +76,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'own-plan-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/item.ts`,
+        file: `${EXECUTOR}/removal/item.ts`,
         old: 'const kept = tools.keptByPlan(item);',
         now: 'const kept = null as ReturnType<typeof tools.keptByPlan>;',
       },
@@ -86,7 +86,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-dropped-when-not-taken',
     edits: [
       {
-        file: `${EXECUTOR}/publish-results.ts`,
+        file: `${EXECUTOR}/results/publish-results.ts`,
         old: "if (error.code !== 'LOG_RECORD_TOO_LARGE') return error.message;",
         now: '',
       },
@@ -96,12 +96,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-published-before-it-is-kept',
     edits: [
       {
-        file: `${EXECUTOR}/publish-results.ts`,
+        file: `${EXECUTOR}/results/publish-results.ts`,
         old: '  try {\n    await publisher.send(',
         now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await publisher.send(',
       },
       {
-        file: `${EXECUTOR}/publish-results.ts`,
+        file: `${EXECUTOR}/results/publish-results.ts`,
         old: '  journal.update((state) => published(state, batch.length));\n  return null;',
         now: '  return null;',
       },
@@ -121,7 +121,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'target-not-held',
     edits: [
       {
-        file: `${EXECUTOR}/carry-out-item.ts`,
+        file: `${EXECUTOR}/removal/carry-out-item.ts`,
         old: 'const reached = isReached(reclaim.target, before);',
         now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
       },

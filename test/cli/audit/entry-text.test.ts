@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ExplainedObject, TimelineEntry } from '../../../schemas/timeline.ts';
-import { entryText } from '../../../services/cli/audit/entry-text.ts';
-import { factsText } from '../../../services/cli/audit/facts-text.ts';
-import { reasonText } from '../../../services/cli/audit/reason-text.ts';
+import { entryText } from '../../../cli/views/audit/explanation/entry-text.ts';
+import { factsText } from '../../../cli/views/audit/explanation/facts-text.ts';
+import { reasonText } from '../../../cli/views/audit/explanation/reason-text.ts';
+import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 
 const object: ExplainedObject = { kind: 'image', id: 'sha256:a', name: 'web:1' };

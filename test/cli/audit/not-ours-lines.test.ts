@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { notOursLines } from '../../../cli/views/audit/verification/not-ours-lines.ts';
 import type { NotOurs } from '../../../services/audit/verify/findings.ts';
-import { notOursLines } from '../../../services/cli/audit/not-ours-lines.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 
 const place = (minute: number) => ({

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { pointMs, rangeOptions, timeRange } from '../../../services/cli/audit/point-in-time.ts';
-import { nodeOutput } from '../../../services/shared/handler.ts';
-import { timedLog } from '../../audit/support/timed-log.ts';
+import { pointMs, rangeOptions, timeRange } from '../../../cli/views/audit/point-in-time.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
+import { timedLog } from '../../services/audit/support/timed-log.ts';
 import { outgoing } from '../../support/log-record.ts';
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { TOPICS } from '../../../schemas/topics.ts';
-import { retentionText } from '../../../services/cli/audit/retention-text.ts';
+import { retentionText } from '../../../cli/views/audit/archive/retention-text.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 
 const HOUR_MS = 3_600_000;
 const lag = (lagHours: number) => ({

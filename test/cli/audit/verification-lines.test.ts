@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { verificationLines } from '../../../cli/views/audit/verification/verification-lines.ts';
 import { createCollector } from '../../../services/audit/verify/collect.ts';
 import type { Counts, Unanswered } from '../../../services/audit/verify/findings.ts';
-import { verificationLines } from '../../../services/cli/audit/verification-lines.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 
 const range = { fromMs: null, toMs: null };

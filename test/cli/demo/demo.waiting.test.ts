@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { runDemo } from '../../../services/cli/demo/run-demo.ts';
+import { runDemo } from '../../../cli/demo/run-demo.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import { inProcess } from '../fleetgc.ts';
 

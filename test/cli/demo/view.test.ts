@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { frame } from '../../../services/cli/demo/frame.ts';
-import { summaryJson, summaryLines } from '../../../services/cli/demo/summary.ts';
-import { createTally } from '../../../services/cli/demo/tally.ts';
-import { jsonView, liveView, plainView } from '../../../services/cli/demo/view.ts';
-import type { Tale } from '../../../services/cli/telling/narrator.ts';
-import { sizeText } from '../../../services/cli/telling/size-text.ts';
-import { type FreedSpace, freedSpace } from '../../../services/shared/freed-space.ts';
+import { frame } from '../../../cli/demo/frame.ts';
+import { summaryJson, summaryLines } from '../../../cli/demo/summary.ts';
+import { createTally } from '../../../cli/demo/tally.ts';
+import { jsonView, liveView, plainView } from '../../../cli/demo/view.ts';
+import type { Tale } from '../../../cli/views/narration/narrator.ts';
+import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
+import { sizeText } from '../../../packages/text/size-text.ts';
 
 /** Something else filled the disk during the removal. */
 const FILLED = { filesystem: 'imagefs', beforeBytes: '10', afterBytes: '5' } as const;

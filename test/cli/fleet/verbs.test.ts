@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { DeadLetter } from '../../../schemas/dead-letter.ts';
-import { FleetNodes } from '../../../schemas/fleet-nodes.ts';
-import { FleetStatus } from '../../../schemas/fleet-status.ts';
-import { nodeOutput } from '../../../services/shared/handler.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
+import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
+import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/log-record.ts';

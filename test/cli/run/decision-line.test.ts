@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Decision } from '../../../schemas/decision.ts';
-import { decisionLine } from '../../../services/cli/run/decision-line.ts';
-import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
+import { decisionLine } from '../../../cli/run/decision-line.ts';
+import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
 
 const NAMES = {
   images: ['a:1', 'b:1', 'c:1', 'd:1'],

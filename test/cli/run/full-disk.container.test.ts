@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { FleetGcError } from '../../../services/shared/errors.ts';
-import { openStateDirectory } from '../../../services/shared/state-directory.ts';
-import { lockState } from '../../../services/shared/state-lock.ts';
+import { lockState } from '../../../packages/files/state-lock.ts';
+import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { addImage, ENFORCE, imagesOf, machine, removals, start } from './machine.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Decision } from '../../../schemas/decision.ts';
-import { lineTeller } from '../../../services/cli/run/node-teller.ts';
-import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
+import { lineTeller } from '../../../cli/run/node-teller.ts';
+import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { objectResult } from '../../fixtures/results.ts';

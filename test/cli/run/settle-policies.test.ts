@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { pauseKey } from '../../../schemas/policy.ts';
-import { TOPICS } from '../../../schemas/topics.ts';
-import { settlePolicies } from '../../../services/cli/run/settle-policies.ts';
-import { operatorPublication } from '../../../services/cli/task-log.ts';
+import { operatorPublication } from '../../../cli/framework/task-log.ts';
+import { settlePolicies } from '../../../cli/run/settle-policies.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 import { ownLog } from '../fleetgc.ts';
 

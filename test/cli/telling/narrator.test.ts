@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Decision } from '../../../schemas/decision.ts';
-import { createNarrator } from '../../../services/cli/telling/narrator.ts';
-import { NO_VERDICTS } from '../../../services/shared/decision/conclusion.ts';
+import { createNarrator } from '../../../cli/views/narration/narrator.ts';
+import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
 import { container, image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { objectResult } from '../../fixtures/results.ts';

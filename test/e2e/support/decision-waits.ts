@@ -1,5 +1,5 @@
-import type { Decision } from '../../../schemas/decision.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { FleetLog } from './fleet-log.ts';
 
 /** How long one inventory waited for one decider, by the log's own clock. */

@@ -1,4 +1,4 @@
-import { connectReader, connectRemover } from '../../../services/shared/cri/client.ts';
+import { connectReader, connectRemover } from '../../../packages/cri/client.ts';
 import type { ContainerdNode } from '../../support/containerd-node.ts';
 import type { Pod } from '../../support/pods.ts';
 

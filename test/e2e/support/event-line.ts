@@ -1,8 +1,8 @@
-import type { Decision } from '../../../schemas/decision.ts';
-import type { Inventory } from '../../../schemas/inventory.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { CommandResult, ObjectResult } from '../../../schemas/result.ts';
-import type { EventOf } from '../../../schemas/topics.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { FollowedTopic } from './followed-topics.ts';
 
 type FollowedEvent = EventOf<FollowedTopic>;

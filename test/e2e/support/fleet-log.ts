@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { type EventOf, TOPICS } from '../../../schemas/topics.ts';
-import { toFleetGcError } from '../../../services/shared/errors.ts';
-import { EventLogOptions, openEventLog } from '../../../services/shared/event-log/open.ts';
-import type { EventLog, LogRecord } from '../../../services/shared/event-log/port.ts';
+import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { type EventOf, TOPICS } from '../../../schemas/events/topics.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { eventLine } from './event-line.ts';
 import { FOLLOWED, type FollowedTopic } from './followed-topics.ts';

@@ -1,7 +1,7 @@
-import { connectReader } from '../../../services/shared/cri/client.ts';
-import type { RuntimeReader } from '../../../services/shared/cri/port.ts';
-import { connectWorkload } from '../../../services/shared/cri/workload.ts';
+import { connectReader } from '../../../packages/cri/client.ts';
+import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { type ContainerdNode, startContainerdNode } from '../../support/containerd-node.ts';
+import { connectWorkload } from '../../support/cri-workload.ts';
 import type { TestNetwork } from '../../support/network.ts';
 import { type NodeProcess, startFleetgc } from '../../support/node-process.ts';
 import type { PushedImage } from '../../support/registry.ts';

@@ -1,4 +1,4 @@
-import type { PolicyFile } from '../../../schemas/policy-file.ts';
+import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
 import { type Broker, startBroker } from '../../support/kafka.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';

@@ -1,4 +1,4 @@
-import type { TopicId } from '../../../schemas/topics.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 
 /** Topics whose events the tests follow; policies are the command line's. */
 export const FOLLOWED = [

@@ -1,4 +1,4 @@
-import type { RuntimeImage } from '../../../services/shared/cri/port.ts';
+import type { RuntimeImage } from '../../../packages/cri/port.ts';
 import { PAUSE_IMAGE } from '../../support/containerd-node.ts';
 import type { PushedImage, Registry } from '../../support/registry.ts';
 import type { FleetNode } from './fleet-node.ts';

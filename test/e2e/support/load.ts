@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { NodeIdentity } from '../../../schemas/identity.ts';
-import type { Inventory } from '../../../schemas/inventory.ts';
-import { pause } from '../../../services/shared/event-log/back-off.ts';
-import type { EventLog } from '../../../services/shared/event-log/port.ts';
-import { nodeOutput } from '../../../services/shared/handler.ts';
-import { createPublisher } from '../../../services/shared/publisher.ts';
-import { randomTraceIds } from '../../../services/shared/trace-ids.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { pause } from '../../../packages/process/back-off.ts';
+import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';

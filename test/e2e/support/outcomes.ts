@@ -1,7 +1,7 @@
-import type { Decision } from '../../../schemas/decision.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { ObjectResult } from '../../../schemas/result.ts';
-import type { FleetEvent } from '../../../schemas/topics.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ObjectResult } from '../../../schemas/events/result.ts';
+import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import type { FleetLog } from './fleet-log.ts';
 
 /** What became of the objects that were commanded on a node, in order. */

@@ -1,4 +1,4 @@
-import type { PolicyFile } from '../../../schemas/policy-file.ts';
+import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 
 /** A policy of its own for one node: the tests share a broker, and what they want differs. */
 export const policyFor = (node: string, over: Partial<PolicyFile> = {}): PolicyFile => ({

@@ -1,4 +1,4 @@
-import type { PolicyFile } from '../../../schemas/policy-file.ts';
+import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import type { PushedImage, Registry } from '../../support/registry.ts';
 import type { FleetLog } from './fleet-log.ts';
 import type { FleetNode } from './fleet-node.ts';

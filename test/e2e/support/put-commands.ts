@@ -1,7 +1,7 @@
-import type { Command } from '../../../schemas/command.ts';
-import { nodeOutput } from '../../../services/shared/handler.ts';
-import { createPublisher } from '../../../services/shared/publisher.ts';
-import { randomTraceIds } from '../../../services/shared/trace-ids.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import type { FleetLog } from './fleet-log.ts';
 
 /** Puts commands on the log as a decision service would. */

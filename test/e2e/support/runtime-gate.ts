@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { type Connection, connect } from '../../../services/shared/cri/connection.ts';
-import { METHODS } from '../../../services/shared/cri/methods.ts';
-import type { RpcMethod } from '../../../services/shared/cri/rpc.ts';
-import { type CriHandlers, serveCri } from '../../../services/shared/cri/server.ts';
-import { socketPathOf } from '../../../services/shared/cri/socket-path.ts';
+import { type Connection, connect } from '../../../packages/cri/connection.ts';
+import { METHODS } from '../../../packages/cri/methods.ts';
+import type { RpcMethod } from '../../../packages/cri/rpc.ts';
+import { type CriHandlers, serveCri } from '../../../packages/cri/server.ts';
+import { socketPathOf } from '../../../packages/cri/socket-path.ts';
 import type { ContainerdNode } from '../../support/containerd-node.ts';
 import { SOCKET_FOLDER } from '../../support/node-container.ts';
 import { waitUntil } from '../../support/wait-until.ts';

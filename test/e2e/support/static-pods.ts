@@ -1,5 +1,5 @@
-import { connectRemover } from '../../../services/shared/cri/client.ts';
-import type { RuntimeContainer } from '../../../services/shared/cri/port.ts';
+import { connectRemover } from '../../../packages/cri/client.ts';
+import type { RuntimeContainer } from '../../../packages/cri/port.ts';
 import type { KubeletPodStatus } from '../../support/kubelet-answers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { WantedPod } from '../../support/wanted-pod.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Command, ObjectKind } from '../../../schemas/command.ts';
+import type { Command, ObjectKind } from '../../../schemas/events/command.ts';
 import { commandResults, objectResults } from './events.ts';
 import type { Pipeline } from './pipeline.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { EvictionSignal } from '../../../schemas/eviction.ts';
-import { nodeKey } from '../../../schemas/identity.ts';
-import type { CompleteInventory } from '../../../schemas/inventory.ts';
-import type { Reclaim } from '../../../schemas/reclaim.ts';
-import type { EventOf, TopicId } from '../../../schemas/topics.ts';
-import { nodeOutput, type Output } from '../../../services/shared/handler.ts';
+import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import { EvictionSignal } from '../../../schemas/policy/eviction.ts';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { NODE } from '../../fixtures/inventory.ts';

@@ -1,7 +1,7 @@
-import { DECIDERS, type DeciderName } from '../../../services/cli/decide.ts';
-import type { Consumer } from '../../../services/shared/consume.ts';
-import { createMetrics } from '../../../services/shared/metrics.ts';
-import { type PolicySource, startPolicySource } from '../../../services/shared/policies.ts';
+import type { Consumer } from '../../../packages/pipeline/consume.ts';
+import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { DECIDERS, type DeciderName } from '../../../services/deciders/run-deciders.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const ALL_DECIDERS: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];

@@ -1,6 +1,6 @@
-import type { Command } from '../../../schemas/command.ts';
-import type { CommandResult, ObjectResult } from '../../../schemas/result.ts';
-import type { EventOf } from '../../../schemas/topics.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export const isObjectResult = (event: EventOf<'results'>): event is ObjectResult =>

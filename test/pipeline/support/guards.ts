@@ -1,5 +1,5 @@
-import type { SimulatedNode } from '../../../services/simulator/node.ts';
-import type { SimulatedImage } from '../../../services/simulator/objects.ts';
+import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedImage } from '../../../sim/runtime/objects.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 
 export interface Guards {

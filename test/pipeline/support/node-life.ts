@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FleetGcError } from '../../../services/shared/errors.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { MINUTE, SECOND } from '../../fixtures/time.ts';
 import { allEnded } from './accounts.ts';
 import type { Guards } from './guards.ts';

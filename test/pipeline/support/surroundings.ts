@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { TraceIds } from '../../../services/shared/trace.ts';
+import type { TraceIds } from '../../../packages/process/trace.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 import type { WatchedLog } from './watched-log.ts';
 

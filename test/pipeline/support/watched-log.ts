@@ -1,12 +1,12 @@
-import type { TopicName } from '../../../schemas/topics.ts';
-import { partitionOf } from '../../../services/shared/event-log/partition.ts';
+import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type {
   EventLog,
   LogRecord,
   OutgoingRecord,
   SliceHandler,
   Subscription,
-} from '../../../services/shared/event-log/port.ts';
+} from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 
 /** An event log that knows whether all it holds was processed, and that goes wrong as a test says. */
 export interface WatchedLog extends EventLog {

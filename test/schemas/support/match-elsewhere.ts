@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { z } from 'zod';
-import { keepMatcher } from '../../../schemas/image-pattern.ts';
+import { keepMatcher } from '../../../schemas/policy/image-pattern.ts';
 import { patiently } from '../../support/patience.ts';
 
 const Task = z.strictObject({ pattern: z.string(), name: z.string() });

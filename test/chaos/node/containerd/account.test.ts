@@ -4,7 +4,7 @@ import type {
   RuntimeImage,
   RuntimeReader,
   RuntimeSandbox,
-} from '../../../../services/shared/cri/port.ts';
+} from '../../../../packages/cri/port.ts';
 import { listedContainer, listedSandbox, runtimeImage } from '../../../fixtures/listing.ts';
 import { RuntimeAccount } from './account.ts';
 

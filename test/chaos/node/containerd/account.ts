@@ -4,7 +4,7 @@ import type {
   RuntimeImage,
   RuntimeReader,
   RuntimeSandbox,
-} from '../../../../services/shared/cri/port.ts';
+} from '../../../../packages/cri/port.ts';
 import type { WriteTruth } from '../../truth.ts';
 
 /** Whose hand changes something. */

@@ -18,11 +18,11 @@ import {
   IMAGES_SERVICE,
   LEASES_SERVICE,
   SNAPSHOTS_SERVICE,
-} from '../../../../services/shared/cri/containerd/methods.ts';
-import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from '../../../../services/shared/cri/methods.ts';
-import { serviceError } from '../../../../services/shared/cri/served-calls.ts';
-import type { CriServer } from '../../../../services/shared/cri/server.ts';
-import { socketPathOf } from '../../../../services/shared/cri/socket-path.ts';
+} from '../../../../packages/cri/containerd/methods.ts';
+import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from '../../../../packages/cri/methods.ts';
+import { serviceError } from '../../../../packages/cri/served-calls.ts';
+import type { CriServer } from '../../../../packages/cri/server.ts';
+import { socketPathOf } from '../../../../packages/cri/socket-path.ts';
 
 /** What comes between a call and the runtime; `name` is the method's in the product's tables, and empty for others. */
 export interface Between {

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { connectReader, connectRemover } from '../../../../services/shared/cri/client.ts';
-import { runtimeImage } from '../../../../services/shared/cri/from-wire.ts';
-import { METHODS as CRI } from '../../../../services/shared/cri/methods.ts';
-import { connectWorkload } from '../../../../services/shared/cri/workload.ts';
-import { FleetGcError } from '../../../../services/shared/errors.ts';
-import { type CallFault, createFaults, type Faults } from '../../../../services/simulator/faults.ts';
+import { connectReader, connectRemover } from '../../../../packages/cri/client.ts';
+import { runtimeImage } from '../../../../packages/cri/from-wire.ts';
+import { METHODS as CRI } from '../../../../packages/cri/methods.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { type CallFault, createFaults, type Faults } from '../../../../sim/runtime/faults.ts';
+import { connectWorkload } from '../../../support/cri-workload.ts';
 import { DIFFERENT_IMAGES } from '../../fleet/image-source.ts';
 import { truthFile } from '../../truth.ts';
 import type { ChaosNode } from '../chaos-node.ts';

@@ -1,4 +1,4 @@
-import type { CriHandlers } from '../../../../services/shared/cri/server.ts';
+import type { CriHandlers } from '../../../../packages/cri/server.ts';
 import type { Remove } from '../tricks.ts';
 
 /** CRI with what its calls that remove do beside that. */

@@ -1,0 +1,104 @@
+import { type FreedSums, NOTHING_FREED, withFreed } from '../../packages/decision/freed-space.ts';
+import type { Tale } from '../views/narration/narrator.ts';
+
+export interface NodeTally {
+  usedBytes: bigint;
+  capacityBytes: bigint;
+  highestPercent: number;
+  reclaims: number;
+  freed: FreedSums;
+  /** The image that went last. */
+  lastImage: string | null;
+  /** Objects removed, by kind and reason. */
+  readonly removed: Map<string, number>;
+  /** Objects a command named that stayed after the second look, by reason. */
+  readonly stayed: Map<string, number>;
+  /** What the newest decision about each kind of object kept, by reason. */
+  readonly kept: Map<string, ReadonlyMap<string, number>>;
+}
+
+/** By node name. */
+export type Tally = ReadonlyMap<string, NodeTally>;
+
+export const nodesByName = (tally: Tally): readonly (readonly [string, NodeTally])[] =>
+  [...tally].toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+export interface RemovedImage {
+  readonly node: string;
+  readonly name: string;
+}
+
+/** One to ask about; `null` where none went. */
+export function lastRemovedImage(tally: Tally): RemovedImage | null {
+  const [first] = nodesByName(tally).flatMap(([node, { lastImage }]) =>
+    lastImage === null ? [] : [{ node, name: lastImage }],
+  );
+  return first ?? null;
+}
+
+/** Counts tales. The returned map is the same one all the time. */
+export function createTally(): { readonly tally: Tally; count(tale: Tale): void } {
+  const tally = new Map<string, NodeTally>();
+  const count = (tale: Tale): void => {
+    const node = tally.get(tale.node) ?? emptyTally();
+    tally.set(tale.node, node);
+    add(node, tale);
+  };
+  return { tally, count };
+}
+
+const emptyTally = (): NodeTally => ({
+  usedBytes: 0n,
+  capacityBytes: 0n,
+  highestPercent: 0,
+  reclaims: 0,
+  freed: NOTHING_FREED,
+  lastImage: null,
+  removed: new Map(),
+  stayed: new Map(),
+  kept: new Map(),
+});
+
+function add(node: NodeTally, tale: Tale): void {
+  switch (tale.kind) {
+    case 'usage':
+      Object.assign(node, { usedBytes: tale.usedBytes, capacityBytes: tale.capacityBytes });
+      node.highestPercent = Math.max(node.highestPercent, usedPercent(node));
+      return;
+    case 'reclaim':
+      node.reclaims += 1;
+      return;
+    case 'removed':
+      node.freed = withFreed(node.freed, tale.freed);
+      if (tale.object === 'image') node.lastImage = tale.name;
+      increase(node.removed, `${tale.object}: ${tale.why}`);
+      return;
+    case 'stayed':
+      increase(node.stayed, `${tale.object}: ${tale.reason}`);
+      return;
+    case 'kept':
+      node.kept.set(tale.object, tale.byReason);
+      return;
+    case 'unrelieved':
+      return;
+  }
+}
+
+const increase = (counts: Map<string, number>, key: string): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+};
+
+/** By kind and reason, as `removed` is. */
+export const keptCounts = ({ kept }: NodeTally): ReadonlyMap<string, number> =>
+  new Map(
+    [...kept].flatMap(([object, byReason]) =>
+      [...byReason].map(([reason, count]) => [`${object}: ${reason}`, count] as const),
+    ),
+  );
+
+/** Rounded up, as the thresholds are compared (D6). */
+export const usedPercent = ({
+  usedBytes,
+  capacityBytes,
+}: Pick<NodeTally, 'usedBytes' | 'capacityBytes'>): number =>
+  capacityBytes === 0n ? 0 : 100 - Number(((capacityBytes - usedBytes) * 100n) / capacityBytes);

@@ -1,0 +1,70 @@
+import type { Tale } from '../views/narration/narrator.ts';
+import { taleLine } from '../views/narration/tale-line.ts';
+import { frame, RECENT_LINES, type Thresholds } from './frame.ts';
+import { createTally, type Tally } from './tally.ts';
+
+/** Shows what happens, while it happens. */
+export interface View {
+  readonly tally: Tally;
+  show(tale: Tale): void;
+  /** Draws what is new; for views that draw, called several times a second. */
+  refresh(): void;
+}
+
+type Print = (text: string) => void;
+
+/** One line of text for each thing that happens; for output that is no terminal. */
+export function plainView(print: Print): View {
+  const { tally, count } = createTally();
+  return {
+    tally,
+    show: (tale) => {
+      count(tale);
+      const line = taleLine(tale);
+      if (line !== null) print(`${tale.node}  ${line}`);
+    },
+    refresh: () => {},
+  };
+}
+
+/** One JSON document for each thing that happens; byte counts are decimal text. */
+export function jsonView(print: Print): View {
+  const { tally, count } = createTally();
+  return {
+    tally,
+    show: (tale) => {
+      count(tale);
+      print(JSON.stringify(tale, toJson));
+    },
+    refresh: () => {},
+  };
+}
+
+function toJson(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Map ? Object.fromEntries(value) : value;
+}
+
+const CLEAR_LINE = '\u001b[2K';
+const upBy = (lines: number): string => `\u001b[${lines}A`;
+
+/** A bar for each node, drawn over and over in the same place. `columns` is the width of the terminal. */
+export function liveView(print: Print, thresholds: Thresholds, columns: number): View {
+  const { tally, count } = createTally();
+  const recent = new Map<string, readonly string[]>();
+  let drawn = 0;
+  return {
+    tally,
+    show: (tale) => {
+      count(tale);
+      const line = taleLine(tale);
+      if (line !== null) recent.set(tale.node, [...(recent.get(tale.node) ?? []), line].slice(-RECENT_LINES));
+    },
+    refresh: () => {
+      const lines = frame(tally, recent, thresholds).map((line) => CLEAR_LINE + line.slice(0, columns - 1));
+      if (lines.length === 0) return;
+      print(`${drawn > 0 ? upBy(drawn) : ''}${lines.join('\n')}`);
+      drawn = lines.length;
+    },
+  };
+}

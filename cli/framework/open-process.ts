@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { EventLogOptions } from '../../packages/event-log/open.ts';
+import type { Address } from '../../packages/process/options/option-types.ts';
+import { readTextFile } from '../../packages/process/options/text-file.ts';
+import { systemSources } from '../../packages/process/system-sources.ts';
+import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
+import { readLogSettings } from '../options/log-settings.ts';
+import type { LogOptions } from '../options/option-groups.ts';
+import type { VerbContext } from './verb.ts';
+
+export interface ProcessOptions extends LogOptions {
+  readonly httpAddress: Address | null;
+}
+
+/** Opens what every service verb runs in; `service` names it in metrics and to the brokers. */
+export const openProcess = (
+  service: string,
+  options: ProcessOptions,
+  { logger }: Pick<VerbContext, 'logger'>,
+): Promise<ServiceProcess> =>
+  openProcessOn({
+    service,
+    eventLog: readLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
+    httpAddress: options.httpAddress,
+    logger,
+  });
+
+export interface ProcessNeeds {
+  readonly service: string;
+  readonly eventLog: EventLogOptions;
+  readonly httpAddress: Address | null;
+  readonly logger: Logger;
+}
+
+/** The same on an event log that is settled already. */
+export function openProcessOn({ service, ...needs }: ProcessNeeds): Promise<ServiceProcess> {
+  const { version } = packageJson;
+  needs.logger.info({ version, log: needs.eventLog.kind }, 'starting');
+  return openServiceProcess({ ...needs, build: { service, version }, sources: systemSources });
+}

@@ -1,0 +1,78 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { configError, type OptionSources, parseOptions } from '../../packages/process/options/config.ts';
+import {
+  describeOptions,
+  type OptionInfo,
+  type OptionsSchema,
+} from '../../packages/process/options/options.ts';
+import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
+import { loggingOptions } from '../options/option-groups.ts';
+
+/** What a verb gets from the process it runs in. */
+export interface VerbContext {
+  /** Aborts when the process was told to stop. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Writes one line of the result to stdout. Everything else goes to the logger. */
+  readonly print: (line: string) => void;
+  /** For results of any size: resolves once the reader of stdout has room for more. The text ends its lines itself. */
+  readonly write: (text: string) => Promise<void>;
+  /** Width of the terminal that stdout is; `null` when it is none. */
+  readonly terminalColumns: number | null;
+}
+
+const LoggingOptions = z.object(loggingOptions);
+export type LoggingOptions = z.infer<typeof LoggingOptions>;
+
+/** A verb whose options were read and found good. */
+export interface PreparedVerb {
+  readonly logging: LoggingOptions;
+  run(context: VerbContext): Promise<void>;
+}
+
+/** One `fleetgc <verb>`, for the command line to list, explain and run. */
+export interface Verb {
+  /** Words separated by spaces, e.g. `policy apply`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly options: readonly OptionInfo[];
+  /** How long an orderly stop may take. */
+  readonly shutdownLimitMs: number;
+  /** Throws `CONFIG_INVALID` with every problem of every option, or `USAGE` for good ones that do not go together. */
+  prepare(sources: OptionSources): PreparedVerb;
+}
+
+export interface VerbDefinition<S extends OptionsSchema> {
+  readonly name: string;
+  /** One line for the list of verbs. */
+  readonly summary: string;
+  readonly options: S;
+  /** When not given: 25 s. */
+  readonly shutdownLimitMs?: number;
+  /** Throws `USAGE` for options of the command line that do not go together; what stands elsewhere may be for other verbs. */
+  readonly checkFlags?: (options: z.infer<S>, flags: OptionSources['flags']) => void;
+  readonly run: (options: z.infer<S>, context: VerbContext) => Promise<void>;
+}
+
+export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S>): Verb {
+  const { name, summary, options, run, checkFlags, shutdownLimitMs = SHUTDOWN_LIMIT_MS } = definition;
+  const described = [...describeOptions(options), ...describeOptions(LoggingOptions)];
+  const keys = new Set(described.map(({ key }) => key));
+  return {
+    name,
+    summary,
+    options: described,
+    shutdownLimitMs,
+    prepare: (sources) => {
+      const all = { ...sources, otherKeys: new Set([...(sources.otherKeys ?? []), ...keys]) };
+      const own = parseOptions(options, all);
+      const logging = parseOptions(LoggingOptions, all);
+      if (own.ok && logging.ok) {
+        checkFlags?.(own.value, sources.flags);
+        return { logging: logging.value, run: (context) => run(own.value, context) };
+      }
+      throw configError([...(own.ok ? [] : own.problems), ...(logging.ok ? [] : logging.problems)]);
+    },
+  };
+}

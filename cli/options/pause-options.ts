@@ -1,0 +1,52 @@
+import { TextList, withMeta } from '../../packages/process/options/option-types.ts';
+import { shellWord } from '../../packages/text/shell-word.ts';
+import type { NodeSelector } from '../../schemas/policy/policy.ts';
+import { selectorConditions } from '../../schemas/policy/policy-sections.ts';
+import type { LogOptions } from './option-groups.ts';
+
+/** Which nodes `pause` and `resume` are about; without any of these, all of them. */
+export const pauseSelectorOptions = {
+  cluster: withMeta(TextList.pipe(selectorConditions.clusters).optional(), {
+    kind: 'list',
+    commandLineOnly: true,
+    placeholder: 'NAME,…',
+    description: 'Only nodes of these clusters.',
+  }),
+  nodeName: withMeta(TextList.pipe(selectorConditions.nodeNames).optional(), {
+    kind: 'list',
+    commandLineOnly: true,
+    placeholder: 'GLOB,…',
+    description: 'Only nodes whose name matches one of these patterns.',
+  }),
+  pool: withMeta(TextList.pipe(selectorConditions.pools).optional(), {
+    kind: 'list',
+    commandLineOnly: true,
+    placeholder: 'NAME,…',
+    description: 'Only nodes of these pools, by their label fleetgc.io/pool.',
+  }),
+};
+
+type Given = { readonly [Key in keyof typeof pauseSelectorOptions]?: string[] | undefined };
+
+export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Given): NodeSelector => ({
+  clusters: cluster,
+  nodeNames: nodeName,
+  pools: pool,
+  nodeLabels: {},
+});
+
+/** The command that ends the pause of these nodes on this log, to be typed in a shell. */
+export const resumeCommand = (
+  { clusters, nodeNames, pools }: NodeSelector,
+  { log, logPath }: Pick<LogOptions, 'log' | 'logPath'>,
+): string =>
+  [
+    'fleetgc resume',
+    ...optionText('--cluster', clusters),
+    ...optionText('--node-name', nodeNames),
+    ...optionText('--pool', pools),
+    ...(log === 'embedded' ? ['--log embedded', ...optionText('--log-path', [logPath])] : []),
+  ].join(' ');
+
+const optionText = (flag: string, values: readonly string[]): readonly string[] =>
+  values.length === 0 ? [] : [flag, shellWord(values.join(','))];

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import {
+  type PolicyFiles,
+  type PolicyOverride,
+  type PolicyText,
+  readPolicyFiles,
+  type WrittenPolicy,
+} from '../../packages/policy/file/file.ts';
+import { type Problem, problemText } from '../../packages/policy/file/problem.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { FilePath, withMeta } from '../../packages/process/options/option-types.ts';
+import { readTextFile } from '../../packages/process/options/text-file.ts';
+
+/** The files of `policy validate` and `policy apply`. */
+export const policyFileOptions = {
+  files: withMeta(z.array(z.string()), {
+    kind: 'list',
+    positional: true,
+    placeholder: 'FILE',
+    description: 'YAML files, each with one or more policies; - reads standard input.',
+  }),
+};
+
+/** Policies in place of those of an event log. */
+export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.array(FilePath)]);
+
+/** Reads policy files that an operator named; one that cannot be read is a problem among the others. */
+export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
+  const files = paths.map((path) => ({ file: path === '-' ? 'stdin' : path, read: readTextFile(path) }));
+  const unreadable = files.flatMap(({ file, read }): Problem[] =>
+    read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
+  );
+  const readable = files.flatMap(({ file, read }) => (read.ok ? [{ file, text: read.text }] : []));
+  const policies = readPolicyFiles(readable, override);
+  if (unreadable.length === 0) return policies;
+  return { valid: false, problems: [...unreadable, ...(policies.valid ? [] : policies.problems)] };
+}
+
+/** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */
+export function readNamedFile(path: string): PolicyText {
+  const file = path === '-' ? 'stdin' : path;
+  const read = readTextFile(path);
+  if (!read.ok) throw new FleetGcError('USAGE', `${file} cannot be read: ${read.reason}`);
+  return { file, text: read.text };
+}
+
+/** The policies of the files. Notes are talked about; any problem throws `POLICY_INVALID` after all were told. */
+export function requireValid(
+  files: PolicyFiles,
+  logger: Logger,
+  consequence: string,
+): readonly WrittenPolicy[] {
+  if (!files.valid) throw toldProblems(files.problems, logger, consequence);
+  for (const note of files.notes) logger.warn(problemText(note));
+  return files.policies;
+}
+
+/** Tells every problem; the error is what to throw then. */
+export function toldProblems(
+  problems: readonly Problem[],
+  logger: Logger,
+  consequence: string,
+): FleetGcError {
+  for (const problem of problems) logger.error(problemText(problem));
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+  return new FleetGcError('POLICY_INVALID', `${count}; ${consequence}`);
+}

@@ -1,0 +1,69 @@
+import { countedKind } from '../../packages/decision/kind-text.ts';
+import type { ObjectNames } from '../../packages/decision/object-names.ts';
+import { sizeText } from '../../packages/text/size-text.ts';
+import type { ObjectKind } from '../../schemas/events/command.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+
+const MOST_NAMES = 3;
+
+/**
+ * What a decision means for the node, in one line; `null` where nothing follows from it, or what follows is told by the
+ * node itself.
+ */
+export function decisionLine(decision: Decision, names: ObjectNames | undefined): string | null {
+  const { decider, outcome, reason, notBelieved } = decision;
+  switch (outcome) {
+    case 'commanded':
+      return `${decider.name} wants to remove ${choice(decision, names)}`;
+    case 'dry-run':
+      return `${decider.name} would remove ${choice(decision, names)}, but this is a dry run`;
+    case 'no-policy':
+      return 'no policy selects this node: everything stays';
+    case 'paused':
+      return `paused${reason === '' ? '' : `: ${reason}`}`;
+    case 'not-believed':
+      return `nothing can be decided: ${doubtText(notBelieved)}`;
+    case 'no-common-version':
+      return `${decider.name} and this node have no version of commands in common: ${reason}`;
+    default:
+      return null;
+  }
+}
+
+function doubtText([first, ...others]: Decision['notBelieved']): string {
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `${first?.message ?? 'what the node reported is not believed'}${more}`;
+}
+
+/** `2 images (a, b), about 1.2 GB` */
+function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | undefined): string {
+  const chosen = LISTS.map((list) => ({
+    list,
+    positions: verdicts[list].filter(({ action }) => action === 'remove').map(({ position }) => position),
+  }));
+  const groups = chosen
+    .filter(({ positions }) => positions.length > 0)
+    .map(
+      ({ list, positions }) =>
+        `${countedKind(positions.length, KINDS[list])}${listed(positions, names?.[list])}`,
+    );
+  return `${groups.join(' and ')}${estimatedBytes > 0 ? `, about ${sizeText(BigInt(estimatedBytes))}` : ''}`;
+}
+
+const KINDS = {
+  containers: 'container',
+  sandboxes: 'sandbox',
+  podLogDirectories: 'pod-log-directory',
+  logSymlinks: 'log-symlink',
+  images: 'image',
+} as const satisfies Readonly<Record<string, ObjectKind>>;
+const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;
+
+/** ` (a, b and 2 more)`; nothing where nobody knows what they are called. */
+function listed(positions: readonly number[], names: readonly string[] = []): string {
+  const known = positions.flatMap((position) => names[position] ?? []);
+  const shown = known.slice(0, MOST_NAMES);
+  if (shown.length === 0) return '';
+  const more = positions.length - shown.length;
+  return ` (${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}

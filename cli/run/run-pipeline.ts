@@ -1,0 +1,81 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import { connectReader } from '../../packages/cri/client.ts';
+import { requireSame } from '../../packages/event-log/require-same.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
+import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import { aborted } from '../../packages/service/wait.ts';
+import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import type { ManagedNode } from '../../services/node/managed-node.ts';
+import { runNode } from '../../services/node/run-node.ts';
+import { together } from '../../services/node-agent/repeat.ts';
+import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
+import { operatorPublication } from '../framework/task-log.ts';
+import { follow } from './follow.ts';
+import { introductionLines } from './introduction.ts';
+import { jsonTeller, lineTeller } from './node-teller.ts';
+import { settlePolicies } from './settle-policies.ts';
+
+export interface Pipeline {
+  readonly process: ServiceProcess;
+  readonly node: ManagedNode;
+  readonly executor: ExecutorOptions;
+  readonly written: readonly WrittenPolicy[];
+  readonly policyFiles: readonly string[];
+  readonly logPath: string;
+  readonly json: boolean;
+  readonly print: (line: string) => void;
+}
+
+/** Everything on one machine: the log is made ready, the policies are settled, and then all parts run together. */
+export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+  const { process, node, executor, json, print } = pipeline;
+  const fromMs = process.sources.now();
+  const policies = await prepare(pipeline, signal);
+  if (signal.aborted) return;
+  const teller = json ? jsonTeller(print) : lineTeller((line) => print(`${clockText()}  ${line}`));
+  const removing = { policies: policies, options: executor };
+  await together(
+    [
+      (stop) => follow({ log: process.log, teller, fromMs }, stop),
+      (stop) => runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
+      (stop) => runNode({ process, node, signal: stop }, removing),
+    ],
+    signal,
+  );
+}
+
+async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicySource> {
+  const { process, node, written, print, json } = pipeline;
+  const { log } = process;
+  await log.createTopics();
+  requireSame(await log.checkTopics());
+  const { deleted } = await settlePolicies({ log, publication: operatorPublication() }, written, signal);
+  const policies = process.followPolicies(POLICY_RECHECK_MS);
+  await Promise.race([policies.caughtUp, aborted(signal)]);
+  if (signal.aborted || json) return policies;
+  const introduction = introductionLines({
+    ...pipeline,
+    version: packageJson.version,
+    node: { ...node.identity, nodeLabels: node.nodeLabels },
+    runtime: await runtimeText(node),
+    policies: policies.current(),
+    deleted,
+  });
+  for (const line of introduction) print(line);
+  return policies;
+}
+
+/** A runtime that is away may come: the agent waits for it. */
+async function runtimeText({ runtimeEndpoint }: ManagedNode): Promise<string> {
+  using runtime = connectReader(runtimeEndpoint);
+  try {
+    const { name, version } = await runtime.version();
+    return `${name} ${version} at ${runtimeEndpoint}`;
+  } catch (error) {
+    return `no answer yet. ${toFleetGcError(error).message}`;
+  }
+}
+
+const clockText = (): string => new Date().toTimeString().slice(0, 'hh:mm:ss'.length);

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { filterLetters } from '../../../services/dead-letters/choose-letters.ts';
+import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { letterSummary, letterTable } from '../../views/dead-letters/letter-text.ts';
+
+export const deadLettersList = defineVerb({
+  ...about('dead-letters list'),
+  options: z.object({
+    ...letterFilterOptions,
+    all: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Also those whose message was put back.',
+    }),
+    ...outputOptions,
+    ...logOptions('kafka'),
+  }),
+  run: async ({ topic, cause, group, key, since, all, output, ...options }, context) => {
+    const { logger, print, signal } = context;
+    await using log = await openTaskLog({ options, context });
+    const stored = await readStoredLetters(log, readFrom({ since }, Date.now()), signal);
+    const filter = toLetterFilter({ topic, cause, group, key, since }, all);
+    const letters = filterLetters(stored.letters, filter);
+    if (stored.unreadable > 0)
+      logger.warn(`${stored.unreadable} records on the topic are no dead letters and are left out`);
+    if (letters.length === 0) logger.info('There are no such dead letters.');
+    const result = { value: letters.map(letterSummary), lines: letterTable(letters) };
+    if (output !== 'table' || letters.length > 0) print(formatResult(output, result));
+  },
+});

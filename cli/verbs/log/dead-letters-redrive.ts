@@ -1,0 +1,89 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { filterLetters, findLetter } from '../../../services/dead-letters/choose-letters.ts';
+import { compareOriginals } from '../../../services/dead-letters/compare-originals.ts';
+import { planRedrive, type RedrivePlan, redrive } from '../../../services/dead-letters/redrive.ts';
+import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
+import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
+import { logOptions } from '../../options/option-groups.ts';
+
+export const deadLettersRedrive = defineVerb({
+  ...about('dead-letters redrive'),
+  options: z.object({
+    ids: withMeta(z.array(z.string()).optional(), {
+      kind: 'list',
+      positional: true,
+      placeholder: 'ID',
+      description: 'Ids of dead letters, or enough of their beginnings.',
+    }),
+    all: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'All that the conditions below select, instead of ids.',
+    }),
+    ...letterFilterOptions,
+    again: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Also those whose message was put back before.',
+    }),
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Say what would be put back, and change nothing.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ ids = [], all, again, dryRun, topic, cause, group, key, since, ...options }, context) => {
+    const { logger, print, signal } = context;
+    const filter = { topic, cause, group, key, since };
+    requireChoice(
+      ids,
+      all,
+      Object.values(filter).some((value) => value !== undefined),
+    );
+    await using log = await openTaskLog({ options, context });
+    const { letters } = await readStoredLetters(log, readFrom(filter, Date.now()), signal);
+    const chosen = all
+      ? filterLetters(letters, toLetterFilter(filter, again))
+      : ids.map((id) => findLetter(letters, id));
+    const plan = planRedrive([...new Set(chosen)], again);
+    const compared = await compareOriginals(plan.redrives, log, signal);
+    const refused = [...plan.refused, ...compared.refused];
+    tellAside(plan.done, refused, logger);
+    const total = compared.confirmed.length;
+    if (dryRun) print(`${messages(total)} would be put back`);
+    else {
+      const onProgress = (count: number): void => logger.info(`${count} of ${messages(total)} put back`);
+      const needs = { log, publication: operatorPublication(), signal, onProgress };
+      print(`${messages(await redrive(compared.confirmed, needs))} put back`);
+    }
+    if (refused.length > 0) throw refusal(refused.length);
+  },
+});
+
+const refusal = (count: number): FleetGcError =>
+  new FleetGcError(
+    'REDRIVE_REFUSED',
+    `${count === 1 ? '1 dead letter is' : `${count} dead letters are`} not put back, for the reasons above`,
+  );
+
+function requireChoice(ids: readonly string[], all: boolean, conditions: boolean): void {
+  if (ids.length === 0 && !all)
+    throw new FleetGcError(
+      'USAGE',
+      'give ids of dead letters, or --all; "fleetgc dead-letters list" shows them',
+    );
+  if (ids.length > 0 && (all || conditions))
+    throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
+}
+
+function tellAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
+  if (done.length > 0)
+    logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
+  for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);
+}
+
+const messages = (count: number): string => (count === 1 ? '1 message' : `${count} messages`);

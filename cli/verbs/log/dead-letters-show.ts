@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { findLetter } from '../../../services/dead-letters/choose-letters.ts';
+import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { letterLines } from '../../views/dead-letters/letter-text.ts';
+
+export const deadLettersShow = defineVerb({
+  ...about('dead-letters show'),
+  options: z.object({
+    id: withMeta(Text, {
+      positional: true,
+      placeholder: 'ID',
+      description: 'Id of the dead letter, or enough of its beginning.',
+    }),
+    ...outputOptions,
+    ...logOptions('kafka'),
+  }),
+  run: async ({ id, output, ...options }, context) => {
+    await using log = await openTaskLog({ options, context });
+    const { letters } = await readStoredLetters(log, 'earliest', context.signal);
+    const letter = findLetter(letters, id);
+    context.print(formatResult(output, { value: letter, lines: letterLines(letter) }));
+  },
+});

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { requireSame } from '../../../packages/event-log/require-same.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { withMeta } from '../../../packages/process/options/option-types.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import { DurationMs } from '../../../schemas/policy/quantity.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { reportTopics, topicLines } from '../../views/topics/topic-report.ts';
+
+const RETRY_MS = 1_000;
+
+export const topicsCreate = defineVerb({
+  ...about('topics create'),
+  options: z.object({
+    wait: withMeta(DurationMs.prefault('0s'), {
+      placeholder: 'DURATION',
+      description: 'How long to wait for the event log when it does not answer.',
+    }),
+    ...outputOptions,
+    ...logOptions('kafka'),
+  }),
+  run: async ({ wait, output, ...options }, context) => {
+    const deadlineMs = performance.now() + wait;
+    await using log = await openTaskLog({ options, context, create: true });
+    const created = await createInTime(log, deadlineMs, context);
+    const differences = await log.checkTopics();
+    const reports = reportTopics(created, differences);
+    context.print(formatResult(output, { value: reports, lines: topicLines(reports) }));
+    requireSame(differences);
+  },
+});
+
+/** Tells once what it waits for. */
+async function createInTime(
+  log: EventLog,
+  deadlineMs: number,
+  { logger, signal }: VerbContext,
+): Promise<readonly TopicName[]> {
+  for (let told = false; ; told = true) {
+    try {
+      return await log.createTopics();
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (!error.retry || performance.now() >= deadlineMs) throw error;
+      if (!told) logger.info(`${error.message} Waiting for it.`);
+      await sleep(RETRY_MS, undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { withMeta } from '../../packages/process/options/option-types.ts';
+import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
+import { readHeardNodes } from '../../services/fleet-status/heard-nodes.ts';
+import { openTaskLog } from '../framework/task-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { logOptions } from '../options/option-groups.ts';
+import { nodeLines } from '../views/fleet/node-table.ts';
+import { readingLine } from '../views/fleet/reading-line.ts';
+import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
+
+export const nodes = defineVerb({
+  ...about('nodes'),
+  options: z.object({
+    output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
+      description: 'table or wide for people, wide with more columns; json for everything there is to say.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ output, ...options }, context) => {
+    const { logger, signal } = context;
+    await using log = await openTaskLog({ options, context });
+    const nowMs = Date.now();
+    const stored = await readStoredPolicies(log, signal);
+    const heard = await readHeardNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);
+    warnOfUnreadable(stored, logger);
+    const found = fleetNodes(heard, stored.set, nowMs);
+    if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
+    if (output === 'json') return await context.write(`${JSON.stringify(found, null, 2)}\n`);
+    if (found.nodes.length === 0) return logger.info('No node was heard in the last day.');
+    await context.write(
+      nodeLines(found, output === 'wide')
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+  },
+});

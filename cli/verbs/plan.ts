@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { policySet } from '../../packages/decision/policy-set.ts';
+import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import type { OptionSources } from '../../packages/process/options/config.ts';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { flagOf, offFlagOf } from '../../packages/process/options/options.ts';
+import { Policy } from '../../schemas/policy/policy.ts';
+import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
+import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
+import { lookAtThisMachine } from '../../services/plan/live/live-look.ts';
+import { planFor } from '../../services/plan/plan.ts';
+import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
+import { readAllBytes } from '../framework/byte-stream.ts';
+import { formatResult } from '../framework/output.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { PolicyPaths } from '../options/policy-files.ts';
+import { policiesOf } from '../run/run-policies.ts';
+import { answerLines } from '../views/plan/answer-lines.ts';
+import { planTable } from '../views/plan/plan-table.ts';
+
+const commandLineOnly = true;
+/** Answers that wait for a reader which is slower, in characters. */
+const MOST_WAITING = 1024 * 1024;
+const { cluster, nodeName, nodeLabels, nodeLabelsFile, runtimeEndpoint, podLogsDir, containerLogsDir } =
+  nodeOptions;
+
+/** How to look at this machine. */
+const lookOptions = {
+  cluster,
+  nodeName,
+  nodeLabels,
+  nodeLabelsFile,
+  runtimeEndpoint,
+  podLogsDir,
+  containerLogsDir,
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description: "State directory of this node's agent, read for the age of images; nothing is written.",
+  }),
+  assumeOld: withMeta(Switch.prefault('false'), {
+    commandLineOnly,
+    description:
+      'Before an agent has run here nobody knows how old images are, and so nothing goes: take them all for old enough.',
+  }),
+  ...containerdOptions,
+  ...kubeletOptions,
+};
+
+const PlanOptions = z.object({
+  inventory: withMeta(FilePath.optional(), {
+    commandLineOnly,
+    placeholder: 'FILE|-',
+    description:
+      "An inventory event in place of this machine's runtime; - reads standard input. With -o ndjson one a line.",
+  }),
+  policy: withMeta(PolicyPaths.optional(), {
+    kind: 'list',
+    placeholder: 'FILE',
+    description:
+      "Policies, of which the one that holds for the node is taken; may be repeated. Without any: the kubelet's defaults in dry-run.",
+  }),
+  profile: withMeta(Policy.shape.profile.optional(), {
+    commandLineOnly,
+    description: 'Reads every policy as if it said this profile.',
+  }),
+  trigger: withMeta(PlanTrigger.prefault('periodic'), {
+    commandLineOnly,
+    description: 'What to plan for: a pass as a kubelet makes them, a forced one, or an eviction signal.',
+  }),
+  output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+    description: 'table for people; json for everything there is to say; ndjson to answer line by line.',
+  }),
+  ...lookOptions,
+});
+type PlanOptions = z.infer<typeof PlanOptions>;
+
+export const plan = defineVerb({
+  ...about('plan'),
+  options: PlanOptions,
+  checkFlags: ({ inventory, output }, flags) => {
+    if (inventory !== undefined) refuseLooking('--inventory', flags);
+    else if (output === 'ndjson') refuseLooking('-o ndjson', flags);
+  },
+  run: async (options, context) => {
+    const asked = askedIn(options, context);
+    if (options.output === 'ndjson')
+      return await answerLines(options.inventory ?? '-', asked, { ...context, mostWaiting: MOST_WAITING });
+    const made = await madePlan(options, defaultsOf(asked), context);
+    const lines = planTable(made);
+    await context.write(`${formatResult(options.output, { value: made, lines })}\n`);
+    if (made.status === 'not-planned') throw incomplete(made);
+  },
+});
+
+/** Where inventories are given nobody looks, and a plan of another machine than was meant misleads. */
+function refuseLooking(because: string, flags: OptionSources['flags']): void {
+  const given = Object.keys(lookOptions).filter((key) => flags[key] !== undefined);
+  if (given.length === 0) return;
+  const names = given.map((key) => (flags[key] === false ? offFlagOf(key) : flagOf(key))).join(', ');
+  throw new FleetGcError(
+    'USAGE',
+    `with ${because} this machine is not looked at, so leave out what says how: ${names}`,
+  );
+}
+
+/** Throws `USAGE` or `POLICY_INVALID`. */
+function askedIn({ inventory, policy = [], profile, trigger }: PlanOptions, { logger }: VerbContext): Asked {
+  if (inventory === '-' && policy.includes('-'))
+    throw new FleetGcError('USAGE', '--inventory and --policy cannot both read standard input');
+  const override = profile === undefined ? {} : { profile };
+  const written = policiesOf(policy, { logger, consequence: 'no plan was made', override });
+  return { policies: policySet(written.map(toPolicyRecord), []), trigger, override };
+}
+
+async function madePlan(
+  options: PlanOptions,
+  defaults: RequestDefaults,
+  { signal, logger }: VerbContext,
+): Promise<Plan> {
+  const { inventory } = options;
+  if (inventory === undefined) return planFor({ ...defaults, ...(await lookAtThisMachine(options, logger)) });
+  const bytes = await readAllBytes(inventory, signal);
+  const read = readRequest(bytes, defaults);
+  if (read.ok) return planFor(read.request);
+  const hint = bytes.includes('\n{') ? '; many inventories, one a line, are for -o ndjson' : '';
+  const file = inventory === '-' ? 'stdin' : inventory;
+  throw new FleetGcError('NOT_PLANNED', `${file}: ${read.causes.join('; ')}${hint}`);
+}
+
+/** What keeps anybody from saying more. */
+const incomplete = ({ notBelieved }: Plan): FleetGcError =>
+  new FleetGcError(
+    'NOT_PLANNED',
+    `the inventory is not complete, so nothing would go: ${notBelieved.map(({ message }) => message).join('; ')}`,
+  );

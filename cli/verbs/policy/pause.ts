@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { longestCommandLifetimeMs } from '../../../packages/policy/pauses.ts';
+import { selectorText } from '../../../packages/policy/selector-text.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { durationText } from '../../../packages/policy/value-text.ts';
+import { writePause } from '../../../packages/policy/write-policies.ts';
+import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { PauseRecord } from '../../../schemas/policy/policy.ts';
+import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../../options/pause-options.ts';
+
+export const pause = defineVerb({
+  ...about('pause'),
+  options: z.object({
+    ...pauseSelectorOptions,
+    reason: withMeta(PauseRecord.shape.reason.prefault(''), {
+      commandLineOnly: true,
+      placeholder: 'TEXT',
+      description: 'Why, for whoever looks at the list of policies.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
+    const selector = toPauseSelector({ cluster, nodeName, pool });
+    await using log = await openTaskLog({ options, context });
+    await writePause({ log, publication: operatorPublication() }, selector, reason);
+    context.print(`paused: ${selectorText(selector)}`);
+    const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
+    context.logger.info(
+      lifetimeMs === 0
+        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`,
+    );
+  },
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { policyChanges } from '../../../packages/policy/policy-changes.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { writePolicies } from '../../../packages/policy/write-policies.ts';
+import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
+import { changeLines, changeValues } from '../../views/policy/change-text.ts';
+
+export const policyApply = defineVerb({
+  ...about('policy apply'),
+  options: z.object({
+    ...policyFileOptions,
+    dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
+    ...outputOptions,
+    ...logOptions('kafka'),
+  }),
+  run: async ({ files, dryRun, output, ...log }, context) => {
+    const { logger, print, signal } = context;
+    const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
+    await using eventLog = await openTaskLog({ options: log, context });
+    const { policies } = await readStoredPolicies(eventLog, signal);
+    const changes = policyChanges(written, policies);
+    if (!dryRun) await writePolicies({ log: eventLog, publication: operatorPublication() }, changes);
+    print(
+      formatResult(output, {
+        value: { dryRun, changes: changeValues(changes) },
+        lines: changeLines(changes, dryRun),
+      }),
+    );
+    if (dryRun) logger.info('Dry run: nothing was changed.');
+  },
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { requireKeys } from '../../../packages/policy/find-stored.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { deleteKeys } from '../../../packages/policy/write-policies.ts';
+import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+
+export const policyDelete = defineVerb({
+  ...about('policy delete'),
+  options: z.object({
+    names: withMeta(z.array(z.string()), {
+      kind: 'list',
+      positional: true,
+      placeholder: 'NAME',
+      description: 'Names of the policies.',
+    }),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ names, ...options }, context) => {
+    await using log = await openTaskLog({ options, context });
+    const stored = await readStoredPolicies(log, context.signal);
+    const keys = requireKeys(stored, names);
+    await deleteKeys({ log }, keys);
+    for (const key of keys) context.print(`${key}: deleted`);
+    context.logger.info(
+      `On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,
+    );
+  },
+});

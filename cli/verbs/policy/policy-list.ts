@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
+import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
+
+export const policyList = defineVerb({
+  ...about('policy list'),
+  options: z.object({ ...outputOptions, ...logOptions('kafka') }),
+  run: async ({ output, ...options }, context) => {
+    await using log = await openTaskLog({ options, context });
+    const stored = await readStoredPolicies(log, context.signal);
+    warnOfUnreadable(stored, context.logger);
+    if (stored.policies.size === 0)
+      context.logger.info('There are no policies: every node keeps everything.');
+    const value = {
+      pauses: [...stored.pauses.values()],
+      policies: inOrderOfPrecedence(stored.policies.values()),
+      unreadable: stored.unreadable,
+    };
+    const lines = listLines(stored);
+    if (output !== 'table' || lines.length > 0) context.print(formatResult(output, { value, lines }));
+  },
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
+import { requireStored } from '../../../packages/policy/find-stored.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { Switch, Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskLog } from '../../framework/task-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { about } from '../../framework/verb-list.ts';
+import { logOptions } from '../../options/option-groups.ts';
+
+export const policyShow = defineVerb({
+  ...about('policy show'),
+  options: z.object({
+    name: withMeta(Text, { positional: true, placeholder: 'NAME', description: 'Name of the policy.' }),
+    asWritten: withMeta(Switch.prefault('false'), {
+      description: 'Show the text that was applied, with its comments and without defaults.',
+    }),
+    ...outputOptions,
+    ...logOptions('kafka'),
+  }),
+  run: async ({ name, asWritten, output, ...options }, context) => {
+    await using log = await openTaskLog({ options, context });
+    const stored = requireStored(await readStoredPolicies(log, context.signal), name);
+    const text = asWritten ? stored.source : writtenYaml(stored.policy);
+    const lines = [
+      `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
+      text.trimEnd(),
+    ];
+    context.print(formatResult(output, { value: stored, lines }));
+  },
+});

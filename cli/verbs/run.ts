@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
+import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
+import { openThisNode } from '../../services/node/this-node.ts';
+import { openProcessOn } from '../framework/open-process.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { PolicyPaths } from '../options/policy-files.ts';
+import { runPipeline } from '../run/run-pipeline.ts';
+import { policiesOf } from '../run/run-policies.ts';
+
+const { logMaxSize } = logOptions('embedded');
+
+/** Beside the rest of what this node keeps, so that a directory of one's own holds all of it. */
+const logPath = withMeta(FilePath.optional(), {
+  description: 'File of the embedded log; event-log.db in the state directory when not given.',
+});
+
+export const run = defineVerb({
+  ...about('run'),
+  options: z.object({
+    policy: withMeta(PolicyPaths.optional(), {
+      kind: 'list',
+      placeholder: 'FILE',
+      description:
+        "Policies that hold, and no others; may be repeated. Without any: the kubelet's defaults in dry-run.",
+    }),
+    json: withMeta(Switch.prefault('false'), {
+      description: 'Print decisions and results themselves, one JSON document a line.',
+    }),
+    ...wholeNodeOptions,
+    ...httpOptions(9647),
+    logPath,
+    logMaxSize,
+  }),
+  shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
+  run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
+    const path = options.logPath ?? join(options.stateDirectory, 'event-log.db');
+    const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
+    using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
+    await using process = await openProcessOn({
+      service: 'run',
+      eventLog: {
+        kind: 'embedded',
+        path,
+        maxBytes: Number(options.logMaxSize),
+        keepsSpace: true,
+      },
+      httpAddress,
+      logger: quieter(logger),
+    });
+    const executor = toExecutorOptions(options);
+    await runPipeline({ process, node, executor, written, policyFiles, logPath: path, json, print }, signal);
+  },
+});
+
+/** What is worth a line is on stdout; the services' own log is for those who ask for more. */
+const quieter = (logger: Logger): Logger =>
+  logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger;

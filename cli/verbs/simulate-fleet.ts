@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
+import { policyChanges } from '../../packages/policy/policy-changes.ts';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { writePolicies } from '../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { WholeNumber, withMeta } from '../../packages/process/options/option-types.ts';
+import { aborted } from '../../packages/service/wait.ts';
+import { ClusterName } from '../../schemas/events/identity.ts';
+import { DurationMs } from '../../schemas/policy/quantity.ts';
+import { isClean } from '../../sim/fleet-load/account.ts';
+import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
+import { openProcess } from '../framework/open-process.ts';
+import { operatorPublication } from '../framework/task-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
+
+/** A reclaim has five rounds. */
+const DRAIN_LIMIT_MS = 600_000;
+/** What was begun is ended, and accounted for, also when the run is told to stop. */
+const SHUTDOWN_LIMIT_MS = 300_000;
+
+const Rate = z
+  .string()
+  .regex(/^[0-9]+(\.[0-9]+)?x$/, { error: 'must be a number and an x, such as 1x or 0.5x' })
+  .transform((text) => Number(text.slice(0, -1)))
+  .refine((rate) => rate > 0, { error: 'must be above 0x' });
+
+const share = (byDefault: string, description: string) =>
+  withMeta(
+    z
+      .string()
+      .regex(/^[0-9]+(\.[0-9]+)?$/, { error: 'must be a number of percent, such as 2.5' })
+      .transform(Number)
+      .refine((percent) => percent <= 100, { error: 'must be at most 100' })
+      .prefault(byDefault),
+    { placeholder: 'PERCENT', description },
+  );
+
+export const simulateFleet = defineVerb({
+  ...about('simulate-fleet'),
+  shutdownLimitMs: SHUTDOWN_LIMIT_MS,
+  options: z.object({
+    cluster: withMeta(ClusterName.prefault('simulated'), {
+      placeholder: 'NAME',
+      description: 'Name of the cluster; no real node may have it.',
+    }),
+    nodes: withMeta(
+      WholeNumber.refine((nodes) => nodes >= 1, { error: 'must be at least 1' }).prefault('100'),
+      { description: 'How many nodes.' },
+    ),
+    seed: withMeta(WholeNumber.prefault('7'), { description: 'The same seed gives the same lives.' }),
+    rate: withMeta(Rate.prefault('1x'), {
+      placeholder: 'NUMBERx',
+      description:
+        'How fast the fleet lives; orders live as long on its nodes, so be gentle: 60x for some dozen nodes.',
+    }),
+    duration: withMeta(DurationMs.prefault('10m'), {
+      placeholder: 'DURATION',
+      description: 'How long the fleet lives, by its own time.',
+    }),
+    policy: withMeta(PolicyPaths.optional(), {
+      kind: 'list',
+      placeholder: 'FILE',
+      description: 'Policies to apply first; may be repeated. Without any: those that hold.',
+    }),
+    killedPercent: share('3', 'Nodes whose FleetGC is killed and started again.'),
+    rebootedPercent: share('2', 'Nodes that reboot.'),
+    vanishedPercent: share('1', 'Nodes that go for good.'),
+    oldClockPercent: share('1', 'Nodes that go, and come back minutes later with an old clock.'),
+    failedRemovalPercent: share('2', 'Removals that the runtime fails.'),
+    slowRemovalPercent: share('3', 'Removals that take the runtime 5 s to 40 s.'),
+    usedMeanwhilePercent: share('5', 'Commands for images of which a pod begins to use one meanwhile.'),
+    ...httpOptions(9648),
+    ...logOptions('kafka'),
+  }),
+  run: async (options, context) => {
+    const { cluster, nodes, seed, rate, duration: durationMs } = options;
+    const { logger, signal, print } = context;
+    const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
+    const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
+    await using process = await openProcess('simulate-fleet', options, quiet);
+    await process.log.createTopics();
+    if (written.length > 0) await applyPolicies(process.log, written, signal);
+    const policies = process.followPolicies(null);
+    await Promise.race([policies.caughtUp, aborted(signal)]);
+    if (signal.aborted) return;
+    const account = await runSimulatedFleet(
+      {
+        process,
+        policies,
+        cluster,
+        nodes,
+        seed,
+        rate,
+        durationMs,
+        drainMs: DRAIN_LIMIT_MS,
+        faults: options,
+        say: (line) => logger.info(line),
+      },
+      signal,
+    );
+    print(JSON.stringify(account, null, 2));
+    if (isClean(account)) return;
+    const { wrong, lost, twice } = account.removals;
+    throw new FleetGcError(
+      'FLEET_HARMED',
+      `the account is not clean: ${wrong} removals were wrong, ${lost} commands or orders were lost, ${twice} removals were done twice`,
+    );
+  },
+});
+
+async function applyPolicies(
+  log: EventLog,
+  written: readonly WrittenPolicy[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { policies } = await readStoredPolicies(log, signal);
+  await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, policies));
+}

@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { withMeta } from '../../packages/process/options/option-types.ts';
+import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
+import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
+import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
+import { openProcess } from '../framework/open-process.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { httpOptions, logOptions } from '../options/option-groups.ts';
+
+const START_PERCENT = 70;
+
+export const simulateNode = defineVerb({
+  ...about('simulate-node'),
+  options: z.object({
+    cluster: withMeta(ClusterName, { placeholder: 'NAME', description: 'Name of the cluster.' }),
+    nodeName: withMeta(NodeName, { placeholder: 'NAME', description: 'Name of the node.' }),
+    capacity: withMeta(Bytes.prefault('20G'), { placeholder: 'BYTES', description: 'Size of its disk.' }),
+    step: withMeta(DurationMs.prefault('1s'), {
+      placeholder: 'DURATION',
+      description: 'How long between two steps of its life.',
+    }),
+    ...httpOptions(9641),
+    ...logOptions('kafka'),
+  }),
+  run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
+    const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
+    const node = {
+      cluster,
+      name,
+      directory,
+      capacityBytes,
+      startPercent: START_PERCENT,
+      seed: seedOf(name),
+      stepMs,
+    };
+    try {
+      await using process = await openProcess('simulate-node', options, context);
+      await runSimulatedNode(process, node, context.signal);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+});
+
+/** Nodes of different names live different lives, and the same one every time. */
+const seedOf = (name: string): number =>
+  [...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1_000_003;

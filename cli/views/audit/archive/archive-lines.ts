@@ -1,0 +1,78 @@
+import { counted } from '../../../../packages/text/counted.ts';
+import { printableLine } from '../../../../packages/text/printable.ts';
+import { sizeText } from '../../../../packages/text/size-text.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import type { LostRecords } from '../../../../services/audit/archive/archive-log.ts';
+import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
+import type { ArchiveFindings, CheckProgress } from '../../../../services/audit/archive/check-archive.ts';
+
+/** What `-o json` shows of a run; offsets as text. */
+export const runValue = ({ records, files, lost, head }: ArchiveRun) => ({
+  records,
+  files,
+  lost: lost.map((range) => ({
+    ...range,
+    firstOffset: String(range.firstOffset),
+    lastOffset: String(range.lastOffset),
+  })),
+  head,
+});
+
+export const runLines = ({ records, files, lost, head }: ArchiveRun): readonly string[] => [
+  ...lost.map(lostText),
+  records === 0
+    ? 'nothing new to archive'
+    : `${counted(records, 'record')} archived in ${counted(files, 'file')}`,
+  `head of the archive: ${head}`,
+];
+
+/** What retention deleted before it was archived. */
+export const lostText = ({ topic, partition, firstOffset, lastOffset }: LostRecords): string =>
+  `LOST: ${counted(lastOffset - firstOffset + 1n, 'record')} of ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset}`;
+
+export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
+  const { deviations, gaps, unfinished, files, records, sizeBytes, head } = findings;
+  return [
+    ...(deviations.length === 0 ? ['As it was written.'] : []),
+    ...deviations.map((deviation) => `DEVIATION: ${printableLine(deviation)}`),
+    ...gaps.map(
+      ({ topic, partition, firstOffset, lastOffset, notedAtMs }) =>
+        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the log before they were archived (noted ${timeText(notedAtMs)})`,
+    ),
+    ...unfinished.map((file) => `unfinished: ${printableLine(file)}; "fleetgc audit archive" clears it away`),
+    `${counted(records, 'record')} in ${counted(files, 'file')}, ${sizeText(BigInt(sizeBytes))}`,
+    `head of the archive: ${head ?? 'none'}`,
+  ];
+};
+
+/** A line for each finding, and one for all that was counted. */
+export const findingsNdjson = ({ deviations, gaps, unfinished, ...counts }: ArchiveFindings): string =>
+  [
+    ...deviations.map((message) => ({ finding: 'deviation', message })),
+    ...gaps.map((gap) => ({ finding: 'gap', ...gap })),
+    ...unfinished.map((file) => ({ finding: 'unfinished', file })),
+    {
+      finding: 'summary',
+      ...counts,
+      deviations: deviations.length,
+      gaps: gaps.length,
+      unfinished: unfinished.length,
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+
+const TELL_EVERY_MS = 5_000;
+
+/** Tells a long check now and then how far it is. */
+export function checkingProgress(
+  tell: (line: string) => void,
+  now: () => number,
+): (progress: CheckProgress) => void {
+  let toldMs = now();
+  return ({ done, of }) => {
+    if (now() - toldMs < TELL_EVERY_MS) return;
+    toldMs = now();
+    tell(`${done} of ${of} files checked`);
+  };
+}

@@ -1,0 +1,120 @@
+import { TOPIC_NAMES } from '../../../../packages/event-log/partition.ts';
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { FleetGcError } from '../../../../packages/process/errors.ts';
+import type { Metrics } from '../../../../packages/process/metrics.ts';
+import type { ServiceProcess } from '../../../../packages/service/service-process.ts';
+import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
+import type { followLog } from '../../../../services/audit/archive/follow-log.ts';
+import {
+  dueWarnings,
+  type RetentionWatch,
+  watchRetention,
+} from '../../../../services/audit/archive/retention-watch.ts';
+import { lostText } from './archive-lines.ts';
+import { retentionText } from './retention-text.ts';
+
+export interface FollowSettings {
+  readonly directory: string;
+  readonly everyMs: number;
+  /** Tells what a pass did. */
+  readonly onRun: (run: ArchiveRun) => void;
+}
+
+/** What it needs of the process that it runs in. */
+export interface FollowProcess extends Pick<ServiceProcess, 'logger' | 'metrics' | 'sources' | 'addCheck'> {
+  readonly log: Pick<EventLog, 'read'>;
+}
+
+/** How often the retention of topics is looked at while the archiver waits. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Runs the archiver in a process of its own until the signal aborts: logs, counts, and says when it is not well. */
+export async function followArchive(
+  follow: typeof followLog,
+  { log, logger, metrics, sources, addCheck }: FollowProcess,
+  { onRun, ...settings }: FollowSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { now, wait } = sources;
+  const retention = watchRetention();
+  const counts = archiveCounts(metrics, retention, now);
+  let failure: FleetGcError | null = null;
+  const look = (): void => {
+    for (const lag of retention.nearer(now())) logger.warn({ ...lag }, retentionText(lag) ?? '');
+  };
+  addCheck({ name: 'archive', problem: () => failure?.message ?? null });
+  addCheck({ name: 'retention', problem: () => nearText(retention, now()) });
+  await follow(
+    {
+      ...settings,
+      log,
+      now,
+      wait: async (ms, waiting) => {
+        const untilMs = now() + ms;
+        while (now() < untilMs && !waiting.aborted) {
+          look();
+          await wait(Math.min(LOOK_EVERY_MS, untilMs - now()), waiting);
+        }
+      },
+      onProgress: look,
+      onReached: retention.reached,
+      onFile: ({ topic, rows }) => counts.archived.add({ topic }, rows),
+      onRun: (run) => {
+        failure = null;
+        for (const lost of run.lost) {
+          counts.lost.add({ topic: lost.topic }, Number(lost.lastOffset - lost.firstOffset + 1n));
+          logger.error(lostText(lost));
+        }
+        onRun(run);
+      },
+      onFailure: (error) => {
+        tellFailure(logger, error, failure);
+        failure = error;
+        look();
+      },
+    },
+    signal,
+  );
+}
+
+/** That the log is away the log itself tells, once; so its reason stands beside. */
+function tellFailure(
+  logger: FollowProcess['logger'],
+  error: FleetGcError,
+  before: FleetGcError | null,
+): void {
+  const { code, message } = error;
+  if (code !== 'LOG_UNREACHABLE' && code !== 'LOG_UNAUTHORIZED')
+    logger.warn({ code }, `Nothing is archived now, and it is tried again within a minute: ${message}`);
+  else if (before?.code !== code)
+    logger.warn({ code, problem: message }, 'Nothing is archived until the event log is reached again');
+}
+
+function nearText(retention: RetentionWatch, nowMs: number): string | null {
+  const near = retention.lags(nowMs).filter((lag) => dueWarnings(lag) > 0);
+  return near.length === 0 ? null : near.map(retentionText).join('; ');
+}
+
+function archiveCounts(metrics: Metrics, retention: RetentionWatch, now: () => number) {
+  const labels = { topic: TOPIC_NAMES };
+  metrics.gauge('archive_lag_seconds', 'Nothing older than this waits to be archived.', ['topic'], () =>
+    retention.lags(now()).map(({ topic, lagMs }) => [{ topic }, lagMs / 1000]),
+  );
+  metrics.gauge(
+    'archive_retention_left_seconds',
+    'Until retention deletes the oldest record that may wait to be archived.',
+    ['topic'],
+    () =>
+      retention
+        .lags(now())
+        .flatMap(({ topic, leftMs }) => (leftMs === null ? [] : [[{ topic }, leftMs / 1000]])),
+  );
+  return {
+    archived: metrics.count('archive_records_total', 'Records that were archived.', labels),
+    lost: metrics.count(
+      'archive_lost_records_total',
+      'Records that retention deleted before they were archived.',
+      labels,
+    ),
+  };
+}

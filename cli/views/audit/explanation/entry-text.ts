@@ -1,0 +1,95 @@
+import { timeText } from '../../../../packages/text/time-text.ts';
+import type { EntryOf, ExplainedUser, SeenHow, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
+import { factsText } from './facts-text.ts';
+import { commandResultText, decisionText, notSeenText, unrelievedText } from './node-entry-text.ts';
+import {
+  commandText,
+  type EntryText,
+  goneText,
+  repeatedText,
+  resultText,
+  verdictText,
+} from './outcome-text.ts';
+import { reasonText } from './reason-text.ts';
+import { spreadText } from './spread-text.ts';
+
+/** One line of a timeline. */
+export function entryText(entry: TimelineEntry): EntryText {
+  switch (entry.what) {
+    case 'seen':
+      return { word: entry.how === 'again' ? 'back' : 'seen', text: seenText(entry) };
+    case 'changed':
+      return { word: 'changed', text: changedText(entry) };
+    case 'used':
+      return { word: entry.users.length === 0 ? 'unused' : 'used', text: usedText(entry) };
+    case 'verdict':
+      return verdictText(entry);
+    case 'undecided':
+      return { word: 'undecided', text: undecidedText(entry) };
+    case 'command':
+      return { word: 'command', text: commandText(entry) };
+    case 'result':
+      return resultText(entry);
+    case 'gone':
+      return { word: 'gone', text: goneText(entry) };
+    case 'not-seen':
+      return { word: 'not seen', text: `${notSeenText(entry)}${repeatedText(entry)}` };
+    case 'decision':
+      return { word: 'decided', text: `${decisionText(entry)}${repeatedText(entry)}` };
+    case 'command-result':
+      return commandResultText(entry);
+    case 'pass-failed':
+      return { word: 'failed', text: entry.message };
+    case 'unrelieved':
+      return { word: 'short', text: unrelievedText(entry) };
+  }
+}
+
+function undecidedText(entry: EntryOf<'undecided'>): string {
+  const passedOver = entry.outcome === 'overtaken' ? 'passed over: ' : '';
+  const reason = spreadText(entry, { reason: entry.reason, facts: {} }, (said) => reasonText(said.reason));
+  return `${passedOver}${reason}${repeatedText(entry)}`;
+}
+
+function seenText({ how, object, traits }: EntryOf<'seen'>): string {
+  const { name } = object;
+  const facts = Object.entries(traits).filter(([trait, value]) => !isPlain(trait, value, name));
+  const since = how === 'again' && object.kind === 'image' ? 'pulled again' : SINCE[how];
+  return [since, factsText(Object.fromEntries(facts))].filter((text) => text !== '').join('; ');
+}
+
+const SINCE: Readonly<Record<SeenHow, string>> = {
+  'first-look': 'there at the first look',
+  new: 'new',
+  again: 'there again',
+};
+
+/** What says nothing beside the name: digests are for programs. */
+const isPlain = (trait: string, value: string | number | boolean | null, name: string): boolean =>
+  value === '' || value === name || (trait === 'pinned' && value === false) || trait === 'digests';
+
+const changedText = ({ from, to }: EntryOf<'changed'>): string =>
+  Object.keys(to)
+    .map((name) => `${factsText({ [name]: to[name] ?? null })} (was ${String(from[name] ?? 'unknown')})`)
+    .join(', ');
+
+function usedText({ users, begun, ended, lastUsedMs }: EntryOf<'used'>): string {
+  const others = users.length - begun.length;
+  const parts = [
+    begun.length === 0 ? '' : `${others > 0 ? 'also ' : ''}by ${namesText(begun)}`,
+    ended.length === 0 ? '' : `not any more by ${namesText(ended)}`,
+    users.length === 0 ? `by nobody now; last used ${lastUsedText(lastUsedMs)}` : '',
+    ended.length > 0 && begun.length === 0 && users.length > 0 ? `still by ${users.length}` : '',
+  ];
+  return parts.filter((part) => part !== '').join('; ');
+}
+
+export const lastUsedText = (ms: number | null): string => (ms === null ? 'never' : timeText(ms));
+
+const MOST_NAMES = 3;
+
+function namesText(objects: readonly ExplainedUser[]): string {
+  const names = objects.slice(0, MOST_NAMES).map(({ kind, name }) => `${kind} ${name}`);
+  const more = objects.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

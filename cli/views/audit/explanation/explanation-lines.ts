@@ -1,0 +1,118 @@
+import { printableLine } from '../../../../packages/text/printable.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import type {
+  Ambiguous,
+  Candidate,
+  Explained,
+  Explanation,
+  ExplanationLine,
+} from '../../../../schemas/reports/explanation.ts';
+import type { TimelineEntry } from '../../../../schemas/reports/timeline.ts';
+import { tableLines } from '../../../framework/output.ts';
+import { shortIds } from '../short-id.ts';
+import { entryText } from './entry-text.ts';
+import { standText } from './stand-text.ts';
+
+/** For people. Names come from elsewhere and are made harmless. */
+export function explanationLines(explanation: Explanation): readonly string[] {
+  if (explanation.status === 'not-found') return [];
+  const lines =
+    explanation.status === 'explained' ? explainedLines(explanation) : candidateLines(explanation);
+  return lines.map(printableLine);
+}
+
+function explainedLines(explained: Explained): readonly string[] {
+  const { subject, timeline, reading } = explained;
+  const parts = new Set(timeline.map(({ object }) => `${object.kind}/${object.id}`));
+  const header = parts.size > 1 ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
+  const rows = timeline.map((entry) => {
+    const { word, text } = entryText(entry);
+    const told = `${text}${nodeTimeText(entry)}`;
+    return parts.size > 1
+      ? [timeText(entry.loggedAtMs), partText(entry, subject), word, told]
+      : [timeText(entry.loggedAtMs), word, told];
+  });
+  return [
+    headText(subject),
+    standText(explained),
+    readingText(reading, timeline),
+    '',
+    ...tableLines(header, rows),
+  ];
+}
+
+function headText({ kind, id, name, cluster, node }: Candidate): string {
+  if (kind === 'node') return `node ${name}`;
+  return `${kind} ${name}${name === id ? '' : ` (${shortIds(id)})`} on ${cluster}/${node}`;
+}
+
+/** Of a pod its parts by what tells them apart in it. */
+function partText({ object }: TimelineEntry, subject: Candidate): string {
+  if (object.kind === 'pod') return 'pod';
+  const short = object.name.startsWith(`${subject.name}/`)
+    ? object.name.slice(subject.name.length + 1)
+    : object.name.replace(subject.name, '');
+  return object.kind === 'pod-log-directory' ? 'its logs' : `${object.kind} ${short}`;
+}
+
+/** Farther apart than this, both clocks are told. */
+const CLOCKS_APART_MS = 10_000;
+
+const isApart = ({ loggedAtMs, nodeTimeMs }: TimelineEntry): boolean =>
+  Math.abs(loggedAtMs - nodeTimeMs) > CLOCKS_APART_MS;
+
+const nodeTimeText = (entry: TimelineEntry): string =>
+  isApart(entry) ? ` [node: ${timeText(entry.nodeTimeMs)}]` : '';
+
+function readingText(reading: Explained['reading'], timeline: readonly TimelineEntry[]): string {
+  const { firstRecordMs, lastRecordMs } = reading;
+  const span =
+    firstRecordMs === null || lastRecordMs === null
+      ? ''
+      : `, which was read from ${timeText(firstRecordMs)} to ${timeText(lastRecordMs)}`;
+  const node = timeline.some(isApart)
+    ? ` [node: …] is the node's own clock, where it says otherwise or the record came late.`
+    : '';
+  return `Times are UTC by the clock of the log${span}.${node}`;
+}
+
+/** What to ask for instead, as the first column. */
+function candidateLines({ candidates }: Ambiguous): readonly string[] {
+  return tableLines(
+    ['ASK FOR', 'NAME', 'NODE', 'FIRST SEEN', 'LAST SEEN', 'NOW'],
+    candidates.map(({ kind, id, name, cluster, node, state, firstSeenMs, lastSeenMs }) => [
+      `${kind}/${kind === 'node' ? name : shortIds(id)}`,
+      name,
+      `${cluster}/${node}`,
+      timeText(firstSeenMs),
+      timeText(lastSeenMs),
+      state,
+    ]),
+  );
+}
+
+/** For programs, a line for each entry of the timeline or each thing that may be meant. */
+export function explanationNdjson(explanation: Explanation): string {
+  return linesOf(explanation)
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+}
+
+function linesOf(explanation: Explanation): ExplanationLine[] {
+  const { asked } = explanation;
+  switch (explanation.status) {
+    case 'explained': {
+      const { subject, timeline } = explanation;
+      return timeline.map((entry) => ({ type: 'fleetgc.timeline-entry', version: 1, asked, subject, entry }));
+    }
+    case 'ambiguous':
+      return explanation.candidates.map((candidate) => ({
+        type: 'fleetgc.candidate',
+        version: 1,
+        asked,
+        candidate,
+      }));
+    case 'not-found':
+      return [];
+  }
+}

@@ -1,0 +1,57 @@
+import { printableLine } from '../../../../packages/text/printable.ts';
+import type { AuditReport } from '../../../../schemas/reports/audit-report.ts';
+import { barPlot } from './bar-plot.ts';
+import { htmlText } from './html-text.ts';
+import type { Cell, ReportPart, Table } from './report-part.ts';
+import { introduction, reportParts, type WhichParts } from './report-parts.ts';
+
+/** Nothing is loaded and nothing runs, whatever a name in the report says. */
+const HEAD = `<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>FleetGC report</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; }
+th, td { text-align: left; padding: .2rem .9rem .2rem 0; border-bottom: 1px solid #8884; }
+svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; margin: .5rem 0 1rem; }
+svg text { fill: currentColor; }
+svg rect { fill: #2f7bbf; }
+</style>`;
+
+/** The report as one file that needs no other. */
+export const reportHtml = (report: AuditReport, which: WhichParts = 'all'): string =>
+  [
+    '<!doctype html>',
+    '<html lang="en">',
+    `<head>\n${HEAD}\n</head>`,
+    '<body>',
+    '<h1>FleetGC report</h1>',
+    ...paragraph(introduction(report)),
+    ...reportParts(report, which).flatMap(partHtml),
+    '</body>',
+    '</html>',
+  ].join('\n');
+
+const partHtml = ({ heading, text, table, bars }: ReportPart): readonly string[] => [
+  `<h2>${htmlText(heading)}</h2>`,
+  ...paragraph(text),
+  ...(bars.length > 1 ? [barPlot(heading, bars)] : []),
+  ...(table === null ? [] : tableHtml(table)),
+];
+
+const paragraph = (sentences: readonly string[]): readonly string[] =>
+  sentences.length === 0 ? [] : [`<p>${cellText(sentences.join(' '))}</p>`];
+
+const tableHtml = ({ header, rows }: Table): readonly string[] => [
+  '<table>',
+  `<tr>${header.map((cell) => `<th>${cellText(cell)}</th>`).join('')}</tr>`,
+  ...rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cellHtml(cell)}</td>`).join('')}</tr>`),
+  '</table>',
+];
+
+const cellHtml = (cell: Cell): string =>
+  typeof cell === 'string' ? cellText(cell) : `<code>${cellText(cell.name)}</code>`;
+
+const cellText = (text: string): string => htmlText(printableLine(text));

@@ -1,0 +1,172 @@
+import { removedBecause } from '../../../../packages/decision/rule-text.ts';
+import { durationText } from '../../../../packages/policy/value-text.ts';
+import { counted } from '../../../../packages/text/counted.ts';
+import { sizeText } from '../../../../packages/text/size-text.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit-report.ts';
+import { freedSumText } from '../../narration/freed-text.ts';
+import { holdersText } from '../../narration/holder-text.ts';
+import { keptText } from '../kept-text.ts';
+import { dryRunParts } from './report-dry-run-parts.ts';
+import { type ReportPart, table } from './report-part.ts';
+import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
+
+/** All of it, or the page that turns a dry-run into `enforce`. */
+export type WhichParts = 'all' | 'dry-run';
+
+export const reportParts = (report: AuditReport, which: WhichParts): readonly ReportPart[] =>
+  which === 'dry-run' ? dryRunParts(report) : allParts(report);
+
+/** The report for people, in the order in which they ask. */
+const allParts = (report: AuditReport): readonly ReportPart[] =>
+  report.read.records === 0
+    ? [policyChangesPart(report), pausesPart(report)]
+    : [
+        freedPart(report),
+        removedPart(report),
+        ...(report.dryRun.decisions === 0 ? [] : dryRunParts(report)),
+        stayedPart(report),
+        unrelievedPart(report),
+        pulledAgainPart(report),
+        policyChangesPart(report),
+        pausesPart(report),
+        decisionsPart(report),
+      ];
+
+export function introduction({ range, read, kept = null }: AuditReport): readonly string[] {
+  const from = range.fromMs === null ? 'the first record that is kept' : timeText(range.fromMs);
+  const to = range.toMs === null ? 'the end' : timeText(range.toMs);
+  const span =
+    read.firstMs === null || read.lastMs === null
+      ? `No record of any node lies in that time${keptText(kept)}.`
+      : `${counted(read.records, 'record')} of ${counted(read.nodes, 'node')} read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
+  const unreadable =
+    read.unreadable === 0
+      ? []
+      : [`${counted(read.unreadable, 'record')} could not be read and are left out.`];
+  return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
+}
+
+function freedPart({ removed, pulledAgain, dryRun }: AuditReport): ReportPart {
+  const { spanMs, spans } = removed.bySpan;
+  return {
+    heading: 'Freed',
+    text: [
+      `${counted(removed.objects, 'object')} removed, ${sizeText(BigInt(removed.freedBytes))} freed as the nodes measured it.`,
+      ...unmeasuredText(removed),
+      ...(pulledAgain.length > 0
+        ? [`${counted(pulledAgain.length, 'image')} came back later, see "Removed and pulled again".`]
+        : []),
+      ...(dryRun.decisions > 0
+        ? [
+            `${counted(dryRun.objects, 'object')} more would have gone, but the policy says dry-run: see "Dry run: what would have gone".`,
+          ]
+        : []),
+    ],
+    table: table(
+      [`${durationText(spanMs)} from`, 'Objects', 'Freed'],
+      spans.map((span) => [timeText(span.startMs), String(span.objects), freedCell(span)]),
+    ),
+    bars: spans.map((span) => ({
+      label: timeText(span.startMs),
+      value: Number(span.freedBytes),
+      text: freedCell(span),
+    })),
+  };
+}
+
+type FreedTexts = Pick<AuditReport['removed'], 'freedBytes' | 'unmeasured' | 'estimatedBytes'>;
+
+function unmeasuredText({ unmeasured, estimatedBytes }: FreedTexts): readonly string[] {
+  if (unmeasured === 0) return [];
+  const estimate =
+    estimatedBytes === '0' ? '' : `, which plans had counted with ${sizeText(BigInt(estimatedBytes))}`;
+  return [
+    `Of ${unmeasured} of them nobody could measure the effect (no reading, or something else filled the disk meanwhile)${estimate}; that is not in the sum.`,
+  ];
+}
+
+const freedCell = ({ freedBytes, unmeasured, estimatedBytes }: FreedTexts): string =>
+  freedSumText({ freedBytes: BigInt(freedBytes), unmeasured, estimatedBytes: BigInt(estimatedBytes) });
+
+const removedPart = ({ removed: { byRule } }: AuditReport): ReportPart => ({
+  heading: 'Removed, by reason',
+  text: byRule.length === 0 ? ['Nothing was removed.'] : [],
+  table: table(
+    ['What', 'Why', 'Rule', 'Objects', 'Freed'],
+    byRule.map((sum) => [sum.kind, removedBecause(sum.rule), sum.rule, String(sum.objects), freedCell(sum)]),
+  ),
+  bars: byRule.map((sum) => ({
+    label: `${sum.kind}: ${removedBecause(sum.rule)}`,
+    value: Number(sum.freedBytes),
+    text: freedCell(sum),
+  })),
+});
+
+function stayedPart({ refused, failed, refusedCommands }: AuditReport): ReportPart {
+  const rows = [
+    ...refused.map(({ kind, reason, objects }) => ['refused', kind, reason, String(objects)]),
+    ...failed.map(({ kind, reason, objects }) => ['failed', kind, reason, String(objects)]),
+    ...refusedCommands.map(({ reason, commands }) => ['refused', 'whole command', reason, String(commands)]),
+  ];
+  return {
+    heading: 'Refused and failed, by reason',
+    text: rows.length === 0 ? ['Nothing was refused, and nothing failed.'] : [],
+    table: table(['How', 'What', 'Reason', 'How many'], rows),
+    bars: [],
+  };
+}
+
+const unrelievedPart = ({ unrelieved }: AuditReport): ReportPart => ({
+  heading: 'Nodes that could not be relieved',
+  text:
+    unrelieved.length === 0
+      ? ['No reclaim ended above its target.']
+      : ['After these reclaims nothing more could go. What holds the space is as of the last one.'],
+  table: table(
+    ['Node', 'Times', 'Last', 'Signal', 'Held by'],
+    unrelieved.map(({ cluster, node, reclaims, lastAtMs, signal, holders }) => [
+      { name: `${cluster}/${node}` },
+      String(reclaims),
+      timeText(lastAtMs),
+      signal,
+      holdersText(holders),
+    ]),
+  ),
+  bars: [],
+});
+
+const pulledAgainPart = ({ pulledAgain }: AuditReport): ReportPart => ({
+  heading: 'Removed and pulled again',
+  text:
+    pulledAgain.length === 0
+      ? ['No removed image came back in this time.']
+      : [
+          `${counted(pulledAgain.length, 'image')}, ${sizeText(sizesOf(pulledAgain))} as listed. An image that comes back soon was removed for nothing: a higher minimum age or a keep rule may be better.`,
+        ],
+  table: table(
+    ['Image', 'Node', 'Size', 'Why', 'Removed', 'Back within'],
+    pulledAgain.map(({ name, cluster, node, sizeBytes, rule, removedAtMs, seenAgainAtMs }) => [
+      { name },
+      { name: `${cluster}/${node}` },
+      sizeBytes === null ? 'unknown' : sizeText(BigInt(sizeBytes)),
+      removedBecause(rule),
+      timeText(removedAtMs),
+      durationText(Math.max(0, Math.ceil((seenAgainAtMs - removedAtMs) / 1_000)) * 1_000),
+    ]),
+  ),
+  bars: [],
+});
+
+const sizesOf = (images: readonly PulledAgain[]): bigint =>
+  images.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes ?? 0), 0n);
+
+const decisionsPart = ({ decisions }: AuditReport): ReportPart => ({
+  heading: 'Decisions',
+  text: decisions.length === 0 ? ['Nothing was decided.'] : [],
+  table: table(
+    ['Service', 'Outcome', 'Decisions'],
+    decisions.map(({ decider, outcome, decisions: count }) => [{ name: decider }, outcome, String(count)]),
+  ),
+  bars: [],
+});

@@ -1,0 +1,190 @@
+import { durationText } from '../../../packages/policy/value-text.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
+import { sizeText } from '../../../packages/text/size-text.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import type {
+  AuditSimulation,
+  SimulatedNode,
+  SimulatedSums,
+} from '../../../schemas/reports/audit-simulation.ts';
+import { tableLines } from '../../framework/output.ts';
+
+const MOST_NODES = 40;
+const MOST_REGRETS = 20;
+
+/** For people: all of it, pool by pool, node by node, and what a simulation cannot know. */
+export const simulationLines = (simulation: AuditSimulation): readonly string[] =>
+  [
+    ...comparedLines(simulation),
+    '',
+    ...sumLines(simulation),
+    ...unknownLines(simulation),
+    ...nodeLines(simulation),
+    ...regretLines(simulation),
+    '',
+    'What a simulation cannot know:',
+    ...simulation.assumptions.map((assumption) => `- ${assumption}`),
+  ].map(printableLine);
+
+function comparedLines({ compared, read, total, nodes }: AuditSimulation): readonly string[] {
+  const unselected = nodes.filter(({ policies }) => policies.policy === null).length;
+  return [
+    `Simulated: ${policyNames(compared.policy)}`,
+    `Against:   ${compared.against === null ? 'what happened' : policyNames(compared.against)}`,
+    `On ${counted(read.inventories - read.incomplete, 'complete inventory', 'complete inventories')} of ${counted(total.nodes, 'node')}`,
+    ...(unselected > 0
+      ? [`No simulated policy selects ${counted(unselected, 'node')}: nothing goes there.`]
+      : []),
+  ];
+}
+
+const policyNames = (policies: AuditSimulation['compared']['policy']): string =>
+  policies.map(({ name, hash }) => `${name} (${hash.slice(0, 12)})`).join(', ');
+
+const COLUMNS = [
+  'IMAGES',
+  'CONTAINERS',
+  'SANDBOXES',
+  'LOGS',
+  'FREED',
+  'REGRET',
+  'UNRELIEVED',
+  'TIME ABOVE',
+  'HIGHEST USE',
+];
+
+const cells = ({
+  removed,
+  freedBytes,
+  regrets,
+  unrelieved,
+  aboveMs,
+  peakPercent,
+}: SimulatedSums): readonly string[] => [
+  String(removed.images),
+  String(removed.containers),
+  String(removed.sandboxes),
+  String(removed.logs),
+  sizeText(BigInt(freedBytes)),
+  String(regrets),
+  String(unrelieved),
+  durationText(roundedMs(aboveMs)),
+  peakPercent === null ? 'unknown' : `${peakPercent} %`,
+];
+
+const roundedMs = (ms: number): number => Math.round(ms / 1_000) * 1_000;
+
+const sideNames = ({ compared }: AuditSimulation) =>
+  [
+    ['policy', 'simulated'],
+    ['against', compared.against === null ? 'happened' : 'against'],
+  ] as const;
+
+function sumLines(simulation: AuditSimulation): readonly string[] {
+  const { pools, total } = simulation;
+  const named = pools.length > 1 ? pools.map(({ pool, ...sums }) => ({ name: pool ?? '(none)', sums })) : [];
+  const rows = [...named, { name: 'all', sums: total }].flatMap(({ name, sums }) =>
+    sideNames(simulation).map(([side, word]) => [name, String(sums.nodes), word, ...cells(sums[side])]),
+  );
+  return tableLines(['POOL', 'NODES', 'UNDER', ...COLUMNS], rows);
+}
+
+/** What of these sums is unknown or a guess. */
+function unknownLines(simulation: AuditSimulation): readonly string[] {
+  const { total, read } = simulation;
+  const sides = sideNames(simulation).flatMap(([side, word]) => {
+    const { unmeasured, guessed } = total[side];
+    return [
+      ...(unmeasured > 0
+        ? [
+            `${word}: of ${counted(unmeasured, 'removal')} nobody knows what was freed; they count as nothing.`,
+          ]
+        : []),
+      ...(guessed > 0
+        ? [`${word}: ${counted(guessed, 'image')} went to free inodes; how many are enough is a guess.`]
+        : []),
+    ];
+  });
+  const { observedMs, unknownMs } = total;
+  const usage =
+    unknownMs > 0
+      ? [
+          `For ${durationText(roundedMs(unknownMs))} of ${durationText(roundedMs(observedMs))}, all nodes added up, nobody knows how full imagefs was; TIME ABOVE leaves that out.`,
+        ]
+      : [];
+  const { withoutDiskStats } = read;
+  const past =
+    withoutDiskStats > 0
+      ? [
+          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the log: no grace period could pass there.`,
+        ]
+      : [];
+  const lines = [...usage, ...sides, ...past];
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function nodeLines(simulation: AuditSimulation): readonly string[] {
+  const { nodes } = simulation;
+  if (nodes.length < 2) return nodes.flatMap(estimateLines);
+  const shown = nodes.slice(0, MOST_NODES);
+  const rows = shown.flatMap((node) =>
+    sideNames(simulation).map(([side, word]) => [
+      `${node.cluster}/${node.node}`,
+      word,
+      ...cells(node[side]),
+      estimateText(node, side),
+    ]),
+  );
+  const more = nodes.length - shown.length;
+  return [
+    '',
+    ...tableLines(['NODE', 'UNDER', ...COLUMNS, 'ESTIMATE SINCE'], rows),
+    ...(more > 0 ? [`… and ${more} more nodes; -o json has them all`] : []),
+  ];
+}
+
+const estimateText = ({ estimatedFromMs }: SimulatedNode, side: 'policy' | 'against'): string => {
+  const fromMs = estimatedFromMs[side];
+  return fromMs === null ? '-' : timeText(fromMs);
+};
+
+const estimateLines = (node: SimulatedNode): readonly string[] => [
+  '',
+  node.estimatedFromMs.policy === null
+    ? `${node.cluster}/${node.node} is always as it was recorded.`
+    : `${node.cluster}/${node.node} is an estimate since ${estimateText(node, 'policy')}.`,
+];
+
+function regretLines(simulation: AuditSimulation): readonly string[] {
+  const { regrets, regretWindowMs } = simulation;
+  const heading = `Removed, and needed again within ${durationText(regretWindowMs)}:`;
+  if (regrets.length === 0) return ['', `${heading} nothing`];
+  const words = new Map(sideNames(simulation));
+  const shown = regrets.slice(0, MOST_REGRETS);
+  const rows = shown.map(({ side, cluster, node, name, sizeBytes, removedAtMs, neededAtMs }) => [
+    words.get(side) ?? side,
+    name,
+    `${cluster}/${node}`,
+    sizeBytes === null ? 'unknown' : sizeText(BigInt(sizeBytes)),
+    timeText(removedAtMs),
+    durationText(roundedMs(Math.max(0, neededAtMs - removedAtMs))),
+  ]);
+  const more = regrets.length - shown.length;
+  return [
+    '',
+    heading,
+    ...tableLines(['UNDER', 'IMAGE', 'NODE', 'SIZE', 'REMOVED', 'NEEDED AFTER'], rows),
+    ...(more > 0 ? [`… and ${more} more; -o json has them all`] : []),
+  ];
+}
+
+/** A line for each node and each regret, and one for all of it. */
+export const simulationNdjson = ({ nodes, regrets, ...whole }: AuditSimulation): string =>
+  [
+    ...nodes.map((node) => ({ part: 'node', ...node })),
+    ...regrets.map((regret) => ({ part: 'regret', ...regret })),
+    { part: 'summary', ...whole },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');

@@ -1,0 +1,187 @@
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { counted } from '../../../../packages/text/counted.ts';
+import { printable } from '../../../../packages/text/printable.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collect.ts';
+import {
+  type Deviation,
+  type Gap,
+  type GapKind,
+  type Place,
+  placeText,
+} from '../../../../services/audit/verify/findings.ts';
+import { notOursLines } from './not-ours-lines.ts';
+import { unansweredLines } from './unanswered-lines.ts';
+
+/** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
+export interface Verification extends Found {
+  readonly range: TimeRange;
+}
+
+const MOST_LINES = 20;
+
+/** For people: the answer, what is wrong, what could not be verified, and what was. */
+export function verificationLines(verification: Verification): readonly string[] {
+  const { counts, deviations, unverified, notOurs, unanswered } = verification;
+  return [
+    ...answerTo(verification),
+    ...section('DEVIATIONS', deviations, findingLines),
+    ...section('NOT VERIFIED', unverified, findingLines),
+    ...notOursSection(notOurs),
+    ...unansweredSection(unanswered),
+    ...readLines(verification),
+    ...(counts.records === 0 ? [] : countLines(counts)),
+  ];
+}
+
+const readLines = ({ firstRecordMs, lastRecordMs }: Found): readonly string[] =>
+  firstRecordMs === null || lastRecordMs === null
+    ? []
+    : [`Read from ${timeText(firstRecordMs)} to ${timeText(lastRecordMs)}:`];
+
+/** Where something is wrong or missing, the verb ends with a sentence about it. */
+const answerTo = ({ counts, deviations, unverified }: Found): readonly string[] =>
+  counts.decisions === 0 || deviations.total + unverified.total > 0
+    ? []
+    : [
+        'Every decision came out the same again, and FleetGC removed only what they say.',
+        ...uncheckedLines(counts),
+        '',
+      ];
+
+const uncheckedLines = ({ outOfRange }: Found['counts']): readonly string[] =>
+  outOfRange === 0 ? [] : [`Except for ${uncheckedText(outOfRange)}.`];
+
+/** What is neither right nor wrong, since the other side of it is not there. */
+export const uncheckedText = (outOfRange: number): string =>
+  `${counted(outOfRange, 'command, order, fact or result', 'commands, orders, facts or results')} that could not be checked: what belongs to ${outOfRange === 1 ? 'it' : 'them'} was deleted from the log, or lies before what was read`;
+
+function section<Item>(
+  heading: string,
+  { total, first }: { readonly total: number; readonly first: readonly Item[] },
+  lines: (item: Item) => readonly string[],
+): readonly string[] {
+  if (total === 0) return [];
+  const told = first.slice(0, MOST_LINES);
+  const more = total - told.length;
+  const listed = first.length === total ? 'them' : `the first ${MOST_TOLD} of each kind`;
+  return [
+    `${heading} (${total})`,
+    ...told.flatMap(lines).map((line) => `  ${line}`),
+    ...(more > 0 ? [`  … and ${more} more; -o ndjson lists ${listed}`] : []),
+    '',
+  ];
+}
+
+const findingLines = ({
+  kind,
+  message,
+  node,
+  places: [at, ...others],
+}: Deviation | Gap): readonly string[] => [
+  `${at === undefined ? '' : `${timeText(at.timestampMs)}  ${placeText(at)}  `}${node === null ? '' : `${printable(node)}  `}${kind}`,
+  `    ${printable(message)}${against(others)}`,
+];
+
+const against = (places: readonly Place[]): string =>
+  places.length === 0 ? '' : ` (${places.map(placeText).join(', ')})`;
+
+const notOursSection = (notOurs: Found['notOurs']): readonly string[] =>
+  notOurs.total === 0
+    ? []
+    : [
+        `Gone by other hands, which is no fault: ${counted(notOurs.total, 'object')} went between two inventories, and FleetGC was not at ${notOurs.total === 1 ? 'it' : 'them'}. The kubelet collects too, and so may others.`,
+        ...notOursLines(notOurs).map((line) => `  ${line}`),
+        '',
+      ];
+
+const unansweredSection = (unanswered: Found['unanswered']): readonly string[] =>
+  unanswered.total === 0
+    ? []
+    : [
+        `UNANSWERED: commands that expired, and nothing says what became of them (${unanswered.total})`,
+        ...unansweredLines(unanswered).map((line) => `  ${line}`),
+        '',
+      ];
+
+const COUNTED = [
+  ['decisions', 'decisions'],
+  ['verified', 'of them came out the same again'],
+  ['inventories', 'inventories'],
+  ['diskStats', 'disk statistics'],
+  ['commands', 'commands'],
+  ['orders', 'orders to observe'],
+  ['results', 'results'],
+  ['removals', 'of them: an object was removed'],
+] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
+
+/** Told where there are any. */
+const ASIDE = [
+  ['duplicates', 'on the log more than once, unchanged'],
+  ['expired', 'commands that expired without a result of their own'],
+  ['open', 'effects that may still come: the log ends right after their cause'],
+  ['ofEarlier', 'results that agree with a command from before --from'],
+  [
+    'outOfRange',
+    'effects that could not be checked: what belongs to them was deleted, or lies before what was read',
+  ],
+  ['deadLettered', 'messages given up with a dead letter ("fleetgc dead-letters list")'],
+] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
+
+function countLines(counts: Found['counts']): readonly string[] {
+  const told = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
+  const width = Math.max(...told.map(([key]) => String(counts[key]).length));
+  return told.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
+}
+
+/** A line for each finding, and one for all that was counted. */
+export const verificationNdjson = ({
+  range,
+  firstRecordMs,
+  lastRecordMs,
+  counts,
+  deviations,
+  unverified,
+  notOurs,
+  unanswered,
+}: Verification): string =>
+  [
+    ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
+    ...unverified.first.map((gap) => ({ finding: 'unverified', ...gap })),
+    ...notOurs.first.map((object) => ({ finding: 'not-ours', ...object })),
+    ...unanswered.first.map((command) => ({ finding: 'unanswered', ...command })),
+    {
+      finding: 'summary',
+      range,
+      firstRecordMs,
+      lastRecordMs,
+      counts,
+      deviations: deviations.byKind,
+      unverified: unverified.byKind,
+      notOurs: notOurs.byKind,
+      unanswered: unanswered.byKind,
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+
+const WHY: Readonly<Record<GapKind, string>> = {
+  'input-gone': 'what they were decided on is not on the log any more',
+  'disk-stats-gone':
+    'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
+  'topic-recreated':
+    'a topic with what belongs to them was deleted and made anew since; if nobody of you did, find out who may delete topics',
+  'unknown-decider': 'this release does not have their decider',
+  'unknown-policy-set': 'their policies are not known any more',
+  'unknown-version': 'a newer release wrote them',
+  'records-missing': 'gaps in the log',
+  'answer-missing': 'commands whose own result is overdue',
+};
+
+/** How many could not be verified, by the reason. */
+export const unverifiedText = ({ unverified: { byKind } }: Verification): string =>
+  Object.entries(WHY)
+    .map(([kind, why]) => ({ why, count: byKind[kind] ?? 0 }))
+    .filter(({ count }) => count > 0)
+    .map(({ count, why }) => `${count}: ${why}`)
+    .join('; ');

@@ -1,0 +1,75 @@
+import { isUtf8 } from 'node:buffer';
+import { printable, printableLine } from '../../../packages/text/printable.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { originalKey, originalValue } from '../../../services/dead-letters/original.ts';
+import type { StoredLetter } from '../../../services/dead-letters/stored-letters.ts';
+import { tableLines } from '../../framework/output.ts';
+
+/** Without the content, which may be large; `fleetgc dead-letters show` has it. */
+export function letterSummary({ letter, diedAtMs, redrivenAtMs }: StoredLetter) {
+  const { value, headers, key, ...rest } = letter;
+  return {
+    ...rest,
+    key: originalKey(letter),
+    valueBytes: originalValue(letter)?.length ?? letter.omittedBytes,
+    diedAt: timeText(diedAtMs),
+    redrivenAt: redrivenAtMs === null ? null : timeText(redrivenAtMs),
+  };
+}
+
+export const letterTable = (letters: readonly StoredLetter[]): readonly string[] =>
+  tableLines(
+    ['ID', 'TIME', 'TOPIC', 'KEY', 'GROUP', 'CAUSE', 'MESSAGE'],
+    letters.map(({ letter, diedAtMs, redrivenAtMs }) => [
+      letter.id,
+      timeText(diedAtMs),
+      printableLine(letter.topic),
+      printableLine(originalKey(letter) ?? '(none)'),
+      printableLine(letter.group),
+      letter.cause,
+      `${redrivenAtMs === null ? '' : '(put back) '}${printableLine(letter.message)}`,
+    ]),
+  );
+
+const NAME_WIDTH = 14;
+
+/** Everything there is to know about one dead letter. */
+export function letterLines({ letter, diedAtMs, redrivenAtMs }: StoredLetter): readonly string[] {
+  const { id, cause, message, group, topic, partition, offset, timestampMs, suppressedBefore } = letter;
+  const field = (name: string, value: string): string => `${name.padEnd(NAME_WIDTH)}${printableLine(value)}`;
+  return [
+    field('id', id),
+    field('cause', `${cause}: ${message}`),
+    field('given up', `${timeText(diedAtMs)} by ${group}`),
+    field('message', `${topic} partition ${partition} offset ${offset}, ${timeText(timestampMs)}`),
+    field('key', originalKey(letter) ?? '(none)'),
+    field('put back', redrivenAtMs === null ? 'no' : timeText(redrivenAtMs)),
+    ...(suppressedBefore === 0
+      ? []
+      : [field('only counted', `${suppressedBefore} more of this key before it, which were not kept`)]),
+    ...Object.entries(letter.headers).map(([name, value]) => field('header', `${name}: ${value}`)),
+    '',
+    ...contentLines(letter),
+  ];
+}
+
+function contentLines(letter: StoredLetter['letter']): readonly string[] {
+  const value = originalValue(letter);
+  if (letter.omittedBytes > 0)
+    return [
+      `The content of ${letter.omittedBytes} bytes was too large to be kept here; it lies at its position.`,
+    ];
+  if (value === null) return ['(no value)'];
+  if (value.length === 0) return ['(empty value)'];
+  if (!isUtf8(value))
+    return [`${value.length} bytes that are not text, in base64:`, value.toString('base64')];
+  return printable(readableJson(value.toString('utf8'))).split('\n');
+}
+
+function readableJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,145 @@
+import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
+import { countedAs } from '../../../packages/decision/keep-list-text.ts';
+import { namesIn } from '../../../packages/decision/object-names.ts';
+import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { isAtBeginning } from '../../../schemas/events/reclaim.ts';
+import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
+import type { FleetEvent } from '../../../schemas/events/topics.ts';
+
+/** What of the log a person who watches is told. */
+export type Tale =
+  | {
+      readonly kind: 'usage';
+      readonly node: string;
+      readonly usedBytes: bigint;
+      readonly capacityBytes: bigint;
+    }
+  | { readonly kind: 'reclaim'; readonly node: string; readonly reading: string; readonly threshold: string }
+  | {
+      readonly kind: 'removed';
+      readonly node: string;
+      readonly object: ObjectResult['object']['kind'];
+      readonly name: string;
+      readonly why: string;
+      readonly freed: FreedSpace;
+    }
+  | {
+      readonly kind: 'stayed';
+      readonly node: string;
+      readonly object: ObjectResult['object']['kind'];
+      readonly name: string;
+      readonly why: string;
+      /** The same in a word or two, for counting. */
+      readonly reason: string;
+    }
+  | { readonly kind: 'unrelieved'; readonly node: string; readonly holders: PressureUnrelieved['holders'] }
+  /** What a decision kept of one kind of object: how many, by reason. */
+  | {
+      readonly kind: 'kept';
+      readonly node: string;
+      readonly object: 'image' | 'container' | 'sandbox';
+      readonly byReason: ReadonlyMap<string, number>;
+    };
+
+export interface Narrator {
+  tell(event: FleetEvent): readonly Tale[];
+}
+
+/** Turns events of the log into tales, with the names that the newest inventory of the node has for ids. */
+export function createNarrator(): Narrator {
+  const names = new Map<string, string>();
+  return {
+    tell: (event) => {
+      switch (event.type) {
+        case 'fleetgc.node.inventory':
+          if (event.status === 'complete') rememberNames(names, event);
+          return usage(event.node, event.filesystems.imagefs);
+        case 'fleetgc.node.disk-stats':
+          return usage(event.node, event.filesystems.imagefs);
+        case 'fleetgc.node.decision':
+          return decided(event);
+        case 'fleetgc.node.object-result':
+          return [became(event, names.get(nameKey(event.node, event.object.id)) ?? shortId(event.object.id))];
+        case 'fleetgc.node.pressure-unrelieved':
+          return [{ kind: 'unrelieved', node: event.node, holders: event.holders }];
+        default:
+          return [];
+      }
+    },
+  };
+}
+
+const nameKey = (node: string, id: string): string => `${node}/${id}`;
+const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
+
+function rememberNames(names: Map<string, string>, inventory: CompleteInventory): void {
+  const { node, images, containers, sandboxes } = inventory;
+  const named = namesIn(inventory);
+  const remember = (objects: readonly { readonly id: string }[], nameOf: readonly string[]): void => {
+    for (const [index, { id }] of objects.entries()) {
+      const name = nameOf[index] ?? id;
+      names.set(nameKey(node, id), name === id ? shortId(id) : name);
+    }
+  };
+  remember(images, named.images);
+  remember(containers, named.containers);
+  remember(sandboxes, named.sandboxes);
+}
+
+function usage(node: string, reading: FilesystemReading | null): readonly Tale[] {
+  if (!reading?.capacityBytes || !reading.availableBytes) return [];
+  const capacityBytes = BigInt(reading.capacityBytes);
+  return [{ kind: 'usage', node, capacityBytes, usedBytes: capacityBytes - BigInt(reading.availableBytes) }];
+}
+
+function decided(decision: Decision): readonly Tale[] {
+  const { node, decider, outcome, reclaim, verdicts } = decision;
+  switch (decider.name) {
+    case 'pressure':
+      if (outcome !== 'ordered' || !reclaim || !isAtBeginning(reclaim)) return [];
+      return [{ kind: 'reclaim', node, reading: reclaim.cause.reading, threshold: reclaim.cause.threshold }];
+    case 'image-gc':
+      return kept(decision, 'image', verdicts.images);
+    case 'container-gc':
+      return [
+        ...kept(decision, 'container', verdicts.containers),
+        ...kept(decision, 'sandbox', verdicts.sandboxes),
+      ];
+  }
+}
+
+function kept(
+  { node, outcome }: Decision,
+  object: 'image' | 'container' | 'sandbox',
+  verdicts: Decision['verdicts']['images'],
+): readonly Tale[] {
+  // Without facts nothing is judged, and the decision before it still tells what stays.
+  if (verdicts.length === 0) return [];
+  const reasons = verdicts
+    .filter(({ action }) => action === 'keep')
+    .map((verdict) => countedAs(keptBecause(verdict, outcome), verdict));
+  const byReason = new Map(
+    [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
+  );
+  return [{ kind: 'kept', node, object, byReason }];
+}
+
+function became({ node, object, rule, result }: ObjectResult, name: string): Tale {
+  const about = { node, object: object.kind, name };
+  switch (result.outcome) {
+    case 'removed': {
+      const freed = freedSpace(result.measured, result.estimatedBytes);
+      return { kind: 'removed', ...about, why: removedBecause(rule), freed };
+    }
+    case 'not-found':
+      return { kind: 'stayed', ...about, why: 'was gone already', reason: 'was gone already' };
+    case 'refused':
+    case 'failed':
+      return { kind: 'stayed', ...about, why: result.message, reason: result.reason };
+    default:
+      return { kind: 'stayed', ...about, why: result.message, reason: result.outcome };
+  }
+}

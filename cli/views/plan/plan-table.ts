@@ -1,0 +1,98 @@
+import { countedAs } from '../../../packages/decision/keep-list-text.ts';
+import { countedKind } from '../../../packages/decision/kind-text.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
+import { sizeText } from '../../../packages/text/size-text.ts';
+import type { Plan, PlannedObject } from '../../../schemas/reports/plan.ts';
+import { tableLines } from '../../framework/output.ts';
+
+/** A plan for people: what goes, what stays, and what it comes to. Names come from elsewhere and are made harmless. */
+export const planTable = (plan: Plan): readonly string[] =>
+  [headLines(plan), removeLines(plan), keepLines(plan), sumLines(plan), remarkLines(plan)]
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
+    .map(printableLine);
+
+function headLines({ inventory, policy, trigger, reason }: Plan): readonly string[] {
+  const { cluster, node, takenAt } = inventory;
+  const held =
+    policy === null ? 'no policy' : `policy ${policy.name} (${policy.mode}, profile ${policy.profile})`;
+  return [
+    `${cluster}/${node} at ${new Date(takenAt.wallTimeMs).toISOString()}, trigger ${trigger}, ${held}`,
+    ...(reason === '' ? [] : [`Why: ${withSizes(reason)}.`]),
+  ];
+}
+
+/** The plan has its figures exactly. */
+const withSizes = (reason: string): string =>
+  reason.replaceAll(/\b([0-9]+) bytes\b/g, (_, bytes: string) => sizeText(BigInt(bytes)));
+
+const removeLines = ({ remove }: Plan): readonly string[] =>
+  remove.length === 0
+    ? []
+    : tableLines(
+        ['REMOVE', 'KIND', 'NAME', 'SIZE', 'WHY'],
+        remove.map((object, index) => [String(index + 1), ...cellsOf(object)]),
+      );
+
+const keepLines = ({ keep }: Plan): readonly string[] =>
+  keep.length === 0 ? [] : tableLines(['KEEP', 'NAME', 'SIZE', 'WHY'], keep.map(cellsOf));
+
+const cellsOf = ({ kind, name, sizeBytes, because, rule }: PlannedObject): readonly string[] => [
+  kind,
+  name,
+  sizeBytes === null ? '' : sizeText(BigInt(sizeBytes)),
+  `${because} (${rule})`,
+];
+
+function sumLines(plan: Plan): readonly string[] {
+  if (plan.status === 'not-planned') return [];
+  const { remove, keep, policy } = plan;
+  return [
+    `Would be removed: ${countsText(remove)}${freedText(plan)}${agelessText(plan)}.`,
+    ...targetLines(plan),
+    `Would be kept: ${countsText(keep)}.`,
+    ...reasonLines(keep),
+    ...(policy?.mode === 'dry-run' && remove.length > 0
+      ? [`Policy ${policy.name} says dry-run: while it does, none of this goes.`]
+      : []),
+  ];
+}
+
+function countsText(objects: readonly PlannedObject[]): string {
+  if (objects.length === 0) return 'nothing';
+  const counts = Map.groupBy(objects, ({ kind }) => kind);
+  return [...counts].map(([kind, { length }]) => countedKind(length, kind)).join(', ');
+}
+
+/** Before an agent has run, nothing is old enough: that is no answer to what would go. */
+function agelessText({ remove, keep, notes }: Plan): string {
+  const isAgeless = notes.some(({ rule }) => rule === 'C14') && keep.some(({ rule }) => rule === 'D10');
+  return remove.length === 0 && isAgeless
+    ? ' yet, since nobody knows how old anything is (--assume-old shows what would go once it is old enough)'
+    : '';
+}
+
+/** Less than the listed sizes together where images that stay share layers with those that go (M7). */
+function freedText({ remove, estimatedBytes }: Plan): string {
+  if (remove.every(({ kind }) => kind !== 'image')) return '';
+  if (estimatedBytes === '0') return '; the images free nothing: those that stay have the same layers';
+  return `; the images free about ${sizeText(BigInt(estimatedBytes))}`;
+}
+
+function targetLines({ target }: Plan): readonly string[] {
+  if (target === null) return [];
+  const { filesystem, resource, available, atLeast } = target;
+  const text = (amount: string): string =>
+    resource === 'availableBytes' ? sizeText(BigInt(amount)) : `${amount} inodes`;
+  return [`Aim: at least ${text(atLeast)} free on ${filesystem}, where ${text(available)} are free now.`];
+}
+
+const reasonLines = (keep: readonly PlannedObject[]): readonly string[] =>
+  [...Map.groupBy(keep, (object) => `${countedAs(object.because, object)} (${object.rule})`)]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([reason, { length }]) => `  ${length} ${reason}`);
+
+const remarkLines = ({ notBelieved, notes }: Plan): readonly string[] => [
+  ...notBelieved.map(({ rule, message }) => `Not believed: ${message} (${rule}).`),
+  ...notes.map(({ rule, message }) => `Note: ${message} (${rule}).`),
+];

@@ -1,0 +1,40 @@
+import type { PolicyChange, SettingChange } from '../../../packages/policy/policy-changes.ts';
+import { selectorText } from '../../../packages/policy/selector-text.ts';
+
+/** What applying did to each policy, or in a dry run would do; a changed one with every setting that differs. */
+export const changeLines = (changes: readonly PolicyChange[], dryRun: boolean): readonly string[] =>
+  changes.flatMap((change) => linesOf(change, dryRun ? 'would be ' : ''));
+
+function linesOf(change: PolicyChange, would: string): readonly string[] {
+  const { policy, policyVersion } = change.record;
+  switch (change.kind) {
+    case 'created':
+      return [
+        `${policy.name}: ${would}created as version ${policyVersion}, ${policy.mode} on ${selectorText(policy.selector)}`,
+      ];
+    case 'unchanged':
+      return [`${policy.name}: unchanged, version ${policyVersion}`];
+    case 'changed':
+      return [
+        `${policy.name}: ${would}changed, version ${policyVersion}`,
+        ...change.settings.map(settingLine),
+      ];
+  }
+}
+
+/** For machines: the same, without the records. */
+export const changeValues = (changes: readonly PolicyChange[]) =>
+  changes.map((change) => ({
+    name: change.record.policy.name,
+    change: change.kind,
+    version: change.record.policyVersion,
+    hash: change.record.hash,
+    settings: change.kind === 'changed' ? change.settings : [],
+  }));
+
+const settingLine = ({ setting, from, to }: SettingChange): string =>
+  `  ${setting}: ${valueText(from)} to ${valueText(to)}`;
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

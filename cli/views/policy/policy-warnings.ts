@@ -1,0 +1,17 @@
+import type { Logger } from 'pino';
+import { selectorText } from '../../../packages/policy/selector-text.ts';
+import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { isPauseKey } from '../../../schemas/policy/policy.ts';
+
+/** An unreadable record holds up every node that it might select until somebody acts. */
+export function warnOfUnreadable({ unreadable }: StoredPolicies, logger: Logger): void {
+  for (const { key, message, hold } of unreadable) {
+    const whom = hold === null ? 'any node' : selectorText(hold.selector);
+    logger.warn(`${message}. Nothing is removed on ${whom} until ${remedy(key)}.`);
+  }
+}
+
+const remedy = (key: string): string =>
+  isPauseKey(key)
+    ? 'fleetgc resume ends this pause'
+    : `it is applied anew, or deleted with fleetgc policy delete "${key}"`;

@@ -1,0 +1,36 @@
+import type { TopicDifference } from '../../../packages/event-log/port.ts';
+import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
+import { tableLines } from '../../framework/output.ts';
+
+/** How one topic stands against the table of topics. */
+export interface TopicReport {
+  readonly topic: TopicName;
+  readonly created: boolean;
+  readonly differences: readonly TopicDifference[];
+}
+
+export const reportTopics = (
+  created: readonly TopicName[],
+  differences: readonly TopicDifference[],
+): readonly TopicReport[] =>
+  Object.values(TOPICS).map(({ name }) => ({
+    topic: name,
+    created: created.includes(name),
+    differences: differences.filter(({ topic }) => topic === name),
+  }));
+
+export const topicLines = (reports: readonly TopicReport[]): readonly string[] =>
+  tableLines(
+    ['TOPIC', 'STATE'],
+    reports.map((report) => [report.topic, stateOf(report)]),
+  );
+
+function stateOf({ created, differences }: TopicReport): string {
+  if (differences.length > 0)
+    return differences
+      .map(({ kind, expected, found }) =>
+        kind === 'missing' ? 'missing' : `${found} instead of ${expected}`,
+      )
+      .join('; ');
+  return created ? 'created' : 'as declared';
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod';
+import type { ImageUser as ImageUserSchema } from '../../schemas/events/inventory.ts';
+import type { KubeletPod } from '../kubelet/pod-source.ts';
+import { type ImageIndex, indexImages, isUsable, lookUp, lookUpAnyVersion } from './image-index.ts';
+import type { CompleteListing, ListedContainer } from './listing-types.ts';
+import type { ImageSpec, OtherUse } from './port.ts';
+
+export type ImageUser = z.infer<typeof ImageUserSchema>;
+
+/** Who uses which image. */
+export interface ImageUsage {
+  /** An entry for every listed image id; an image whose list is empty is not in use. */
+  readonly users: ReadonlyMap<string, readonly ImageUser[]>;
+  /** Ids of containers that use we do not know what: while there is one, no image may go. */
+  readonly containersWithoutImage: readonly string[];
+  /** False: the image that sandboxes need could be any of the listed ones (M9). */
+  readonly sandboxImageKnown: boolean;
+  /** False: pods may want any of the listed images, since nobody told yet (C10, M5). */
+  readonly podImagesKnown: boolean;
+}
+
+interface Use {
+  readonly user: ImageUser;
+  readonly references: readonly string[];
+  readonly find: typeof lookUp;
+}
+
+/** What pods want, as far as a kubelet told; `null` while the configured one has told nothing yet. */
+export type WantedByPods = readonly Pick<KubeletPod, 'uid' | 'images' | 'finished'>[] | null;
+
+/**
+ * The one answer to "which images are in use", for agent and executor alike. A container in any state uses its image
+ * (C8) and those it mounts (M19); a pod that is not finished wants its images (M3, C10); sandboxes use theirs (M9), and
+ * so does what containerd knows beside CRI.
+ * Where a reference may mean several images, it uses them all.
+ */
+export function imageUsage(listing: CompleteListing, wantedByPods: WantedByPods): ImageUsage {
+  const index = indexImages(listing.images);
+  const users = new Map<string, ImageUser[]>(listing.images.map(({ id }) => [id, []]));
+  for (const one of [...usesOfRuntime(listing), ...usesOfPods(wantedByPods ?? [])])
+    addUser(users, one.user, one.find(index, one.references));
+  for (const one of listing.otherUses) addUser(users, one.user, imagesOfOther(index, one));
+  return {
+    users,
+    containersWithoutImage: listing.containers
+      .filter((container) => isWithoutImage(container, index))
+      .map(({ id }) => id),
+    sandboxImageKnown: isSandboxImageKnown(listing, index),
+    podImagesKnown: wantedByPods !== null,
+  };
+}
+
+function usesOfRuntime({ containers, sandboxes, configuredSandboxImage }: CompleteListing): Use[] {
+  return [
+    ...containers.flatMap(usesOfContainer),
+    ...sandboxes.map(({ id, image }) => use({ kind: 'sandbox', id }, image)),
+    use({ kind: 'sandbox-image', id: configuredSandboxImage }, configuredSandboxImage),
+  ];
+}
+
+function usesOfContainer(container: ListedContainer): Use[] {
+  const user: ImageUser = { kind: 'container', id: container.id };
+  return imagesOf(container).map((references) => ({ user, references, find: lookUpAnyVersion }));
+}
+
+const usesOfPods = (pods: NonNullable<WantedByPods>): Use[] =>
+  pods
+    .filter(({ finished }) => !finished)
+    .flatMap(({ uid, images }) => images.map((image) => use({ kind: 'pod', id: uid }, image)));
+
+const use = (user: ImageUser, reference: string): Use => ({ user, references: [reference], find: lookUp });
+
+/** For each image that the container needs, everything by which it is called. */
+const imagesOf = ({ imageId, imageRef, image, mountedImages }: ListedContainer): string[][] => [
+  [imageId, imageRef, ...namesIn(image)],
+  ...mountedImages.map(namesIn),
+];
+
+const namesIn = ({ image, userSpecifiedImage, imageRef }: ImageSpec): string[] => [
+  image,
+  userSpecifiedImage,
+  imageRef,
+];
+
+/** Where containerd does not tell which image a name means, it may be any version of it, as with containers of CRI. */
+const imagesOfOther = (index: ImageIndex, { imageIds, references }: OtherUse): Set<string> =>
+  imageIds.length > 0
+    ? new Set([...imageIds, ...lookUp(index, references)])
+    : lookUpAnyVersion(index, references);
+
+function addUser(users: Map<string, ImageUser[]>, user: ImageUser, imageIds: Iterable<string>): void {
+  for (const imageId of imageIds) {
+    const known = users.get(imageId);
+    if (known && !known.some(({ kind, id }) => kind === user.kind && id === user.id)) known.push(user);
+  }
+}
+
+const isWithoutImage = (container: ListedContainer, index: ImageIndex): boolean =>
+  imagesOf(container).some((references) => !references.some((reference) => isUsable(index, reference)));
+
+/**
+ * Whether every image that sandboxes need is among those in use or pinned (M9): the one for new sandboxes, which the
+ * runtime tells or has pinned, and those of existing ones. Other images are pinned too, so a pin alone does not say it.
+ */
+function isSandboxImageKnown(listing: CompleteListing, index: ImageIndex): boolean {
+  const { sandboxes, configuredSandboxImage } = listing;
+  if (isSandboxImagePinned(listing, index)) return true;
+  return isUsable(index, configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(index, image));
+}
+
+/** By its name, or since a sandbox runs on it. */
+function isSandboxImagePinned({ images, sandboxes }: CompleteListing, index: ImageIndex): boolean {
+  const ofSandboxes = new Set(sandboxes.flatMap(({ image }) => [...lookUp(index, [image])]));
+  return images.some(
+    ({ id, pinned, repoTags, repoDigests }) =>
+      pinned && (ofSandboxes.has(id) || [...repoTags, ...repoDigests].some(isNameOfPause)),
+  );
+}
+
+/** `registry.k8s.io/pause:3.10`, `rancher/mirrored-pause@sha256:…`: the last part of the repository says it. */
+const isNameOfPause = (name: string): boolean => /(^|[/._-])pause([._-][^/:@]*)?([:@]|$)/.test(name);

@@ -1,0 +1,45 @@
+import type { Decision, DecisionOutcome, Verdict } from '../../schemas/events/decision.ts';
+import type { Reclaim } from '../../schemas/events/reclaim.ts';
+
+/** A fact that was missing or impossible, and what follows from it. */
+export type Doubt = Decision['notBelieved'][number];
+/** A finding that decides nothing. */
+export type Note = Decision['notes'][number];
+export type Facts = Verdict['facts'];
+export type Verdicts = Decision['verdicts'];
+
+/** Why an object is kept. */
+export interface Kept {
+  readonly rule: string;
+  readonly facts: Facts;
+}
+
+export const NO_VERDICTS: Verdicts = {
+  images: [],
+  containers: [],
+  sandboxes: [],
+  podLogDirectories: [],
+  logSymlinks: [],
+};
+
+/** What a decider concludes from one event: all of the decision record that is not identity. */
+export interface Conclusion {
+  readonly outcome: DecisionOutcome;
+  readonly reason: string;
+  readonly notBelieved: readonly Doubt[];
+  /** Left out where there is nothing to note. */
+  readonly notes?: readonly Note[];
+  readonly verdicts: Verdicts;
+  readonly estimatedBytes: number;
+  readonly reclaim: Reclaim | null;
+}
+
+/** Verdicts of a list of which every object is kept for the same reason. */
+export const keepAll = (objects: readonly unknown[], { rule, facts }: Kept): Verdict[] =>
+  objects.map((_, position) => ({ action: 'keep', facts, position, rule }));
+
+/** Byte counts of records are JSON numbers; a sum beyond 2^53 - 1 is told as that, which only people read. */
+export const reportedBytes = (bytes: bigint): number =>
+  bytes > MOST_BYTES ? Number.MAX_SAFE_INTEGER : Number(bytes);
+
+const MOST_BYTES = BigInt(Number.MAX_SAFE_INTEGER);

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { FleetGcError } from '../process/errors.ts';
+import type { InputPosition, PureHandler } from './handler.ts';
+import { overtakenHandler } from './overtaken-record.ts';
+import { type EventHead, type NewerEvent, overtakes } from './overtaking.ts';
+
+/** What a decider reads: a message, and as much of two of them as it takes to pass the older one over. */
+export interface Readable<Event> {
+  readonly schema: z.ZodType<Event>;
+  readonly older: z.ZodType<EventHead>;
+  readonly newer: z.ZodType<NewerEvent>;
+}
+
+/** A decider with its parser, as it is frozen (docs/architecture.md, "Frozen deciders"). */
+export interface Freezable<Event> extends Readable<Event> {
+  readonly decider: Decision['decider'];
+  readonly handler: (policies: () => PolicySet) => PureHandler<Event>;
+}
+
+/** A message that a newer one is said to have overtaken. */
+export interface SaidOvertaken {
+  /** The beginning of the message, or all of it. */
+  readonly older: unknown;
+  /** What `read` made of the newer one; its lists may be left out. */
+  readonly newer: unknown;
+  readonly position: InputPosition;
+  readonly overtakenBy: MessageReference;
+  readonly policySetHash: string;
+}
+
+/** What a bundle exports. Each throws `EVENT_REJECTED` for a message that this decider does not read. */
+export const freezable = <Event>({ schema, older, newer, decider, handler }: Freezable<Event>) => ({
+  /** Makes an event of what JSON.parse gave. */
+  read: (message: unknown): Event => parsed(schema, message),
+  /** All events that follow, the record first. */
+  decide: (event: Event, position: InputPosition, policies: PolicySet): readonly object[] =>
+    handler(() => policies)({ event, position })
+      .flat()
+      .map((output) => output.event),
+  /** The record of a message that is passed over; `null` where the newer one does not make it needless. */
+  passOver: (said: SaidOvertaken): object | null => {
+    const event = parsed(older, said.older);
+    if (!overtakes(parsed(newer, said.newer), event)) return null;
+    const { position, overtakenBy, policySetHash: hash } = said;
+    const outputs = overtakenHandler(decider, () => ({ hash }))({ event, position, overtakenBy });
+    return outputs.flat()[0]?.event ?? null;
+  },
+});
+
+function parsed<Event>(schema: z.ZodType<Event>, message: unknown): Event {
+  const { success, data, error } = schema.safeParse(message);
+  if (success) return data;
+  throw new FleetGcError(
+    'EVENT_REJECTED',
+    `this decider does not read this message: ${z.prettifyError(error)}`,
+  );
+}

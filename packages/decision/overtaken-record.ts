@@ -1,0 +1,33 @@
+import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { type Conclusion, NO_VERDICTS } from './conclusion.ts';
+import { decisionOutputs } from './decision-record.ts';
+import type { Input, Outputs } from './handler.ts';
+import type { EventHead } from './overtaking.ts';
+
+/** The beginning of a message, and the newer one for which it is passed over. */
+export interface OvertakenInput extends Input<EventHead> {
+  readonly overtakenBy: MessageReference;
+}
+
+/** An overtaken message in; the record that says so out, and nothing else. */
+export const overtakenHandler =
+  (decider: Decision['decider'], policies: () => Pick<PolicySet, 'hash'>) =>
+  ({ overtakenBy, ...input }: OvertakenInput): Outputs =>
+    decisionOutputs(
+      { decider, input, policies: policies(), record: null, overtakenBy },
+      passedOver(input.event),
+      null,
+    );
+
+const passedOver = (event: EventHead): Conclusion => ({
+  outcome: 'overtaken',
+  reason:
+    event.type === 'fleetgc.node.inventory'
+      ? 'a newer look was already there'
+      : 'a newer reading was already there',
+  notBelieved: [],
+  verdicts: NO_VERDICTS,
+  estimatedBytes: 0,
+  reclaim: 'reclaim' in event ? event.reclaim : null,
+});

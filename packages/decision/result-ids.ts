@@ -1,0 +1,27 @@
+import type { PassProblem } from '../../schemas/events/result.ts';
+import { deriveId } from '../canonical/ids.ts';
+
+/** Whose answer to which command. */
+export interface Answering {
+  readonly nodeInstance: string;
+  readonly commandId: string;
+}
+
+/** Of what became of one object of a command: of its place in the command too, so a repeated report is the same report. */
+export const objectResultId = (
+  { nodeInstance, commandId }: Answering,
+  index: number,
+  { kind, id }: { readonly kind: string; readonly id: string },
+): string => deriveId('object-result', nodeInstance, commandId, String(index), kind, id);
+
+export const commandResultId = ({ nodeInstance, commandId }: Answering): string =>
+  deriveId('command-result', nodeInstance, commandId);
+
+export const passFailedId = ({ nodeInstance, commandId }: Answering, problem: PassProblem): string =>
+  deriveId('pass-failed', nodeInstance, commandId, problem);
+
+/** Of the fact that a reclaim goes on after a command. */
+export const continuesId = (commandId: string): string => deriveId('reclaim-continues', commandId);
+
+/** Of the fact that a reclaim ended above its target with a command. */
+export const unrelievedId = (commandId: string): string => deriveId('pressure-unrelieved', commandId);

@@ -1,0 +1,48 @@
+import type { TopicName } from '../../schemas/events/topics.ts';
+import { FleetGcError } from '../process/errors.ts';
+import { shellWord } from '../text/shell-word.ts';
+import { topicSpec } from './partition.ts';
+import type { TopicDifference } from './port.ts';
+
+const CREATION = 'fleetgc topics create';
+/** The command that creates the topics of an embedded log. */
+export const embeddedCreation = (path: string): string =>
+  `${CREATION} --log embedded --log-path ${shellWord(path)}`;
+
+/** `creation` is the command that creates topics there. */
+export const missingTopic = (topic: TopicName, creation = CREATION): TopicDifference => ({
+  topic,
+  kind: 'missing',
+  expected: `${topicSpec(topic).partitions} partitions`,
+  found: 'no such topic',
+  message: `Topic ${topic} is missing: create it with: ${creation}`,
+});
+
+/** What differs in the number of partitions; null when nothing does. */
+export function partitionDifference(
+  topic: TopicName,
+  found: number,
+  creation = CREATION,
+): TopicDifference | null {
+  const { partitions } = topicSpec(topic);
+  if (found === partitions) return null;
+  if (found === 0) return missingTopic(topic, creation);
+  return {
+    topic,
+    kind: 'partitions',
+    expected: `${partitions} partitions`,
+    found: `${found} partitions`,
+    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Keys would be looked for in the wrong place, so all stands still until it is put right: stop all parts, delete the topic, create it with: ${creation}, and start them.`,
+  };
+}
+
+/** The topic that is there now, if one is, is not the one that was being read. */
+export const recreatedTopic = (topic: TopicName): FleetGcError =>
+  new FleetGcError(
+    'TOPICS_RECREATED',
+    `Topic ${topic} was deleted, recreated or cut off while it was read. Reading begins again with what it holds now.`,
+  );
+
+/** A missing topic may come; another number of partitions is never mended by waiting. */
+export const refusal = (difference: TopicDifference): FleetGcError =>
+  new FleetGcError(difference.kind === 'missing' ? 'TOPICS_MISSING' : 'TOPICS_DIFFER', difference.message);

@@ -1,0 +1,105 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeDirectories } from '../../files/make-directories.ts';
+import { corruptError, noDirectoryError, noEventLogError, replacedError } from './errors.ts';
+
+/** Marks the file as ours ("FGCL"), and the form of its tables. */
+const APPLICATION_ID = 0x4647434c;
+const FORMAT = 1;
+const PAGE_BYTES = 4096;
+
+/** `partitions.id` is never given twice: a topic that is made anew is another. `records.id` grows with every append, over all partitions: the smallest is the oldest. */
+const TABLES = `
+  CREATE TABLE partitions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    topic TEXT NOT NULL,
+    partition INTEGER NOT NULL,
+    next_offset INTEGER NOT NULL DEFAULT 0,
+    last_timestamp_ms INTEGER NOT NULL DEFAULT 0,
+    kept_bytes INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (topic, partition)
+  ) STRICT;
+  CREATE TABLE records (
+    id INTEGER PRIMARY KEY,
+    partition_id INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    timestamp_ms INTEGER NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    value BLOB,
+    UNIQUE (partition_id, offset)
+  ) STRICT;
+  CREATE INDEX records_by_time ON records (partition_id, timestamp_ms);
+  CREATE TABLE offsets (
+    group_name TEXT NOT NULL,
+    partition_id INTEGER NOT NULL,
+    next_offset INTEGER NOT NULL,
+    PRIMARY KEY (group_name, partition_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE leases (
+    group_name TEXT PRIMARY KEY,
+    member TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT};
+`;
+
+const pragma = (db: DatabaseSync, name: string): number =>
+  Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+
+function createTables(db: DatabaseSync, path: string): void {
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (tables.length > 0) throw noEventLogError(path, 'it is an SQLite database of something else');
+  db.exec(TABLES);
+}
+
+function ensureTables(db: DatabaseSync, path: string): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    if (pragma(db, 'application_id') !== APPLICATION_ID) createTables(db, path);
+    const format = pragma(db, 'user_version');
+    if (format !== FORMAT) throw corruptError(path, `its format is ${format}, this version reads ${FORMAT}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * Opens or creates the file. Every wait for a lock is the caller's (`timeout: 0`), since the driver waits synchronously.
+ * Commits are synced to the disk: what was acknowledged survives a power cut.
+ */
+export function openFile(path: string, maxBytes: number): DatabaseSync {
+  const problem = makeDirectories(dirname(path));
+  if (problem !== null) throw noDirectoryError(path, problem);
+  const db = new DatabaseSync(path, { timeout: 0 });
+  try {
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`);
+    db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)};`);
+    ensureTables(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const identityOf = (path: string): string | null => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}/${found.ino}`;
+};
+
+/**
+ * To be called before each use of an open file. An open file that was moved or removed can still be read and written,
+ * but nobody else would ever see it. Throws `LOG_UNREACHABLE`.
+ */
+export function sameFileCheck(path: string): () => void {
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) !== opened) throw replacedError(path);
+  };
+}

@@ -1,0 +1,123 @@
+import { type ErrorCode, FleetGcError } from '../../../process/errors.ts';
+
+/** kafkajs's protocol errors by their Kafka name. */
+const CODE_BY_TYPE: Readonly<Record<string, ErrorCode>> = {
+  TOPIC_AUTHORIZATION_FAILED: 'LOG_UNAUTHORIZED',
+  GROUP_AUTHORIZATION_FAILED: 'LOG_UNAUTHORIZED',
+  CLUSTER_AUTHORIZATION_FAILED: 'LOG_UNAUTHORIZED',
+  SASL_AUTHENTICATION_FAILED: 'LOG_UNAUTHORIZED',
+  UNSUPPORTED_SASL_MECHANISM: 'LOG_UNAUTHORIZED',
+  UNKNOWN_TOPIC_OR_PARTITION: 'TOPICS_MISSING',
+  INVALID_REPLICATION_FACTOR: 'TOPICS_MISSING',
+  MESSAGE_TOO_LARGE: 'LOG_RECORD_TOO_LARGE',
+  RECORD_LIST_TOO_LARGE: 'LOG_RECORD_TOO_LARGE',
+};
+
+const ADVICE: Partial<Record<ErrorCode, string>> = {
+  LOG_UNAUTHORIZED:
+    'Check the user, its password file, and the rights of that user on the topics and groups.',
+  TOPICS_MISSING: 'Create the topics with "fleetgc topics create".',
+  LOG_RECORD_TOO_LARGE: 'The broker refused a record as too large: compare max.message.bytes of the topic.',
+  LOG_UNREACHABLE:
+    'Check that the brokers run, that address and port are right, and that TLS is used on both sides or on none.',
+};
+
+const GROUP_SETTLES = 'This passes by itself while a broker starts or a group is new.';
+const GROUP_CHANGES = 'The group changes its members; this one joins again by itself.';
+const LEADER_CHANGES =
+  'The partition gets another leader: this passes by itself, unless a broker stays away.';
+const TOO_FEW_COPIES =
+  'Fewer copies of the partition are in sync than min.insync.replicas asks for: start the brokers that are away.';
+
+/** What to do about one kind of error, where the advice for its code would mislead. */
+const ADVICE_BY_TYPE: Readonly<Record<string, string>> = {
+  INVALID_REPLICATION_FACTOR:
+    'There are fewer brokers than copies asked for: wait until all have started, or choose another --kafka-replication-factor.',
+  GROUP_LOAD_IN_PROGRESS: GROUP_SETTLES,
+  GROUP_COORDINATOR_NOT_AVAILABLE: GROUP_SETTLES,
+  NOT_COORDINATOR_FOR_GROUP: 'Another broker looks after the group now; it is found again by itself.',
+  REBALANCE_IN_PROGRESS: GROUP_CHANGES,
+  ILLEGAL_GENERATION: GROUP_CHANGES,
+  UNKNOWN_MEMBER_ID: GROUP_CHANGES,
+  NOT_LEADER_FOR_PARTITION: LEADER_CHANGES,
+  LEADER_NOT_AVAILABLE: LEADER_CHANGES,
+  NOT_ENOUGH_REPLICAS: TOO_FEW_COPIES,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: TOO_FEW_COPIES,
+};
+
+/** The error and what caused it, outermost first. kafkajs wraps its errors several times. */
+function chain(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let at = error; at instanceof Error && found.length < 10; at = inner(at)) found.push(at);
+  return found;
+}
+
+function inner(error: Error): unknown {
+  if (error.cause !== undefined) return error.cause;
+  if ('errors' in error && Array.isArray(error.errors)) return error.errors[0];
+  return 'originalError' in error ? error.originalError : undefined;
+}
+
+const typeOf = (error: Error): string | null =>
+  'type' in error && typeof error.type === 'string' ? error.type : null;
+
+/** Kafka's name of the error anywhere in the chain, such as `MESSAGE_TOO_LARGE`; null when it is of another kind. */
+export const protocolType = (error: unknown): string | null =>
+  chain(error)
+    .map(typeOf)
+    .find((type) => type !== null) ?? null;
+
+/** The group changed, or went on without this member: to be answered by joining again. */
+export const isGroupChange = (error: unknown): boolean =>
+  ['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'NOT_COORDINATOR_FOR_GROUP'].includes(
+    protocolType(error) ?? '',
+  );
+
+/** No broker could take the record just then, but one will soon: leaders and copies change hands. */
+export const isBetweenLeaders = (error: unknown): boolean =>
+  [
+    'NOT_LEADER_FOR_PARTITION',
+    'LEADER_NOT_AVAILABLE',
+    'NOT_ENOUGH_REPLICAS',
+    'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
+    'REQUEST_TIMED_OUT',
+  ].includes(protocolType(error) ?? '');
+
+function codeOf(errors: readonly Error[]): ErrorCode {
+  const byType = CODE_BY_TYPE[protocolType(errors[0]) ?? ''];
+  if (byType !== undefined) return byType;
+  const unauthorized = errors.some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
+  return unauthorized ? 'LOG_UNAUTHORIZED' : 'LOG_UNREACHABLE';
+}
+
+/** A partition with bytes in it that no codec here reads, or that are damaged. */
+export const undecodable = (
+  { topic, partition }: { readonly topic: string; readonly partition: number },
+  cause: unknown,
+): FleetGcError =>
+  new FleetGcError(
+    'LOG_CORRUPT',
+    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). Find who writes there with another compression than zstd or gzip, or what becomes too large, or move the group past them.`,
+    { cause },
+  );
+
+/** Nobody said what is wrong; brokers are silent. */
+export const unanswered = (brokers: readonly string[], ms: number): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `Kafka at ${brokers.join(', ')}: no broker answered within ${ms / 1000} s. ${ADVICE.LOG_UNREACHABLE}`,
+  );
+
+/** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
+export function toLogError(brokers: readonly string[], error: unknown): FleetGcError {
+  if (error instanceof FleetGcError) return error;
+  const errors = chain(error);
+  const deepest = errors.at(-1)?.message ?? String(error);
+  if (!errors.some(({ name }) => name.startsWith('KafkaJS'))) {
+    return new FleetGcError('INTERNAL', deepest, { cause: error });
+  }
+  const code = codeOf(errors);
+  const advice = ADVICE_BY_TYPE[protocolType(error) ?? ''] ?? ADVICE[code] ?? '';
+  const message = `Kafka at ${brokers.join(', ')}: ${deepest.replace(/\.$/, '')}. ${advice}`.trim();
+  return new FleetGcError(code, message, { cause: error });
+}

@@ -1,0 +1,26 @@
+/** What is repaired of kafkajs, which has no types of its insides. */
+declare module 'kafkajs/src/broker/index.js' {
+  import type { AskVersions } from './first-answer.ts';
+
+  const broker: { readonly prototype: { apiVersions: AskVersions } };
+  export default broker;
+}
+
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  import type { Enforcing, RequestQueue } from './idle-loop.ts';
+
+  const queue: {
+    readonly prototype: {
+      scheduleCheckPendingRequests(this: RequestQueue): void;
+      scheduleRequestTimeoutCheck(this: Enforcing): void;
+    };
+  };
+  export default queue;
+}
+
+declare module 'kafkajs/src/protocol/requests/fetch/v11/response.js' {
+  import type { DecodeFetch } from '../reading/fetch-response.ts';
+
+  const response: { decode: DecodeFetch };
+  export default response;
+}

@@ -1,0 +1,91 @@
+import type { Cluster } from 'kafkajs';
+import { backOffMs } from '../../../process/back-off.ts';
+import { topicSpec } from '../../partition.ts';
+import type { ReadFrom, ReadRequest } from '../../port.ts';
+import type { KafkaCore } from '../client/core.ts';
+import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
+
+const BACK_OFF = { firstMs: 100, mostMs: 2000 };
+/** About half a minute, for a reading that is to end: the leaders of a topic that was just created, or of a broker that went, are known by then. */
+const TRIES = 20;
+
+/** A part of a partition that is to be read. */
+export interface Range {
+  readonly at: TopicPartition;
+  readonly from: bigint;
+  readonly end: bigint;
+}
+
+/** What is asked of kafkajs's connections. */
+export type OffsetConnections = Pick<Cluster, 'fetchTopicsOffset' | 'refreshMetadata'>;
+
+export interface RangeReading {
+  readonly core: Pick<KafkaCore, 'context' | 'explain' | 'reached'>;
+  /** Resolves after `ms`, or when the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Called when a broker answered, also where the answer does not help yet. */
+  readonly onAnswer: () => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * From where to where each partition is to be read. A leader that does not know of its office yet is asked again: for
+ * ever by a reading that is for ever, and the log counts as out of reach meanwhile.
+ */
+export async function readRanges(
+  cluster: OffsetConnections,
+  request: ReadRequest,
+  { core, wait, onAnswer, signal }: RangeReading,
+): Promise<Range[]> {
+  const tries = request.to === 'forever' ? Number.POSITIVE_INFINITY : TRIES;
+  const isLast = (failures: number, error: unknown): boolean =>
+    failures >= tries || !core.explain(error).retry || signal.aborted;
+  for (let failures = 0; ; failures++) {
+    try {
+      if (failures > 0) {
+        await cluster.refreshMetadata();
+        onAnswer();
+      }
+      const found = await ranges(cluster, request);
+      core.reached();
+      return found;
+    } catch (error) {
+      if (isLast(failures + 1, error)) throw error;
+      await wait(backOffMs(BACK_OFF, failures, core.context.random), signal);
+    }
+  }
+}
+
+async function ranges(cluster: OffsetConnections, request: ReadRequest): Promise<Range[]> {
+  const { topic, partition, from, to } = request;
+  const all = Array.from({ length: topicSpec(topic).partitions }, (_, number) => number);
+  const numbers = partition === undefined ? all : [partition];
+  const partitions = numbers.map((number) => ({ topic, partition: number }));
+  const oldest = await listOffsets(cluster, partitions, { fromBeginning: true });
+  const ends = await listOffsets(cluster, partitions, { fromBeginning: false });
+  const first = from === 'earliest' ? null : await firstOffsets(cluster, partitions, from);
+  return partitions.map((at) => {
+    const low = requireOffset(oldest, at);
+    const end = endOf(requireOffset(ends, at), to);
+    return { at, from: first === null ? low : clamp(first(at) ?? end, low, end), end };
+  });
+}
+
+/** Where reading begins, by partition. */
+async function firstOffsets(
+  cluster: OffsetConnections,
+  partitions: readonly TopicPartition[],
+  from: Exclude<ReadFrom, 'earliest'>,
+): Promise<(at: TopicPartition) => bigint | undefined> {
+  if ('offset' in from) return () => from.offset;
+  const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
+  return ({ topic, partition }) => found.get(`${topic}/${partition}`);
+}
+
+const endOf = (end: bigint, to: ReadRequest['to']): bigint =>
+  typeof to === 'object' && to.before < end ? to.before : end;
+
+const clamp = (offset: bigint, low: bigint, high: bigint): bigint => {
+  if (offset < low) return low;
+  return offset > high ? high : offset;
+};

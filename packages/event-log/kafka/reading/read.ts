@@ -1,0 +1,214 @@
+import { pause } from '../../../process/back-off.ts';
+import type { FleetGcError } from '../../../process/errors.ts';
+import { recreatedTopic } from '../../differences.ts';
+import { requireEndless } from '../../interrupted.ts';
+import { recordBytes } from '../../limits.ts';
+import { requirePartition } from '../../partition.ts';
+import type { LogRecord, ReadEvent, ReadRequest } from '../../port.ts';
+import { type Connections, connectFor, disconnect, prepareConnections } from '../client/connections.ts';
+import { type Contact, watchContact } from '../client/contact.ts';
+import { followerName, type KafkaCore } from '../client/core.ts';
+import { unanswered, undecodable } from '../client/errors.ts';
+import { timeLimits } from '../client/time-limits.ts';
+import { watchPartitions } from '../topics/partition-watch.ts';
+import type { Cursor } from './cursor.ts';
+import { startFetcher } from './fetcher.ts';
+import { type Range, readRanges } from './ranges.ts';
+
+/** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
+const LONG_WAIT_MS = 5000;
+const FOLLOWING_WAIT_MS = 20_000;
+const MAX_PARTITION_BYTES = 1024 * 1024;
+/** Of all partitions in an answer; ours become half of it. */
+const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
+const ROOM_BYTES = 4 * 1024 * 1024;
+
+/** Records between the fetcher and the reader. */
+interface Buffered {
+  records: LogRecord[];
+  bytes: number;
+  /** Ends the reading. */
+  failure: FleetGcError | null;
+  /** What brokers, or the way to them, answered last, where that passes by itself. */
+  trouble: FleetGcError | null;
+  /** Grows with every answer of a broker. */
+  answers: number;
+  wake: () => void;
+  /** Whether the reader was told that it has caught up. */
+  marked: boolean;
+}
+
+const emptyBuffer = (): Buffered => ({
+  records: [],
+  bytes: 0,
+  failure: null,
+  trouble: null,
+  answers: 0,
+  wake: () => undefined,
+  marked: false,
+});
+
+function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buffered): Cursor {
+  const cursor: Cursor = {
+    ...at,
+    next: from,
+    end,
+    trust: 'full',
+    isTolerant: false,
+    hasRoom: () => buffered.bytes < ROOM_BYTES,
+    deliver: (records) => {
+      const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);
+      buffered.records.push(...wanted);
+      buffered.bytes += wanted.reduce((sum, record) => sum + recordBytes(record), 0);
+    },
+    onRewound: () => {
+      buffered.failure = recreatedTopic(at.topic);
+      buffered.answers += 1;
+      buffered.wake();
+    },
+    report: (error) => {
+      if (error !== null) buffered.failure = undecodable(at, error);
+      buffered.answers += 1;
+      buffered.wake();
+    },
+  };
+  return cursor;
+}
+
+/** Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time. */
+function createReport({ request: { topic, to }, core, buffered, contact }: Reading) {
+  const note = (error: unknown): void => {
+    const failure = core.explain(error);
+    if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
+    if (!failure.retry) buffered.failure = failure;
+    buffered.trouble = failure;
+  };
+  return (error: unknown): void => {
+    if (error === null) {
+      buffered.trouble = null;
+      contact.heard();
+      core.reached();
+    } else note(error);
+    buffered.answers += 1;
+    buffered.wake();
+  };
+}
+
+function take(buffered: Buffered): readonly LogRecord[] {
+  const { records } = buffered;
+  buffered.records = [];
+  buffered.bytes = 0;
+  return records;
+}
+
+function nextAnswer(buffered: Buffered, seen: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (buffered.answers !== seen) resolve();
+    else buffered.wake = resolve;
+  });
+}
+
+/** What is at hand, and the mark when all that was there at the start has been given. */
+function* nextEvents(buffered: Buffered, isCaughtUp: () => boolean): Generator<ReadEvent, void> {
+  const reached = !buffered.marked && isCaughtUp();
+  for (const record of take(buffered)) yield { kind: 'record', record };
+  if (!reached) return;
+  buffered.marked = true;
+  yield { kind: 'caught-up' };
+}
+
+interface Reading {
+  readonly connections: Connections;
+  readonly request: ReadRequest;
+  readonly core: KafkaCore;
+  readonly buffered: Buffered;
+  readonly contact: Contact;
+  readonly signal: AbortSignal;
+}
+
+async function findRanges({ connections, request, core, contact, signal }: Reading): Promise<Range[]> {
+  await connectFor(connections, [request.topic]);
+  contact.heard();
+  return await readRanges(connections.cluster, request, {
+    core,
+    wait: pause,
+    signal,
+    onAnswer: contact.heard,
+  });
+}
+
+/** A policy in a partition that nobody reads might forbid what is done. */
+const watchTopics = ({
+  connections: { cluster },
+  request: { topic },
+  core,
+  signal,
+}: Reading): Promise<void> =>
+  watchPartitions(
+    { cluster, topics: [topic], random: core.context.random, wait: pause, tell: core.noteTopic },
+    signal,
+  );
+
+async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
+  const { connections, request, core, buffered, contact, signal } = reading;
+  const parts = await contact.waitFor(findRanges(reading), signal);
+  const cursors = parts.map((part) => toCursor(part, request.to, buffered));
+  const { kick } = startFetcher({
+    cluster: connections.cluster,
+    context: core.context,
+    cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
+    longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
+    maxPartitionBytes: MAX_PARTITION_BYTES,
+    maxInflatedBytes: MAX_INFLATED_BYTES,
+    report: createReport(reading),
+    signal,
+  });
+  if (request.to === 'forever') void watchTopics(reading);
+  const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
+  for (;;) {
+    if (buffered.failure !== null) throw buffered.failure;
+    const seen = buffered.answers;
+    const isGiven = buffered.records.length > 0;
+    yield* nextEvents(buffered, isCaughtUp);
+    if (buffered.marked && request.to !== 'forever') return;
+    // While the reader was at work nobody asked the brokers for more than fits.
+    if (isGiven) contact.heard();
+    kick();
+    await contact.waitFor(nextAnswer(buffered, seen), signal);
+  }
+}
+
+/**
+ * Reads without joining any group: a consumer is made for its connections only, nothing is ever committed, and no trace
+ * is left on the broker. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`.
+ */
+export async function* readRecords(
+  log: KafkaCore,
+  request: ReadRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  requirePartition(request.topic, request.partition);
+  const { topic, to } = request;
+  const core = log.forClient(to === 'forever' ? followerName(topic) : `reader of ${topic}`);
+  const { options, context, clients } = core;
+  const { silenceMs } = timeLimits(options);
+  const buffered = emptyBuffer();
+  const silent = (): FleetGcError => buffered.trouble ?? unanswered(options.brokers, silenceMs);
+  const ended = new AbortController();
+  const over = AbortSignal.any([signal, ended.signal]);
+  using contact = watchContact(request.to === 'forever' ? null : silenceMs, silent);
+  const connections = prepareConnections(options, context, { group: 'none', topics: [request.topic] });
+  clients.add(connections.client);
+  try {
+    yield* follow({ connections, request, core, buffered, contact, signal: over });
+  } catch (error) {
+    if (!signal.aborted) throw core.explain(error);
+    requireEndless(request.to);
+  } finally {
+    ended.abort();
+    clients.delete(connections.client);
+    // Who follows tries again, and is in trouble meanwhile.
+    if (request.to !== 'forever' || signal.aborted) core[Symbol.dispose]();
+    await disconnect(connections, context);
+  }
+}

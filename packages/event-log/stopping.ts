@@ -1,0 +1,43 @@
+import { pause } from '../process/back-off.ts';
+
+/** How long the slice in hand may still take after a stop before its signal aborts, and then to return. */
+export const STOP_GRACE_MS = 3000;
+export const STOP_ABORTED_MS = 1000;
+
+/** Waits for `work` at most so long. Never rejects: how the work ended is its owner's affair. */
+export async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
+  const enough = new AbortController();
+  const done = work.then(
+    () => enough.abort(),
+    () => enough.abort(),
+  );
+  await Promise.race([done, pause(ms, enough.signal)]);
+  enough.abort();
+}
+
+/** Waits for `work`, or until `signal` aborts. Never rejects. */
+export function waitUnless(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    work.then(end, end);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
+}
+
+/**
+ * Waits for the slices in hand: without bound while `stopping` is not asked for, then for a grace, and after `abort` a
+ * little more. What does not return even then is left behind.
+ */
+export async function settleWork(
+  work: () => readonly Promise<void>[],
+  { stopping, abort }: { readonly stopping: AbortSignal; readonly abort: () => void },
+): Promise<void> {
+  await waitUnless(Promise.allSettled(work()), stopping);
+  await waitAtMost(Promise.allSettled(work()), STOP_GRACE_MS);
+  abort();
+  await waitAtMost(Promise.allSettled(work()), STOP_ABORTED_MS);
+}

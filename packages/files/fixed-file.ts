@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fdatasyncSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { FleetGcError } from '../process/errors.ts';
+import { diskProblem } from './disk-problem.ts';
+import { type Copy, encodeCopy, newestCopy, roomIn, slotBytesFor } from './fixed-file-format.ts';
+
+/** A file that another process writes. */
+export interface ReadOnlyFile<T> {
+  /** The last value written whole; `null` when there is none. Throws `STATE_UNREADABLE` when damaged. */
+  read(): T | null;
+}
+
+/** One value in a file that keeps its full size for ever, so that changing it needs no new block on the disk. */
+export interface FixedFile<T> extends ReadOnlyFile<T> {
+  /**
+   * Replaces the value: in place, synced when it returns. Throws `STATE_UNWRITABLE`; the former value is then still
+   * what `read` gives.
+   */
+  write(value: T): void;
+}
+
+type Position = Pick<Copy, 'slot' | 'sequence'>;
+
+const NOTHING = Buffer.alloc(0);
+/** A reader can meet the writer in both copies, one after the other; a writer cannot keep that up. */
+const READ_ATTEMPTS = 5;
+
+/**
+ * Opens `path` for its one writer, with room for `valueBytes` of JSON. The file is made at its full size if missing,
+ * and made anew with its value if an older release made it smaller.
+ */
+export function openFixedFile<T>(path: string, valueBytes: number, schema: z.ZodType<T>): FixedFile<T> {
+  createFixedFile(path, valueBytes, null);
+  growFixedFile(path, valueBytes);
+  const slotBytes = statSync(path).size / 2;
+  const { read } = openReadOnlyFile(path, schema);
+  let newest = newestPosition(readFileSync(path));
+  const write = (value: T): void => {
+    const next: Position = { slot: newest.slot === 0 ? 1 : 0, sequence: newest.sequence + 1n };
+    writeCopy(path, next.slot * slotBytes, encodeCopy(next.sequence, jsonThatFits(path, value, slotBytes)));
+    newest = next;
+  };
+  return { read, write };
+}
+
+/** Without the value, which would keep the whole file in memory until the next write. */
+function newestPosition(file: Buffer): Position {
+  const { slot, sequence } = newestCopy(file) ?? { slot: 1, sequence: 0n };
+  return { slot, sequence };
+}
+
+/** Each read opens the file anew, so it need not exist yet and may be replaced meanwhile. */
+export function openReadOnlyFile<T>(path: string, schema: z.ZodType<T>): ReadOnlyFile<T> {
+  const read = (): T | null => {
+    const value = readNewest(path);
+    return value === null || value.length === 0 ? null : parse(path, value, schema);
+  };
+  return { read };
+}
+
+/** The bytes of the newest whole copy; `null` when there is no file. */
+function readNewest(path: string): Buffer | null {
+  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+    const file = readIfPresent(path);
+    if (file === null) return null;
+    const copy = newestCopy(file);
+    if (copy !== null) return copy.value;
+  }
+  throw unreadable(path, 'both copies in it are damaged');
+}
+
+/**
+ * Makes the file at its full size, holding `value` (`null`: nothing yet). Whole or not at all, and never over an
+ * existing one: of two processes that start together, one makes the file and both use it.
+ */
+export function createFixedFile(path: string, valueBytes: number, value: unknown): void {
+  if (readSize(path) !== null) return;
+  const content = value === null ? NOTHING : Buffer.from(JSON.stringify(value));
+  const first = encodeCopy(0n, content);
+  placeFile(path, slotBytesFor(Math.max(valueBytes, content.length)), first, (temporary) => {
+    try {
+      linkSync(temporary, path);
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+  });
+}
+
+/** A damaged file stays damaged, so that its reader learns of it. */
+function growFixedFile(path: string, valueBytes: number): void {
+  const slotBytes = slotBytesFor(valueBytes);
+  if ((readSize(path) ?? 0) >= 2 * slotBytes) return;
+  const copy = newestCopy(readFileSync(path));
+  const first = copy ? encodeCopy(copy.sequence, copy.value) : NOTHING;
+  placeFile(path, slotBytes, first, (temporary) => renameSync(temporary, path));
+}
+
+function placeFile(path: string, slotBytes: number, first: Buffer, place: (temporary: string) => void): void {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.new`);
+  const content = Buffer.alloc(2 * slotBytes);
+  first.copy(content);
+  try {
+    withFile(temporary, 'wx', (fd) => {
+      writeAll(fd, content, 0);
+      fsyncSync(fd);
+    });
+    place(temporary);
+    withFile(dirname(path), 'r', fsyncSync);
+  } catch (cause) {
+    throw unwritable(path, cause);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function writeCopy(path: string, position: number, copy: Buffer): void {
+  try {
+    withFile(path, 'r+', (fd) => {
+      writeAll(fd, copy, position);
+      fdatasyncSync(fd);
+    });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+function withFile(path: string, flags: 'r' | 'r+' | 'wx', use: (fd: number) => void): void {
+  const fd = openSync(path, flags, 0o600);
+  try {
+    use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer, position: number): void {
+  let written = 0;
+  while (written < bytes.length) {
+    written += writeSync(fd, bytes, written, bytes.length - written, position + written);
+  }
+}
+
+function jsonThatFits(path: string, value: unknown, slotBytes: number): Buffer {
+  const json = Buffer.from(JSON.stringify(value));
+  if (json.length <= roomIn(slotBytes)) return json;
+  throw unwritable(
+    path,
+    new Error(`the value has ${json.length} bytes, there is room for ${roomIn(slotBytes)}`),
+  );
+}
+
+function parse<T>(path: string, json: Buffer, schema: z.ZodType<T>): T {
+  const parsed = schema.safeParse(JSON.parse(json.toString('utf8')));
+  if (parsed.success) return parsed.data;
+  throw unreadable(path, `its content is of another form: ${z.prettifyError(parsed.error)}`);
+}
+
+function readIfPresent(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return null;
+    throw unreadable(path, messageOf(cause), cause);
+  }
+}
+
+function readSize(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}
+
+const errorCode = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const unwritable = (path: string, cause: unknown): FleetGcError =>
+  new FleetGcError(
+    'STATE_UNWRITABLE',
+    `cannot write the state file ${path}: ${diskProblem(cause) ?? messageOf(cause)}`,
+    {
+      cause,
+    },
+  );
+
+const unreadable = (path: string, what: string, cause?: unknown): FleetGcError =>
+  new FleetGcError('STATE_UNREADABLE', `cannot read the state file ${path}: ${what}`, { cause });

@@ -1,0 +1,148 @@
+import type { Logger } from 'pino';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import type { FleetEvent } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { LogRecord } from '../event-log/port.ts';
+import type { Metrics } from '../process/metrics.ts';
+import { type NodeTrack, odditiesOf, track } from './node-track.ts';
+import { clustersNamedBy, NODE_WARNINGS, oddityText, strayText } from './node-warnings.ts';
+import { type StrayCluster, strayClusters } from './stray-clusters.ts';
+
+type WarningKind = (typeof NODE_WARNINGS)[number];
+
+export interface NodeWatchParts {
+  /** May throw while they cannot be read. */
+  readonly policies: () => PolicySet;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const LOOK_EVERY_MS = 60_000;
+/** Who was not heard for so long is forgotten. */
+const FORGET_AFTER_MS = 60 * 60_000;
+const REMIND_AFTER_MS = 60 * 60_000;
+/** Anybody who may write facts can make up names: what comes beyond so many is not watched until others fell silent. */
+const MOST_NODES = 50_000;
+
+/** So many of one kind are named at once. */
+const MOST_LINES = 5;
+
+interface Warning {
+  readonly name: string;
+  readonly subject: string;
+  readonly kind: WarningKind;
+  readonly text: string;
+}
+
+const warningOf = (subject: string, kind: WarningKind, text: string): Warning => ({
+  name: `${kind} ${subject}`,
+  subject,
+  kind,
+  text,
+});
+
+/** A warning that is told. */
+interface Told {
+  readonly kind: WarningKind;
+  readonly atMs: number;
+}
+
+/**
+ * Sees what no decision shows, since each looks at one message alone: clocks that are wrong, two machines with one name,
+ * clusters that are misspelt. It only warns; nothing is decided by it. All times are the log's.
+ */
+export class NodeWatch {
+  readonly #parts: NodeWatchParts;
+  readonly #tracks = new Map<string, NodeTrack>();
+  /** By partition, the newest record that was seen: what comes again tells nothing new. */
+  readonly #newest = new Map<number, Pick<LogRecord, 'offset' | 'timestampMs'>>();
+  #told: ReadonlyMap<string, Told> = new Map();
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: NodeWatchParts) {
+    this.#parts = parts;
+    parts.metrics.gauge(
+      'nodes_with_warnings',
+      'Nodes, or clusters, of which something is wrong that no decision shows; fleetgc nodes names them.',
+      ['kind'],
+      () => NODE_WARNINGS.map((kind) => [{ kind }, this.#count(kind)]),
+    );
+  }
+
+  heard(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
+    if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
+    const { nodeInstance, takenAt } = event;
+    const key = nodeKey(event);
+    if (this.#tracks.size >= MOST_NODES && !this.#tracks.has(key)) return;
+    const sighting = { nodeInstance, takenAt, loggedAtMs: timestampMs };
+    this.#tracks.set(key, track(this.#tracks.get(key) ?? null, sighting));
+    if (Math.abs(timestampMs - this.#lookedAtMs) >= LOOK_EVERY_MS) this.#look(timestampMs);
+  }
+
+  #isNew(partition: number, now: Pick<LogRecord, 'offset' | 'timestampMs'>): boolean {
+    const before = this.#newest.get(partition);
+    if (before !== undefined && now.offset <= before.offset && now.timestampMs <= before.timestampMs)
+      return false;
+    this.#newest.set(partition, now);
+    return true;
+  }
+
+  #look(nowMs: number): void {
+    this.#lookedAtMs = nowMs;
+    for (const [key, { last }] of this.#tracks)
+      if (nowMs - last.loggedAtMs > FORGET_AFTER_MS) this.#tracks.delete(key);
+    const found = this.#found(nowMs);
+    const isDue = ({ name }: Warning): boolean =>
+      nowMs - (this.#told.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
+    const due = new Set(found.filter(isDue));
+    for (const kind of NODE_WARNINGS) this.#tell([...due].filter((warning) => warning.kind === kind));
+    const names = new Set(found.map(({ name }) => name));
+    const ended = [...this.#told.keys()].filter((name) => !names.has(name));
+    for (const name of ended.slice(0, MOST_LINES)) this.#parts.logger.info(`no longer so: ${name}`);
+    const atMsOf = (warning: Warning): number =>
+      due.has(warning) ? nowMs : (this.#told.get(warning.name)?.atMs ?? nowMs);
+    this.#told = new Map(
+      found.map((warning) => [warning.name, { kind: warning.kind, atMs: atMsOf(warning) }]),
+    );
+  }
+
+  #found(nowMs: number): readonly Warning[] {
+    const ofNodes = [...this.#tracks].flatMap(([key, node]) =>
+      odditiesOf(node, nowMs).map((oddity) => warningOf(key, oddity.kind, oddityText(oddity))),
+    );
+    return [
+      ...ofNodes,
+      ...this.#strays().map((stray) => warningOf(stray.cluster, 'stray-cluster', strayText(stray))),
+    ];
+  }
+
+  /** Of what is wrong with a whole fleet, such as the clock of the brokers, a few nodes are enough. */
+  #tell(warnings: readonly Warning[]): void {
+    const { logger } = this.#parts;
+    for (const { subject, kind, text } of warnings.slice(0, MOST_LINES))
+      logger.warn({ subject, warning: kind }, `${subject}: ${text}`);
+    const more = warnings.length - MOST_LINES;
+    if (more > 0) logger.warn({ more }, `and ${more} more like it; fleetgc nodes names them all`);
+  }
+
+  #strays(): readonly StrayCluster[] {
+    const clusters = [...this.#tracks.keys()].map((key) => key.slice(0, key.indexOf('/')));
+    const nodesOf = new Map(
+      [...Map.groupBy(clusters, (name) => name)].map(([name, { length }]) => [name, length]),
+    );
+    return strayClusters(nodesOf, this.#named());
+  }
+
+  /** While policies cannot be read, deciders say so themselves. */
+  #named(): ReadonlySet<string> {
+    try {
+      return clustersNamedBy(this.#parts.policies());
+    } catch {
+      return new Set();
+    }
+  }
+
+  #count(kind: WarningKind): number {
+    return [...this.#told.values()].filter((told) => told.kind === kind).length;
+  }
+}

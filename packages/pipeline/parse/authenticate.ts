@@ -1,0 +1,37 @@
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
+import type { Headers } from '../../event-log/port.ts';
+
+/** Who published a message, as far as it proves it. */
+export type Principal =
+  | { readonly kind: 'unauthenticated' }
+  | { readonly kind: 'node'; readonly cluster: string; readonly node: string }
+  | { readonly kind: 'decider' }
+  | { readonly kind: 'operator' };
+
+/**
+ * Every consumer passes the raw bytes through this before it parses them. Messages carry no signature yet
+ * (`fleetgc-key-id` and `fleetgc-signature` are reserved for it), so nobody proves anything.
+ */
+export const authenticate = (_bytes: Buffer | null, _headers: Headers): Principal => ({
+  kind: 'unauthenticated',
+});
+
+/** Who may speak on which topic. A node speaks for itself only; dead letters come from every consumer. */
+const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
+  diskStats: ['unauthenticated', 'node'],
+  inventory: ['unauthenticated', 'node'],
+  observe: ['unauthenticated', 'node', 'decider'],
+  commands: ['unauthenticated', 'decider'],
+  results: ['unauthenticated', 'node'],
+  decisions: ['unauthenticated', 'decider'],
+  policies: ['unauthenticated', 'operator'],
+  policyVersions: ['unauthenticated', 'operator', 'decider'],
+  deadLetters: ['unauthenticated', 'node', 'decider', 'operator'],
+};
+
+/** Whether the principal may publish this record: its key says whom it is about. */
+export function maySpeak(principal: Principal, topic: TopicId, key: string | null): boolean {
+  if (!SPEAKERS[topic].includes(principal.kind)) return false;
+  return principal.kind !== 'node' || topic === 'deadLetters' || key === nodeKey(principal);
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { eventType } from '../../../schemas/events/envelope.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
+import { firstWrong } from './first-wrong.ts';
+import { plainIssue } from './plain-issue.ts';
+
+const TYPE_AND_VERSION = z.object({ type: z.string(), version: z.number() });
+
+/** The type and version that a value claims, from which its schema follows. */
+export type Claim = z.infer<typeof TYPE_AND_VERSION>;
+
+export const claimOf = (value: unknown): Claim | undefined => TYPE_AND_VERSION.safeParse(value).data;
+
+export interface EventSchema<Event> {
+  parse(value: unknown): z.ZodSafeParseResult<Event>;
+  /** Of what may have more faults than there is memory for. */
+  firstWrong(value: unknown): z.ZodError | null;
+}
+
+/** What may stand on one topic: its schemas by `<type>.v<version>`, so that a value is parsed by exactly one. */
+export interface EventSchemas<Event> {
+  /** Versions of a type that the topic carries, ascending; none of a type that does not belong there. */
+  versionsOf(type: string): readonly number[];
+  /** `undefined` when the topic carries no such type and version. */
+  find(claim: Claim): EventSchema<Event> | undefined;
+}
+
+function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSchemas<z.infer<S[number]>> {
+  const claims = schemas.flatMap((schema) => claimsOf(schema).map((claim) => ({ claim, schema })));
+  const byType = new Map<string, S[number]>(claims.map(({ claim, schema }) => [eventType(claim), schema]));
+  return {
+    versionsOf: (type) => {
+      const versions = claims.filter(({ claim }) => claim.type === type).map(({ claim }) => claim.version);
+      return [...new Set(versions)].toSorted((a, b) => a - b);
+    },
+    find: (claim) => {
+      const schema = byType.get(eventType(claim));
+      return (
+        schema && {
+          parse: (value) => z.safeParse(schema, value, { error: plainIssue }),
+          firstWrong: (value) => firstWrong(schema, value),
+        }
+      );
+    },
+  };
+}
+
+/** The literals that a schema demands, one pair for every variant of a union. */
+function claimsOf(schema: z.core.$ZodType): readonly Claim[] {
+  if (schema instanceof z.ZodDiscriminatedUnion) return schema.options.flatMap(claimsOf);
+  if (!(schema instanceof z.ZodObject))
+    throw new TypeError('a schema of an event is an object or a union of objects');
+  const { type, version } = schema.shape;
+  return [TYPE_AND_VERSION.parse({ type: literalOf(type), version: literalOf(version) })];
+}
+
+const literalOf = (schema: unknown): unknown => (schema instanceof z.ZodLiteral ? schema.value : undefined);
+
+export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>> } = {
+  diskStats: eventSchemas(TOPICS.diskStats.schemas),
+  inventory: eventSchemas(TOPICS.inventory.schemas),
+  observe: eventSchemas(TOPICS.observe.schemas),
+  commands: eventSchemas(TOPICS.commands.schemas),
+  results: eventSchemas(TOPICS.results.schemas),
+  decisions: eventSchemas(TOPICS.decisions.schemas),
+  policies: eventSchemas(TOPICS.policies.schemas),
+  policyVersions: eventSchemas(TOPICS.policyVersions.schemas),
+  deadLetters: eventSchemas(TOPICS.deadLetters.schemas),
+};
+
+const isTopicId = (id: string): id is TopicId => id in TOPICS;
+const ID_BY_NAME: ReadonlyMap<TopicName, TopicId> = new Map(
+  Object.keys(TOPICS)
+    .filter(isTopicId)
+    .map((id) => [TOPICS[id].name, id]),
+);
+
+/** The table's id of a topic, by its name on the log. */
+export function topicIdOf(name: TopicName): TopicId {
+  const id = ID_BY_NAME.get(name);
+  if (id === undefined) throw new TypeError(`topic ${name} is not in the table of topics`);
+  return id;
+}

@@ -1,0 +1,42 @@
+import type { ValueBounds } from '../../../schemas/events/value-bounds.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+
+/**
+ * Which bound a JSON text exceeds, told before it is parsed: a few bytes of text can take a hundred times as many as values. Linear
+ * in the text, and without memory of its own. Of what is no JSON it tells something, and the parser tells the rest.
+ */
+export function exceededBound(text: string, bounds: Omit<ValueBounds, 'bytes'>): 'depth' | 'elements' | null {
+  let depth = 0;
+  let elements = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(text, at + 1);
+    const step = stepOf(code);
+    depth += step;
+    if (step > 0 || code === COMMA) elements++;
+    if (depth > bounds.depth) return 'depth';
+    if (elements > bounds.elements) return 'elements';
+  }
+  return null;
+}
+
+function stepOf(code: number): number {
+  if (code === 0x5b || code === 0x7b) return 1;
+  return code === 0x5d || code === 0x7d ? -1 : 0;
+}
+
+/** Where the quote stands that ends a text, or the end of it all. */
+function endOfText(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end !== -1 && isEscaped(text, end, from)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, quote: number, from: number): boolean {
+  let first = quote;
+  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (quote - first) % 2 === 1;
+}

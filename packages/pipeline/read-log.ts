@@ -1,0 +1,125 @@
+import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
+
+/** What is audited: an event log that lives, or an archive of one. */
+export type RecordedLog = Pick<EventLog, 'read'> & AsyncDisposable;
+
+/** A part of the log by its own clock, epoch milliseconds: from `fromMs` up to and without `toMs`; `null` is no limit. */
+export interface TimeRange {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+}
+
+/** Which records to read: those of one partition, which has the same number on every topic that is keyed by node. */
+export interface PartitionReading {
+  readonly topics: readonly TopicId[];
+  readonly partition: number;
+  readonly range: TimeRange;
+}
+
+/** A record as it lies on the log; whoever needs it parses it. */
+export interface RecordedEvent {
+  readonly topicId: TopicId;
+  readonly record: LogRecord;
+}
+
+/** What lies in the partition of a node, causes before effects: facts, orders, decisions, commands, results. */
+export const NODE_TOPICS = [
+  'diskStats',
+  'inventory',
+  'observe',
+  'decisions',
+  'commands',
+  'results',
+  'deadLetters',
+] as const satisfies readonly TopicId[];
+
+/** Causes before effects, where the log gives several topics the same time. */
+export const CAUSES_FIRST = [
+  'policies',
+  'policyVersions',
+  ...NODE_TOPICS,
+] as const satisfies readonly TopicId[];
+
+/**
+ * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its
+ * times say. Ends at what lay there at the beginning; throws `INTERRUPTED` when `signal` aborts before. Brokers' clocks differ, so an
+ * effect may all the same come a little before its cause.
+ */
+export async function* readPartition(
+  log: Pick<EventLog, 'read'>,
+  reading: PartitionReading,
+  signal: AbortSignal,
+): AsyncGenerator<RecordedEvent, void> {
+  const sources = CAUSES_FIRST.filter((topicId) => reading.topics.includes(topicId)).map((topicId) => ({
+    records: readTopic(log, topicId, reading, signal),
+  }));
+  try {
+    const heads = await firstHeads(sources);
+    for (let head = earliest(heads); head !== null; head = earliest(heads)) {
+      yield head.event;
+      await advance(heads, head);
+    }
+  } finally {
+    await Promise.all(sources.map(({ records }) => records.return()));
+  }
+}
+
+interface Source {
+  readonly records: AsyncGenerator<RecordedEvent, void>;
+}
+
+/** The next record of a source. */
+interface Head extends Source {
+  event: RecordedEvent;
+}
+
+/** The end of an effect's topic is looked at before that of its cause, so that no effect is read without its cause. */
+async function firstHeads(sources: readonly Source[]): Promise<Head[]> {
+  const heads: Head[] = [];
+  for (const { records } of sources.toReversed()) {
+    const first = await records.next();
+    if (!first.done) heads.unshift({ records, event: first.value });
+  }
+  return heads;
+}
+
+/** Of those with the same time the first, which is a cause of the others. */
+function earliest(heads: readonly Head[]): Head | null {
+  let found: Head | null = null;
+  for (const head of heads)
+    if (found === null || head.event.record.timestampMs < found.event.record.timestampMs) found = head;
+  return found;
+}
+
+async function advance(heads: Head[], head: Head): Promise<void> {
+  const next = await head.records.next();
+  if (next.done) heads.splice(heads.indexOf(head), 1);
+  else head.event = next.value;
+}
+
+async function* readTopic(
+  log: Pick<EventLog, 'read'>,
+  topicId: TopicId,
+  { partition, range: { fromMs, toMs } }: PartitionReading,
+  signal: AbortSignal,
+): AsyncGenerator<RecordedEvent, void> {
+  const from = fromMs === null ? 'earliest' : { timestampMs: fromMs };
+  const request = { topic: TOPICS[topicId].name, partition, from, to: 'end' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (event.kind !== 'record') continue;
+    if (toMs !== null && event.record.timestampMs >= toMs) return;
+    yield { topicId, record: event.record };
+  }
+}
+
+/** The first record of a reading, `null` when there is none. */
+export async function firstRecord(
+  log: Pick<EventLog, 'read'>,
+  request: Omit<Parameters<EventLog['read']>[0], 'to'>,
+  signal: AbortSignal,
+): Promise<LogRecord | null> {
+  for await (const event of log.read({ ...request, to: 'end' }, signal))
+    if (event.kind === 'record') return event.record;
+  return null;
+}

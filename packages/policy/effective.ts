@@ -1,0 +1,68 @@
+import {
+  type PauseRecord,
+  type PolicyRecord,
+  type PolicySet,
+  type SelectableNode,
+  selectPolicy,
+  selects,
+} from '../../schemas/policy/policy.ts';
+import { type EffectiveSetting, settingOrigins } from './setting-origins.ts';
+import { type UnmetCondition, unmetConditions } from './unmet-conditions.ts';
+
+/** Why a policy does not hold for a node. */
+export type NotHolding =
+  | { readonly kind: 'does-not-select'; readonly unmet: readonly UnmetCondition[] }
+  | { readonly kind: 'lower-priority'; readonly than: string }
+  /** Of equal priority. */
+  | { readonly kind: 'later-by-name'; readonly than: string };
+
+/** What holds for one node, and why. */
+export interface EffectivePolicy {
+  readonly node: SelectableNode;
+  /** The pauses that select the node: while there is one, nothing is removed. */
+  readonly pausedBy: readonly PauseRecord[];
+  /** The policy that holds, or would without the pause; `null`: everything is kept. */
+  readonly record: PolicyRecord | null;
+  /** Of that policy; `null` where it is not applied, and of none. */
+  readonly version: number | null;
+  readonly settings: readonly EffectiveSetting[];
+  readonly otherPolicies: readonly { readonly record: PolicyRecord; readonly reason: NotHolding }[];
+  readonly otherPauses: readonly {
+    readonly pause: PauseRecord;
+    readonly unmet: readonly UnmetCondition[];
+  }[];
+}
+
+/** Asks as the deciders do, and for what does not hold, why. */
+export function effectivePolicy(
+  set: PolicySet,
+  node: SelectableNode,
+  { isApplied }: { readonly isApplied: boolean },
+): EffectivePolicy {
+  const selection = selectPolicy({ ...set, pauses: [] }, node);
+  const record = selection.kind === 'policy' ? selection.record : null;
+  return {
+    node,
+    pausedBy: set.pauses.filter(({ selector }) => selects(selector, node)),
+    record,
+    version: record !== null && isApplied ? record.policyVersion : null,
+    settings: record === null ? [] : settingOrigins(record),
+    otherPolicies: set.policies
+      .filter((other) => other !== record)
+      .map((other) => ({ record: other, reason: notHolding(other, record, node) })),
+    otherPauses: set.pauses
+      .map((pause) => ({ pause, unmet: unmetConditions(pause.selector, node) }))
+      .filter(({ unmet }) => unmet.length > 0),
+  };
+}
+
+function notHolding(
+  { policy }: PolicyRecord,
+  holding: PolicyRecord | null,
+  node: SelectableNode,
+): NotHolding {
+  const unmet = unmetConditions(policy.selector, node);
+  if (unmet.length > 0 || holding === null) return { kind: 'does-not-select', unmet };
+  const { name, priority } = holding.policy;
+  return { kind: policy.priority < priority ? 'lower-priority' : 'later-by-name', than: name };
+}

@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import { EVICTION_MAPS, WRITTEN_SIGNALS } from '../../../schemas/policy/eviction-settings.ts';
+import { POLICY_SETTINGS } from '../../../schemas/policy/policy-file.ts';
+import { nearestName } from '../../text/nearest-name.ts';
+import { type Problem, pathText } from './problem.ts';
+import type { YamlDocument } from './yaml-document.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** What a kubelet knows and a policy does not; a suggestion would lead to a setting that means something else. */
+const SETTINGS_OF_A_KUBELET: Readonly<Record<string, string>> = {
+  evictionPressureTransitionPeriod: 'is about conditions that the kubelet reports; remove it',
+  evictionMaxPodGracePeriod: 'is about evicting pods, which FleetGC does not do; remove it',
+  podLogsDir: 'is said where the node is started, with --pod-logs-dir; remove it',
+};
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  ...POLICY_SETTINGS,
+  ...Object.fromEntries(EVICTION_MAPS.map((map) => [map, WRITTEN_SIGNALS])),
+};
+
+/** Every issue of a failed parse, as a sentence with its place in the document. */
+export const schemaProblems = (error: z.ZodError, document: YamlDocument): readonly Problem[] =>
+  error.issues.flatMap((issue) => issueProblems(issue, document));
+
+function issueProblems(issue: Issue, document: YamlDocument): readonly Problem[] {
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ ...document.placeOf(issue.path), path: pathText(issue.path), message: issue.message }];
+  }
+  return issue.keys.map((key) => ({
+    ...document.placeOfKey(issue.path, key),
+    path: pathText([...issue.path, key]),
+    message: unknownSetting(pathText(issue.path), key),
+  }));
+}
+
+function unknownSetting(section: string, key: string): string {
+  const ofAKubelet = section === '' ? SETTINGS_OF_A_KUBELET[key] : undefined;
+  if (ofAKubelet !== undefined) return ofAKubelet;
+  const suggestion = nearestIn(section, key) ?? inAnotherSection(key);
+  const noSuch = `there is no such ${isEvictionMap(section) ? 'signal' : 'setting'}`;
+  return suggestion === undefined ? noSuch : `${noSuch}; did you mean ${suggestion}?`;
+}
+
+const isEvictionMap = (section: string): boolean => EVICTION_MAPS.some((map) => map === section);
+
+function nearestIn(section: string, key: string): string | undefined {
+  const name = nearestName(key, NAMES[section] ?? []);
+  return name === undefined || section === '' || isEvictionMap(section) ? name : `${section}.${name}`;
+}
+
+function inAnotherSection(key: string): string | undefined {
+  const section = Object.keys(POLICY_SETTINGS).find((name) => POLICY_SETTINGS[name]?.includes(key));
+  if (section === undefined) return undefined;
+  return section === '' ? `${key} of the policy itself, one level up` : `${section}.${key}`;
+}

@@ -1,0 +1,94 @@
+import { stringify } from 'yaml';
+import type { NodeSelector, Policy, PolicyKeep } from '../../../schemas/policy/policy.ts';
+import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
+import { durationText, quantityText } from '../value-text.ts';
+import { writtenEviction } from './written-eviction.ts';
+
+/** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
+export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
+  return {
+    name: policy.name,
+    priority: policy.priority,
+    ...selectorSection(selector),
+    mode: policy.mode,
+    profile: policy.profile,
+    imageGCHighThresholdPercent: policy.imageGCHighThresholdPercent,
+    imageGCLowThresholdPercent: policy.imageGCLowThresholdPercent,
+    ...availableSizes(policy),
+    ...inodeThresholds(policy),
+    imageMinimumGCAge: durationText(policy.imageMinimumGCAgeMs),
+    imageMaximumGCAge: durationText(policy.imageMaximumGCAgeMs),
+    ...writtenEviction(policy.evictionThresholds),
+    forcedGC: policy.forcedGC,
+    minimumContainerTTLDuration: durationText(policy.minimumContainerTTLMs),
+    ...createdContainerAge(policy),
+    maximumDeadContainersPerContainer: policy.maximumDeadContainersPerContainer,
+    maximumDeadContainers: policy.maximumDeadContainers,
+    ...maximumContainerAge(policy),
+    keep: keepSection(keep),
+    commandLifetime: durationText(policy.commandLifetimeMs),
+  };
+}
+
+export const writtenYaml = (policy: Policy): string => stringify(writtenForm(policy), { lineWidth: 0 });
+
+type WrittenPart<Key extends keyof PolicyFile> = Partial<Pick<PolicyFile, Key>>;
+
+const availableSizes = ({
+  imageGCAvailable: sizes,
+}: Pick<Policy, 'imageGCAvailable'>): WrittenPart<'imageGCStartBelowAvailable' | 'imageGCUntilAvailable'> =>
+  sizes === null
+    ? {}
+    : {
+        imageGCStartBelowAvailable: quantityText(sizes.startBelowBytes),
+        imageGCUntilAvailable: quantityText(sizes.untilBytes),
+      };
+
+const inodeThresholds = ({
+  imageGCInodes: thresholds,
+}: Pick<Policy, 'imageGCInodes'>): WrittenPart<
+  'imageGCInodesHighThresholdPercent' | 'imageGCInodesLowThresholdPercent'
+> =>
+  thresholds === null
+    ? {}
+    : {
+        imageGCInodesHighThresholdPercent: thresholds.highThresholdPercent,
+        imageGCInodesLowThresholdPercent: thresholds.lowThresholdPercent,
+      };
+
+/** A kubelet does not have this setting, so in its profile it cannot be written. */
+const createdContainerAge = ({
+  profile,
+  minimumCreatedContainerAgeMs: ageMs,
+}: Pick<Policy, 'profile' | 'minimumCreatedContainerAgeMs'>): WrittenPart<'minimumCreatedContainerAge'> =>
+  profile === 'kubelet' ? {} : { minimumCreatedContainerAge: durationText(ageMs) };
+
+const maximumContainerAge = ({
+  maximumDeadContainerAgeMs: ageMs,
+}: Pick<Policy, 'maximumDeadContainerAgeMs'>): WrittenPart<'maximumDeadContainerAge'> =>
+  ageMs === null ? {} : { maximumDeadContainerAge: durationText(ageMs) };
+
+const keepSection = (keep: PolicyKeep): PolicyFile['keep'] => ({
+  images: [...keep.patterns],
+  digests: [...keep.digests],
+  labels: keep.labels,
+  namespaces: [...keep.namespaces],
+  unpullable: keep.unpullable,
+  lastVersions: keep.lastVersions,
+});
+
+/** A condition that selects every node is left out, since an empty one is refused. */
+function selectorSection({
+  clusters,
+  nodeNames,
+  pools,
+  nodeLabels,
+}: NodeSelector): Pick<PolicyFile, 'selector'> {
+  const selector = {
+    ...(clusters.length > 0 && { clusters: [...clusters] }),
+    ...(nodeNames.length > 0 && { nodeNames: [...nodeNames] }),
+    ...(pools.length > 0 && { pools: [...pools] }),
+    ...(Object.keys(nodeLabels).length > 0 && { nodeLabels }),
+  };
+  return Object.keys(selector).length === 0 ? {} : { selector };
+}

@@ -1,0 +1,54 @@
+import type { NodeSelector } from '../../schemas/policy/policy.ts';
+import { isPauseKey, pauseKey } from '../../schemas/policy/policy.ts';
+import { FleetGcError } from '../process/errors.ts';
+import { selectorText } from './selector-text.ts';
+import type { StoredPolicies } from './stored-policies.ts';
+
+/** What `fleetgc resume` was asked to end. */
+export type ResumeRequest =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'one'; readonly selector: NodeSelector };
+
+/** Pauses by their record keys, and whom each of them selects; `null` where that cannot be read. */
+export type PausesByKey = ReadonlyMap<string, NodeSelector | null>;
+
+/**
+ * The pauses to end, readable or not; none when nothing at all is paused, so that resuming twice is safe. Throws `NOT_FOUND` when other
+ * nodes are paused than the ones asked for, since the caller expects something to move that will not.
+ */
+export function pausesToEnd(
+  stored: Pick<StoredPolicies, 'pauses' | 'unreadable'>,
+  request: ResumeRequest,
+): PausesByKey {
+  const pauses = allPauses(stored);
+  if (request.kind === 'all' || pauses.size === 0) return pauses;
+  const key = pauseKey(request.selector);
+  const pause = pauses.get(key);
+  if (pause !== undefined) return new Map([[key, pause]]);
+  const others = [...pauses].map(pauseText).join('; ');
+  throw new FleetGcError(
+    'NOT_FOUND',
+    `there is no pause of ${selectorText(request.selector)}, but of: ${others}. Name one with the same options as it was made, or use --all`,
+  );
+}
+
+const allPauses = ({ pauses, unreadable }: Pick<StoredPolicies, 'pauses' | 'unreadable'>): PausesByKey =>
+  new Map([
+    ...[...pauses].map(([key, { selector }]) => [key, selector] as const),
+    ...unreadable
+      .filter(({ key }) => isPauseKey(key))
+      .map(({ key, hold }) => [key, hold?.selector ?? null] as const),
+  ]);
+
+/** Whom a pause is about. */
+export const pauseText = ([key, selector]: readonly [string, NodeSelector | null]): string =>
+  selector === null ? `what the unreadable record ${JSON.stringify(key)} selects` : selectorText(selector);
+
+/** The longest that a command sent before a pause may still be carried out; 0 when no policy could have sent one. */
+export const longestCommandLifetimeMs = ({ policies }: Pick<StoredPolicies, 'policies'>): number =>
+  Math.max(
+    0,
+    ...[...policies.values()]
+      .filter(({ policy }) => policy.mode === 'enforce')
+      .map(({ policy }) => policy.commandLifetimeMs),
+  );

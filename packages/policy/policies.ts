@@ -1,0 +1,123 @@
+import type { Logger } from 'pino';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { EventLog } from '../event-log/port.ts';
+import { type BackOff, backOffMs } from '../process/back-off.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import type { Metrics } from '../process/metrics.ts';
+import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
+import { createPolicyReading } from './policy-reading.ts';
+
+/** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
+export const POLICY_RECHECK_MS = 300_000;
+const BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+
+/** All policies and pauses, as `gc.policies` holds them now. */
+export interface PolicySource extends AsyncDisposable {
+  /**
+   * Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read of which nobody knows for which
+   * nodes it is. Where that is known, these nodes are paused.
+   */
+  current(): PolicySet;
+  /** Why `current` throws, in a sentence; `null` when it does not. */
+  problem(): string | null;
+  /** Which records cannot be read, whichever nodes they are for; `null` when all can. */
+  unreadable(): string | null;
+  /** Resolves when the topic was read to its end for the first time, or the source was closed. */
+  readonly caughtUp: Promise<void>;
+}
+
+export interface PolicySourceSettings {
+  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** `null`: only when the log says that something happened. For nodes, of which there are many. */
+  readonly recheckMs: number | null;
+  readonly outside: {
+    /** Milliseconds of a clock that does not jump. */
+    readonly now: () => number;
+    /** 0 <= number < 1. */
+    readonly random: () => number;
+    /** Resolves after `ms`, or when the signal aborts. */
+    readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  };
+}
+
+interface Following extends PolicySourceSettings {
+  readonly knowledge: PolicyKnowledge;
+  readonly closing: AbortSignal;
+}
+
+/** Follows `gc.policies` from its start until it is disposed of. */
+export function startPolicySource(settings: PolicySourceSettings): PolicySource {
+  const closing = new AbortController();
+  const caughtUp = Promise.withResolvers<void>();
+  const knowledge = createPolicyKnowledge(settings, caughtUp.resolve);
+  const following = follow({ ...settings, knowledge, closing: closing.signal });
+  const current = (): PolicySet => {
+    const problem = knowledge.problem();
+    if (problem !== null) throw new FleetGcError('POLICIES_UNREADABLE', problem);
+    return knowledge.set();
+  };
+  watch(settings.metrics, knowledge);
+  return {
+    current,
+    problem: () => knowledge.problem(),
+    unreadable: () => knowledge.unreadable(),
+    caughtUp: caughtUp.promise,
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      caughtUp.resolve();
+      await following;
+    },
+  };
+}
+
+async function follow(following: Following): Promise<void> {
+  const { knowledge, closing, outside } = following;
+  for (let failures = 0; !closing.aborted; ) {
+    const beganAtMs = outside.now();
+    const failure = await readOnce(following);
+    if (failure === null) continue;
+    knowledge.fail(failure);
+    failures = outside.now() - beganAtMs > BACK_OFF.mostMs ? 0 : failures + 1;
+    await outside.wait(backOffMs(BACK_OFF, failures, outside.random), closing);
+  }
+}
+
+/** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
+async function readOnce(following: Following): Promise<string | null> {
+  const { closing, recheckMs, outside } = following;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([closing, ending.signal]);
+  if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
+  try {
+    return await readRecords(following, signal);
+  } catch (error) {
+    return toFleetGcError(error).message;
+  } finally {
+    ending.abort();
+  }
+}
+
+/** `null` when the signal ended it; else why it ended. */
+async function readRecords({ log, knowledge }: Following, signal: AbortSignal): Promise<string | null> {
+  const reading = createPolicyReading();
+  knowledge.begin();
+  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'forever' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (signal.aborted) return null;
+    if (event.kind === 'caught-up') knowledge.adopt(reading);
+    else if (reading.add(event.record) === 'rewound') return 'gc.policies began again: it was recreated';
+    else knowledge.update(reading);
+  }
+  return signal.aborted ? null : 'the log ended the reading of gc.policies';
+}
+
+function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {
+  metrics.gauge('policies', 'Policies that are known.', [], () => [[{}, knowledge.set().policies.length]]);
+  metrics.gauge('pauses', 'Pauses that are known.', [], () => [[{}, knowledge.set().pauses.length]]);
+  metrics.gauge('policies_readable', 'Whether all policies are read.', [], () => [
+    [{}, Number(knowledge.problem() === null && knowledge.unreadable() === null)],
+  ]);
+}

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Policy, PolicyRecord } from '../../schemas/policy/policy.ts';
+import { contentHash, deriveId } from '../canonical/ids.ts';
+import type { WrittenPolicy } from './file/file.ts';
+
+/** One setting that differs. */
+export interface SettingChange {
+  /** As in `selector.clusters`. */
+  readonly setting: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** What applying a policy would do. */
+export type PolicyChange =
+  | { readonly kind: 'created'; readonly record: PolicyRecord }
+  | { readonly kind: 'changed'; readonly record: PolicyRecord; readonly settings: readonly SettingChange[] }
+  | { readonly kind: 'unchanged'; readonly record: PolicyRecord };
+
+/** The record of a written policy that nothing of its name came before; equal policies give equal ids and hashes. */
+export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord {
+  const hash = contentHash(policy);
+  return {
+    type: 'fleetgc.policy',
+    version: 1,
+    id: deriveId('policy', hash),
+    policy,
+    policyVersion: 1,
+    hash,
+    source,
+  };
+}
+
+/** The same with the version that follows; content that comes back is another version, and has another id. */
+const following = (record: PolicyRecord, held: PolicyRecord): PolicyRecord => {
+  const policyVersion = held.policyVersion + 1;
+  return { ...record, id: deriveId('policy', record.hash, String(policyVersion)), policyVersion };
+};
+
+/** Compares what was written with what holds. A different text that means the same is no change. */
+export const policyChanges = (
+  written: readonly WrittenPolicy[],
+  holding: ReadonlyMap<string, PolicyRecord>,
+): readonly PolicyChange[] =>
+  written.map(toPolicyRecord).map((record) => changeTo(record, holding.get(record.policy.name)));
+
+function changeTo(record: PolicyRecord, held: PolicyRecord | undefined): PolicyChange {
+  if (held === undefined) return { kind: 'created', record };
+  if (held.hash === record.hash) return { kind: 'unchanged', record: held };
+  return {
+    kind: 'changed',
+    record: following(record, held),
+    settings: settingChanges(held.policy, record.policy),
+  };
+}
+
+function settingChanges(from: Policy, to: Policy): readonly SettingChange[] {
+  const [before, after] = [new Map(settingsOf(from)), new Map(settingsOf(to))];
+  return [...after]
+    .map(([setting, value]) => ({ setting, from: before.get(setting), to: value }))
+    .filter((change) => !isDeepStrictEqual(change.from, change.to));
+}
+
+/** The settings of a policy, those of its sections by their full names. */
+const settingsOf = ({ selector, keep, ...own }: Policy): readonly (readonly [string, unknown])[] => [
+  ...Object.entries(own),
+  ...Object.entries(selector).map(([name, value]) => [`selector.${name}`, value] as const),
+  ...Object.entries(keep).map(([name, value]) => [`keep.${name}`, value] as const),
+];

@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { policySet } from '../decision/policy-set.ts';
+import type { EventLog, LogHealth } from '../event-log/port.ts';
+import {
+  type PolicyEntry,
+  type PolicyReading,
+  setOfEntries,
+  type UnreadableEntry,
+} from './policy-reading.ts';
+
+/** How long a repeated pass over the topic may take before what the last one showed is too old to decide on. */
+export const REREAD_GRACE_MS = 10_000;
+
+/** What is known of the policies: the last set that was read whole, and whether it may still be relied on. */
+export interface PolicyKnowledge {
+  /** The last set known, be it reliable or not. */
+  set(): PolicySet;
+  /** Why it is not reliable; `null` when it is. */
+  problem(): string | null;
+  /** Which records cannot be read, also where it is reliable all the same: it has a pause for each of these. */
+  unreadable(): string | null;
+  /** A pass over the topic begins. */
+  begin(): void;
+  /** The pass reached the end of the topic. */
+  adopt(reading: PolicyReading): void;
+  /** The pass took one more record. */
+  update(reading: PolicyReading): void;
+  fail(message: string): void;
+}
+
+export interface KnowledgeSettings {
+  readonly log: Pick<EventLog, 'health'>;
+  readonly logger: Logger;
+  readonly outside: { readonly now: () => number };
+}
+
+type Entries = ReadonlyMap<string, PolicyEntry>;
+
+interface State {
+  /** As of the last pass that came to the end. */
+  entries: Entries;
+  set: PolicySet;
+  /** Keys that were there and are not, without having been deleted. */
+  lost: readonly string[];
+  adoptedOnce: boolean;
+  current: boolean;
+  beganAtMs: number;
+  failure: string | null;
+}
+
+/**
+ * A key leaves the set only by a record that deletes it. If one is simply gone, the topic was deleted, recreated or cut
+ * off, and a pause may be gone with it: then nothing is reliable until the key was written again.
+ */
+export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: () => void): PolicyKnowledge {
+  const { log, logger, outside } = settings;
+  const state: State = {
+    entries: new Map(),
+    set: policySet([], []),
+    lost: [],
+    adoptedOnce: false,
+    current: false,
+    beganAtMs: outside.now(),
+    failure: null,
+  };
+  const take = (reading: PolicyReading): void => {
+    const before = { hash: state.set.hash, problem: problemOf(state), unreadable: unreadableOf(state) };
+    state.lost = [...state.entries.keys(), ...state.lost]
+      .filter((key) => !reading.hasSeen(key))
+      .filter(isFirst);
+    state.entries = new Map([...carriedOver(state), ...reading.entries]);
+    state.set = setOfEntries(state.entries.values());
+    tell(logger, state, before);
+  };
+  return {
+    set: () => state.set,
+    problem: () =>
+      problemOf(state) ??
+      delayProblem(state, outside.now()) ??
+      disconnection(log.health(TOPICS.policies.name)),
+    unreadable: () => unreadableOf(state),
+    begin: () => {
+      state.current = false;
+      state.beganAtMs = outside.now();
+    },
+    adopt: (reading) => {
+      state.current = true;
+      state.failure = null;
+      take(reading);
+      state.adoptedOnce = true;
+      onAdopted();
+    },
+    update: (reading) => {
+      if (state.current) take(reading);
+    },
+    fail: (message) => {
+      if (state.failure !== message)
+        logger.warn({ topic: 'gc.policies' }, `policies cannot be read: ${message}`);
+      state.failure = message;
+      state.current = false;
+    },
+  };
+}
+
+/** What is lost stays known until somebody says what becomes of it. */
+const carriedOver = ({ entries, lost }: State): Entries =>
+  new Map([...entries].filter(([key]) => lost.includes(key)));
+
+const isFirst = (key: string, index: number, keys: readonly string[]): boolean => keys.indexOf(key) === index;
+
+function problemOf({ entries, lost, adoptedOnce, failure }: State): string | null {
+  if (failure !== null) return `policies cannot be read: ${failure}`;
+  if (!adoptedOnce) return 'the policies are not read yet';
+  if (lost.length > 0) return lossProblem(lost);
+  return textOf(unreadableEntries(entries).filter(({ hold }) => hold === null));
+}
+
+const unreadableOf = ({ entries }: State): string | null => textOf(unreadableEntries(entries));
+
+const unreadableEntries = (entries: Entries): readonly UnreadableEntry[] =>
+  [...entries.values()].filter((entry) => entry.kind === 'unreadable');
+
+const textOf = (entries: readonly UnreadableEntry[]): string | null =>
+  entries.length === 0 ? null : entries.map(({ problem }) => problem).join('; ');
+
+const lossProblem = (lost: readonly string[]): string =>
+  `gc.policies no longer holds ${lost.map((key) => JSON.stringify(key)).join(', ')} although nobody deleted it: the topic ` +
+  'was recreated or cut off. Apply it again, or restart this process to go on with what the topic holds now';
+
+const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | null =>
+  current || nowMs - beganAtMs <= REREAD_GRACE_MS
+    ? null
+    : 'the policies are being read again, which takes long';
+
+const disconnection = ({ connected, problem }: LogHealth): string | null =>
+  connected ? null : `policies cannot be followed: ${problem ?? 'the event log is not connected'}`;
+
+interface Before {
+  readonly hash: string;
+  readonly problem: string | null;
+  readonly unreadable: string | null;
+}
+
+function tell(logger: Logger, state: State, before: Before): void {
+  const { set, adoptedOnce } = state;
+  const problem = problemOf({ ...state, adoptedOnce: true });
+  const unreadable = unreadableOf(state);
+  if (problem !== null && problem !== before.problem) logger.error({ topic: 'gc.policies' }, problem);
+  if (problem === null && unreadable !== null && unreadable !== before.unreadable)
+    logger.error({ topic: 'gc.policies' }, `${unreadable}. The nodes that it may select are paused`);
+  if (set.hash === before.hash && adoptedOnce && (problem === null) === (before.problem === null)) return;
+  const counts = { policies: set.policies.length, pauses: set.pauses.length, setHash: set.hash };
+  if (problem === null) logger.info(counts, 'policies in force');
+}

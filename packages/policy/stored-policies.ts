@@ -1,0 +1,62 @@
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { PauseRecord, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
+import type { EventLog } from '../event-log/port.ts';
+import { createPolicyReading, type PolicyEntry, setOfEntries } from './policy-reading.ts';
+
+/** A record of `gc.policies` that no decider can read: while it stands, no node that it may select gets a command. */
+export interface UnreadableRecord {
+  readonly key: string;
+  readonly message: string;
+  /** The pause that it amounts to; `null` where it may select any node. */
+  readonly hold: PauseRecord | null;
+}
+
+interface Dated {
+  /** Epoch milliseconds, by the log's clock. */
+  readonly appliedAtMs: number;
+}
+export type StoredPolicy = PolicyRecord & Dated;
+export type StoredPause = PauseRecord & Dated;
+
+/** What `gc.policies` holds: the last record of each key. */
+export interface StoredPolicies {
+  /** By name. */
+  readonly policies: ReadonlyMap<string, StoredPolicy>;
+  /** By record key. */
+  readonly pauses: ReadonlyMap<string, StoredPause>;
+  readonly unreadable: readonly UnreadableRecord[];
+  /** What deciders make of it, as far as they can. */
+  readonly set: PolicySet;
+}
+
+/** Reads the topic to its end, without a group, and takes its records as the deciders do. */
+export async function readStoredPolicies(
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<StoredPolicies> {
+  const reading = createPolicyReading();
+  const appliedAtMs = new Map<string, number>();
+  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (event.kind !== 'record') continue;
+    reading.add(event.record);
+    appliedAtMs.set(event.record.key ?? '', event.record.timestampMs);
+  }
+  return sortOut(reading.entries, (key) => appliedAtMs.get(key) ?? 0);
+}
+
+function sortOut(
+  entries: ReadonlyMap<string, PolicyEntry>,
+  appliedAt: (key: string) => number,
+): StoredPolicies {
+  const policies = new Map<string, StoredPolicy>();
+  const pauses = new Map<string, StoredPause>();
+  const unreadable: UnreadableRecord[] = [];
+  for (const [key, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const dated = { appliedAtMs: appliedAt(key) };
+    if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
+    if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
+    if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem, hold: entry.hold });
+  }
+  return { policies, pauses, unreadable, set: setOfEntries(entries.values()) };
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { FleetGcError, toFleetGcError } from './errors.ts';
+import type { Metrics } from './metrics.ts';
+import { http } from './node-http.ts';
+import type { Address } from './options/option-types.ts';
+
+/** Something that must be well for the process to be ready. */
+export interface Check {
+  readonly name: string;
+  /** Why it is not well, in a sentence; `null` when it is. */
+  problem(): string | null;
+}
+
+export interface HttpSettings {
+  readonly address: Address;
+  readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Asked at every request. A broker that is away makes a process unready, never dead: restarts would not help. */
+  readonly checks: () => readonly Check[];
+}
+
+export interface HttpServer extends AsyncDisposable {
+  /** With the port that was given by the system when 0 was asked for. */
+  readonly address: Address;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly contentType?: string;
+}
+
+/** Probes and scrapes are small and quick; whatever is not may wait for its socket to close. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 100;
+
+/** Serves `/livez`, `/readyz` (with `?verbose`) and `/metrics`. Throws `CONFIG_INVALID` when it cannot listen. */
+export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
+  const server = http.createServer({
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('request', (request, response) => {
+    void answer(request, settings)
+      .catch(failed)
+      .then((answered) => send(response, answered, request.method));
+  });
+  const address = await listen(server, settings.address);
+  return { address, [Symbol.asyncDispose]: () => close(server) };
+}
+
+async function answer({ method, url = '/' }: IncomingMessage, settings: HttpSettings): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
+  const [path, query = ''] = url.split('?', 2);
+  if (path === '/livez') return { status: 200, text: 'ok\n' };
+  if (path === '/readyz') return readiness(settings.checks(), new URLSearchParams(query).has('verbose'));
+  if (path === '/metrics') {
+    const { metrics } = settings;
+    return { status: 200, text: await metrics.text(), contentType: metrics.contentType };
+  }
+  return { status: 404, text: '/livez, /readyz, /readyz?verbose or /metrics\n' };
+}
+
+function readiness(checks: readonly Check[], verbose: boolean): Answer {
+  const results = checks.map((check) => ({ name: check.name, problem: check.problem() }));
+  const failed = results.filter(({ problem }) => problem !== null);
+  const status = failed.length === 0 ? 200 : 503;
+  const verdict = status === 200 ? 'ready' : `not ready: ${failed.map(({ name }) => name).join(', ')}`;
+  const details = results.map(({ name, problem }) =>
+    problem === null ? `[+] ${name}` : `[-] ${name}: ${problem}`,
+  );
+  return { status, text: `${(verbose ? [...details, verdict] : [verdict]).join('\n')}\n` };
+}
+
+const failed = (error: unknown): Answer => ({ status: 500, text: `${toFleetGcError(error).message}\n` });
+
+function send(response: ServerResponse, answered: Answer, method: string | undefined): void {
+  const { status, text, contentType = 'text/plain; charset=utf-8' } = answered;
+  response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
+  response.end(method === 'HEAD' ? undefined : text);
+}
+
+function listen(server: Server, { host, port }: Address): Promise<Address> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(cannotListen({ host, port }, error)));
+    server.listen({ host, port }, () => {
+      const bound = server.address();
+      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
+    });
+  });
+}
+
+const cannotListen = ({ host, port }: Address, cause: Error): FleetGcError =>
+  new FleetGcError(
+    'CONFIG_INVALID',
+    `cannot listen on ${host}:${port} (${'code' in cause ? cause.code : cause.message}); choose another address with --http-address, or none`,
+    { cause },
+  );
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

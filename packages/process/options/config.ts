@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import { FleetGcError } from '../errors.ts';
+import { type ConfigFile, type Located, parseConfigFile } from './config-file.ts';
+import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+
+/** Where options come from, strongest first. */
+export interface OptionSources {
+  /** From the command line, by key. */
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly file: ConfigFile | null;
+  /** Options of other verbs, which the same config file may hold too. */
+  readonly otherKeys?: ReadonlySet<string>;
+}
+
+/** A value as it was given, and where. */
+interface Given {
+  readonly value: string | readonly string[] | undefined;
+  readonly source: string;
+}
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Options of one schema; every problem names the place where the value was given. */
+export function parseOptions<S extends OptionsSchema>(schema: S, sources: OptionSources): Parsed<z.infer<S>> {
+  const file = parseConfigFile(sources.file);
+  const options = describeOptions(schema);
+  const given = new Map(options.map((option) => [option.key, findValue(option, sources, file.values)]));
+  const input = Object.fromEntries(
+    [...given].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const result = schema.safeParse(input, { reportInput: true });
+  const known = new Set([
+    ...options.filter(({ commandLineOnly }) => !commandLineOnly).map(({ key }) => key),
+    ...(sources.otherKeys ?? []),
+  ]);
+  const problems = [
+    ...file.problems,
+    ...[...file.values]
+      .filter(([key]) => !known.has(key))
+      .map(([key, at]) => `${at.source}: ${key} is not an option`),
+    ...(result.error?.issues ?? []).map((issue) => describeIssue(issue, given)),
+  ];
+  return result.success && problems.length === 0 ? { ok: true, value: result.data } : { ok: false, problems };
+}
+
+/** `CONFIG_INVALID` with all problems: one sentence, or a list of them. */
+export function configError(problems: readonly string[]): FleetGcError {
+  const distinct = [...new Set(problems)];
+  const [only] = distinct;
+  const text = distinct.length === 1 ? only : `${distinct.length} problems:\n  ${distinct.join('\n  ')}`;
+  return new FleetGcError('CONFIG_INVALID', `${text}`);
+}
+
+/** As `parseOptions`, but throws `CONFIG_INVALID`. */
+export function loadOptions<S extends OptionsSchema>(schema: S, sources: OptionSources): z.infer<S> {
+  const parsed = parseOptions(schema, sources);
+  if (!parsed.ok) throw configError(parsed.problems);
+  return parsed.value;
+}
+
+function findValue(option: OptionInfo, sources: OptionSources, file: ReadonlyMap<string, Located>): Given {
+  const flag = sources.flags[option.key];
+  if (flag !== undefined)
+    return { value: asText(flag), source: option.positional ? option.placeholder : option.flag };
+  if (option.commandLineOnly)
+    return { value: undefined, source: option.positional ? option.placeholder : option.flag };
+  const variable = sources.environment[option.variable];
+  if (variable !== undefined && variable !== '') return { value: variable, source: option.variable };
+  const inFile = file.get(option.key);
+  if (inFile) return { value: inFile.value, source: `${inFile.source}: ${option.key}` };
+  return { value: undefined, source: option.flag };
+}
+
+const asText = (flag: string | boolean | readonly string[]): string | readonly string[] =>
+  typeof flag === 'boolean' ? String(flag) : flag;
+
+function describeIssue(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
+  const [key, ...within] = issue.path;
+  if (key === undefined) return issue.message;
+  const { value, source } = given.get(String(key)) ?? { value: undefined, source: String(key) };
+  if (value === undefined && issue.code !== 'custom') return `${source} is missing`;
+  if (issue.code === 'invalid_type') return `${source} must be one value, not a list`;
+  const wrong = within.length > 0 && typeof issue.input === 'string' ? issue.input : value;
+  return `${source} ${demandOf(issue)}${wrong === undefined ? '' : `, not ${quote(wrong)}`}`;
+}
+
+/** Continues a sentence that begins with the name of the option. */
+const demandOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
+
+const quote = (value: string | readonly string[]): string => JSON.stringify([value].flat().join(','));

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import { type EventLogOptions, openEventLog } from '../event-log/open.ts';
+import type { EventLog } from '../event-log/port.ts';
+import { type PolicySource, startPolicySource } from '../policy/policies.ts';
+import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
+import { createMetrics, type Metrics } from '../process/metrics.ts';
+import type { Address } from '../process/options/option-types.ts';
+import { addProcessMetrics, type Build } from '../process/process-metrics.ts';
+import type { Sources } from '../process/system-sources.ts';
+
+export interface ServiceProcessSettings {
+  readonly build: Build;
+  readonly eventLog: EventLogOptions;
+  /** `null`: no health and no metrics over HTTP. */
+  readonly httpAddress: Address | null;
+  readonly logger: Logger;
+  readonly sources: Sources;
+}
+
+/** What every service process has: the event log, metrics, and health over HTTP. Disposing closes them in order. */
+export interface ServiceProcess extends AsyncDisposable {
+  readonly log: EventLog;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly sources: Sources;
+  /** The address that is served, or `null`. */
+  readonly httpAddress: Address | null;
+  /** The process is ready only while every check is well. The event log is one already. */
+  addCheck(check: Check): void;
+  /** Follows the policies until the process ends, as a check of its own. See `PolicySourceSettings.recheckMs`. */
+  followPolicies(recheckMs: number | null): PolicySource;
+}
+
+/** Serves health from the first moment, so that a process that waits for its log can say so. */
+export async function openServiceProcess(settings: ServiceProcessSettings): Promise<ServiceProcess> {
+  const { build, eventLog, httpAddress, logger, sources } = settings;
+  const metrics = createMetrics();
+  addProcessMetrics(metrics, build);
+  const checks: Check[] = [];
+  await using opening = new AsyncDisposableStack();
+  const http = httpAddress && (await serveHttp({ address: httpAddress, metrics, checks: () => checks }));
+  if (http) opening.use(http);
+  checks.push({ name: 'event log', problem: () => 'it is being opened' });
+  const log = opening.use(await openEventLog(eventLog, { logger, ...sources }));
+  checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
+  if (http) tellAddress(logger, http);
+  const open = opening.move();
+  return {
+    log,
+    metrics,
+    logger,
+    sources,
+    httpAddress: http?.address ?? null,
+    addCheck: (check) => checks.push(check),
+    followPolicies: (recheckMs) => {
+      const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
+      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, outside }));
+      checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
+      return policies;
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+function healthProblem(log: EventLog): string | null {
+  const { connected, problem } = log.health();
+  return connected ? null : (problem ?? 'not connected');
+}
+
+const tellAddress = (logger: Logger, { address }: HttpServer): void =>
+  logger.info({ host: address.host, port: address.port }, 'serving health and metrics');

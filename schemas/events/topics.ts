@@ -1,0 +1,123 @@
+import type { z } from 'zod';
+import { PolicyRecord, PolicyTopicRecord } from '../policy/policy.ts';
+import { PolicySetRecord } from '../policy/policy-set.ts';
+import { Command } from './command.ts';
+import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
+import { Decision } from './decision.ts';
+import { DiskStats } from './disk-stats.ts';
+import { Inventory } from './inventory.ts';
+import { Observe } from './observe.ts';
+import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
+import {
+  HISTORY_OF_DISKS,
+  OBJECTS_OF_A_NODE,
+  ONE_COMMAND,
+  ONE_LETTER,
+  ONE_ORDER,
+  ONE_POLICY,
+  ONE_RESULT,
+  SET_OF_POLICIES,
+  type ValueBounds,
+} from './value-bounds.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Partitions of every topic that is keyed by node. Changing it means new topic names and a drain. */
+export const NODE_PARTITIONS = 32;
+
+export interface TopicSpec {
+  readonly name: string;
+  /** What the record key is. */
+  readonly key: 'node' | 'policy name' | 'content hash' | 'original key';
+  readonly partitions: number;
+  /** `forever` also means: never deleted by size. */
+  readonly retentionMs: number | 'forever';
+  readonly compacted: boolean;
+  /** What is larger is not even parsed. */
+  readonly bounds: ValueBounds;
+  /** Facts are parsed tolerantly, orders and state strictly; the schemas are written so. */
+  readonly schemas: readonly z.ZodType[];
+}
+
+const topic = <const T extends TopicSpec>(spec: T): T => spec;
+const byNode = { key: 'node', partitions: NODE_PARTITIONS, compacted: false } as const;
+
+/** The one table of topics. Nothing else spells a topic name. */
+export const TOPICS = {
+  diskStats: topic({
+    ...byNode,
+    name: 'gc.node.disk-stats',
+    retentionMs: DAY_MS,
+    bounds: HISTORY_OF_DISKS,
+    schemas: [DiskStats],
+  }),
+  inventory: topic({
+    ...byNode,
+    name: 'gc.node.inventory',
+    retentionMs: 14 * DAY_MS,
+    bounds: OBJECTS_OF_A_NODE,
+    schemas: [Inventory],
+  }),
+  observe: topic({
+    ...byNode,
+    name: 'gc.node.observe',
+    retentionMs: DAY_MS,
+    bounds: ONE_ORDER,
+    schemas: [Observe],
+  }),
+  commands: topic({
+    ...byNode,
+    name: 'gc.node.commands',
+    retentionMs: 14 * DAY_MS,
+    bounds: ONE_COMMAND,
+    schemas: [Command],
+  }),
+  results: topic({
+    ...byNode,
+    name: 'gc.node.results',
+    retentionMs: 14 * DAY_MS,
+    bounds: ONE_RESULT,
+    schemas: [ObjectResult, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
+  }),
+  decisions: topic({
+    ...byNode,
+    name: 'gc.node.decisions',
+    retentionMs: 14 * DAY_MS,
+    bounds: OBJECTS_OF_A_NODE,
+    schemas: [Decision, PressureUnrelieved],
+  }),
+  policies: topic({
+    name: 'gc.policies',
+    key: 'policy name',
+    partitions: 1,
+    retentionMs: 'forever',
+    compacted: true,
+    bounds: ONE_POLICY,
+    schemas: [PolicyTopicRecord],
+  }),
+  policyVersions: topic({
+    name: 'gc.policy-versions',
+    key: 'content hash',
+    partitions: 1,
+    retentionMs: 'forever',
+    compacted: false,
+    bounds: SET_OF_POLICIES,
+    schemas: [PolicyRecord, PolicySetRecord],
+  }),
+  deadLetters: topic({
+    name: 'gc.dead-letters',
+    key: 'original key',
+    partitions: NODE_PARTITIONS,
+    retentionMs: 30 * DAY_MS,
+    compacted: false,
+    bounds: ONE_LETTER,
+    schemas: [DeadLetter, DeadLetterRedrive],
+  }),
+} as const;
+
+export type TopicId = keyof typeof TOPICS;
+export type TopicName = (typeof TOPICS)[TopicId]['name'];
+
+/** The events that may stand on a topic. */
+export type EventOf<Id extends TopicId> = z.infer<(typeof TOPICS)[Id]['schemas'][number]>;
+export type FleetEvent = EventOf<TopicId>;

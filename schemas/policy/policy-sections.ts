@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { ClusterName } from '../events/identity.ts';
+import { globWritten, MAX_GLOBS, TOO_MANY_GLOBS } from './glob.ts';
+import { KeepRules } from './image-pattern.ts';
+import { list, MAX_INT32, section, text, truth, wholeNumber } from './written-values.ts';
+
+const labels = z.record(
+  z.string().min(1),
+  z.string({ error: 'must be text; put it in quotes, as in "true" or "1"' }),
+  { error: 'must be a map of names and values' },
+);
+const patterns = (error: string) => list(globWritten(error)).max(MAX_GLOBS, { error: TOO_MANY_GLOBS });
+
+/** A condition that was emptied, by a template or a variable that is not set, must not select every node. */
+const EMPTY_CONDITION = 'must not be empty; leave it out for no such condition';
+
+/** The conditions of a selector, as far as given. */
+export const selectorConditions = {
+  clusters: list(ClusterName).min(1, { error: EMPTY_CONDITION }),
+  nodeNames: patterns('must be a pattern over node names').min(1, { error: EMPTY_CONDITION }),
+  pools: list(text('must be the name of a pool, as text')).min(1, { error: EMPTY_CONDITION }),
+};
+
+/** Which nodes; every condition that is given must hold. */
+export const Selector = section({
+  clusters: selectorConditions.clusters.optional().describe('Names of clusters.'),
+  nodeNames: selectorConditions.nodeNames
+    .optional()
+    .describe('Glob patterns over node names, of * and ?; one that matches is enough.'),
+  pools: selectorConditions.pools
+    .optional()
+    .describe('Pools: values of the node label fleetgc.io/pool. One that is equal is enough.'),
+  nodeLabels: labels
+    .refine((conditions) => Object.keys(conditions).length > 0, { error: EMPTY_CONDITION })
+    .optional()
+    .describe('Labels that a node must have, all of them.'),
+});
+const namespace = z
+  .string({ error: 'must be the name of a namespace' })
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
+    error:
+      'must be the whole name of a namespace: lower-case letters, digits and dashes; patterns have no meaning here',
+  });
+/** What is never removed. */
+export const Keep = section({
+  images: patterns('must be a pattern over image names')
+    .default([])
+    .describe(
+      'Glob patterns over whole image names; * and ? stop at a slash, ** does not. No other wildcards.',
+    ),
+  digests: list(KeepRules.shape.digests.element).default([]).describe('Digests, or image ids.'),
+  labels: labels.default({}).describe('Labels of images; one that is equal is enough.'),
+  namespaces: list(namespace)
+    .default([])
+    .describe(
+      'Namespaces of Kubernetes whose containers, sandboxes and logs stay, and so the images they use.',
+    ),
+  unpullable: truth
+    .optional()
+    .describe(
+      'Whether images stay that cannot be pulled again: without a repo digest or a registry name, of localhost/, or not known to have been pulled by this node where its runtime could tell. Default: true, in profile kubelet false.',
+    ),
+  lastVersions: wholeNumber('must be a whole number; 0 is off')
+    .min(0, { error: 'must be at least 0' })
+    .max(MAX_INT32, { error: 'is too large' })
+    .default(0)
+    .describe('How many of the newest images of each repository stay; 0 is off.'),
+});

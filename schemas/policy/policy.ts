@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
+import { Uint64 } from '../events/filesystem.ts';
+import { EvictionThreshold } from './eviction.ts';
+import { Globs, globMatcher } from './glob.ts';
+import { NamedKeep } from './image-pattern.ts';
+
+/** The label of a node that says to which pool it belongs. */
+export const POOL_LABEL = 'fleetgc.io/pool';
+
+/** Which nodes a policy is for. Every given condition must hold; an empty list or record matches every node. */
+export const NodeSelector = z.strictObject({
+  clusters: z.array(z.string().min(1)),
+  /** Globs over the node name. */
+  nodeNames: Globs,
+  /** Values of the node's label `fleetgc.io/pool`; one that is equal is enough. */
+  pools: z.array(z.string().min(1)),
+  nodeLabels: z.record(z.string().min(1), z.string()),
+});
+export type NodeSelector = z.infer<typeof NodeSelector>;
+
+/** What stays, whatever the disk usage. Commands carry the rules about names alone. */
+export const PolicyKeep = NamedKeep.extend({
+  /** Containers, sandboxes and logs of pods in these namespaces stay, and with them the images they use. */
+  namespaces: z.array(z.string().min(1)),
+  /** The newest so many images of each repository; 0 is off. */
+  lastVersions: z.int().nonnegative(),
+});
+export type PolicyKeep = z.infer<typeof PolicyKeep>;
+
+const Percent = z.int().min(0).max(100);
+
+/**
+ * A policy as it stands on the log: every default filled in and every quantity in its base unit, so that a later
+ * release with other defaults does not change what an applied policy means. `schemas/policy/policy-file.ts` makes it from
+ * what people write.
+ */
+export const Policy = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/),
+  /** The matching policy with the highest priority holds; between equals, the first by name. */
+  priority: z.int(),
+  selector: NodeSelector,
+  mode: z.enum(['dry-run', 'enforce']),
+  profile: z.enum(['fleetgc', 'kubelet']),
+  imageGCHighThresholdPercent: Percent,
+  imageGCLowThresholdPercent: Percent,
+  /** Absolute thresholds beside those in percent (M39). `startBelowBytes` is below `untilBytes`. */
+  imageGCAvailable: z.strictObject({ startBelowBytes: Uint64, untilBytes: Uint64 }).nullable(),
+  /** The same two thresholds for inodes (M13). */
+  imageGCInodes: z.strictObject({ highThresholdPercent: Percent, lowThresholdPercent: Percent }).nullable(),
+  /** Negative means no minimum age (B11). */
+  imageMinimumGCAgeMs: z.int(),
+  /** 0 means that no image goes by age alone (B4). */
+  imageMaximumGCAgeMs: z.int().nonnegative(),
+  /** Hard ones first, each kind in the order of `EvictionSignal`. */
+  evictionThresholds: z.array(EvictionThreshold),
+  /** Whether a threshold of these that is met removes anything (M16). */
+  forcedGC: z.boolean(),
+  minimumContainerTTLMs: z.int().nonnegative(),
+  /** Own minimum age of containers that were created and never started (M32). */
+  minimumCreatedContainerAgeMs: z.int().nonnegative(),
+  /** Negative means no limit. */
+  maximumDeadContainersPerContainer: z.int(),
+  /** Negative means no limit. */
+  maximumDeadContainers: z.int(),
+  /** A dead container of this age goes, whatever the limits would keep (M27); `null` is off. */
+  maximumDeadContainerAgeMs: z.int().positive().nullable(),
+  keep: PolicyKeep,
+  /** How long a command of this policy may be carried out after its inventory was taken. */
+  commandLifetimeMs: z.int().min(1_000).max(600_000),
+});
+export type Policy = z.infer<typeof Policy>;
+
+/** No policy can have this name, since names start with a letter or digit. */
+const PAUSE_EVERYWHERE_KEY = '!pause';
+
+/**
+ * The record key of a pause: one for each selector, so that a second pause does not end the first. Equal selectors have
+ * equal keys, whatever the order of their parts.
+ */
+export function pauseKey({ clusters, nodeNames, pools, nodeLabels }: NodeSelector): string {
+  const labels = Object.entries(nodeLabels).toSorted(([a], [b]) => compareText(a, b));
+  const conditions = [distinctSorted(clusters), distinctSorted(nodeNames), distinctSorted(pools), labels];
+  return conditions.every(({ length }) => length === 0)
+    ? PAUSE_EVERYWHERE_KEY
+    : `${PAUSE_EVERYWHERE_KEY} ${JSON.stringify(conditions)}`;
+}
+
+const KeyConditions = z.tuple([
+  NodeSelector.shape.clusters,
+  NodeSelector.shape.nodeNames,
+  NodeSelector.shape.pools,
+  z.array(z.tuple([z.string(), z.string()])),
+]);
+
+/** The selector of the only pause that can lie under this key; `null` where none can. */
+export function selectorOfPauseKey(key: string): NodeSelector | null {
+  if (key === PAUSE_EVERYWHERE_KEY) return EVERY_NODE;
+  const { data } = KeyConditions.safeParse(jsonAfter(`${PAUSE_EVERYWHERE_KEY} `, key));
+  if (data === undefined) return null;
+  const [clusters, nodeNames, pools, labels] = data;
+  const selector = { clusters, nodeNames, pools, nodeLabels: Object.fromEntries(labels) };
+  return pauseKey(selector) === key ? selector : null;
+}
+
+const EVERY_NODE: NodeSelector = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} };
+
+function jsonAfter(beginning: string, text: string): unknown {
+  try {
+    return text.startsWith(beginning) ? JSON.parse(text.slice(beginning.length)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const isPauseKey = (key: string): boolean => key.startsWith(PAUSE_EVERYWHERE_KEY);
+
+const distinctSorted = (texts: readonly string[]): readonly string[] =>
+  [...new Set(texts)].toSorted(compareText);
+
+/** State: one policy, keyed by its name. A record without value deletes it. */
+export const PolicyRecord = z.strictObject({
+  type: z.literal('fleetgc.policy'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  policy: Policy,
+  /** Counts the contents that were applied under this name, from 1, as far as the topic knew when it was applied. */
+  policyVersion: z.int().positive(),
+  /** SHA-256 of the canonical JSON of `policy`. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What was applied, as written. */
+  source: z.string(),
+});
+export type PolicyRecord = z.infer<typeof PolicyRecord>;
+
+/** State, keyed by `pauseKey`: outranks every policy on the nodes it selects until `fleetgc resume` deletes it. */
+export const PauseRecord = z.strictObject({
+  type: z.literal('fleetgc.pause'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  selector: NodeSelector,
+  reason: z.string().refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER }),
+});
+export type PauseRecord = z.infer<typeof PauseRecord>;
+
+export const PolicyTopicRecord = z.discriminatedUnion('type', [PolicyRecord, PauseRecord]);
+export type PolicyTopicRecord = z.infer<typeof PolicyTopicRecord>;
+
+/** All policies at one moment, and the pauses that outrank them. `hash` covers both. */
+export interface PolicySet {
+  readonly policies: readonly PolicyRecord[];
+  readonly pauses: readonly PauseRecord[];
+  readonly hash: string;
+}
+
+/** What selection looks at. */
+export interface SelectableNode {
+  readonly cluster: string;
+  readonly node: string;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+}
+
+/** What holds for a node: paused, one policy, or none, which means keep everything. */
+export type Selection =
+  | { readonly kind: 'paused'; readonly pause: PauseRecord }
+  | { readonly kind: 'policy'; readonly record: PolicyRecord }
+  | { readonly kind: 'none' };
+
+export function selectPolicy(set: PolicySet, node: SelectableNode): Selection {
+  const pause = set.pauses.find(({ selector }) => selects(selector, node));
+  if (pause) return { kind: 'paused', pause };
+  const [record] = set.policies
+    .filter(({ policy }) => selects(policy.selector, node))
+    .toSorted((a, b) => b.policy.priority - a.policy.priority || compareText(a.policy.name, b.policy.name));
+  return record ? { kind: 'policy', record } : { kind: 'none' };
+}
+
+export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: SelectableNode): boolean {
+  return (
+    (selector.clusters.length === 0 || selector.clusters.includes(cluster)) &&
+    (selector.nodeNames.length === 0 || selector.nodeNames.some((pattern) => globMatcher(pattern)(node))) &&
+    (selector.pools.length === 0 || selector.pools.some((pool) => pool === nodeLabels[POOL_LABEL])) &&
+    Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
+  );
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { DeadLetterCause } from '../events/dead-letter.ts';
+import { NodeSelector, Policy } from '../policy/policy.ts';
+import { FleetNodeWarning } from './fleet-nodes.ts';
+
+const Count = z.int().nonnegative();
+const EpochMs = z.int().nonnegative();
+
+/** What `fleetgc status -o json` prints. */
+export const FleetStatus = z.object({
+  type: z.literal('fleetgc.status'),
+  version: z.literal(1),
+  readAtMs: EpochMs,
+  log: z.object({
+    kind: z.enum(['kafka', 'embedded']),
+    /** Addresses of the brokers that are there, or the path of the file. */
+    servers: z.array(z.string()),
+    /** How topics differ from what this release declares; empty where they are as declared. */
+    topicProblems: z.array(z.string()),
+  }),
+  services: z.array(
+    z.object({
+      name: z.string(),
+      group: z.string(),
+      /** Replicas that are there now; on the embedded log those that stand by are not counted. */
+      members: Count,
+      /** Messages on the log that it is not done with. */
+      lag: Count,
+      /** `null`: it never was done with any message. */
+      topics: z.record(z.string(), Count).nullable(),
+    }),
+  ),
+  policies: z.array(
+    z.object({
+      name: z.string(),
+      policyVersion: z.int().positive(),
+      mode: Policy.shape.mode,
+      /** Nodes that were heard in the last day and for which it holds, paused or not. */
+      nodes: Count,
+    }),
+  ),
+  pauses: z.array(
+    z.object({
+      selector: NodeSelector,
+      reason: z.string(),
+      sinceMs: EpochMs,
+      /** Nodes that were heard in the last day and that it stops. */
+      nodes: Count,
+    }),
+  ),
+  /** Records of `gc.policies` that nobody can read. */
+  unreadablePolicies: Count,
+  /** Of the last 24 hours. */
+  deadLetters: z.object({
+    total: Count,
+    redriven: Count,
+    byCause: z.partialRecord(DeadLetterCause, Count),
+  }),
+  /** Of those that were heard in the last 24 hours. */
+  nodes: z.object({ heard: Count, silent: Count, withoutPolicy: Count, warned: Count }),
+  warnings: z.array(z.object({ subject: z.string(), ...FleetNodeWarning.shape })),
+  /** What a person should look at, in sentences; empty when all is well. */
+  problems: z.array(z.string()),
+});
+export type FleetStatus = z.infer<typeof FleetStatus>;

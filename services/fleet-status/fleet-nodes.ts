@@ -1,0 +1,108 @@
+import { believeUsage } from '../../packages/decision/thresholds/filesystem-usage.ts';
+import { usagePercent } from '../../packages/decision/thresholds/usage-thresholds.ts';
+import { odditiesOf } from '../../packages/fleet-watch/node-track.ts';
+import { clustersNamedBy, oddityText, strayText } from '../../packages/fleet-watch/node-warnings.ts';
+import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
+import type { FilesystemName } from '../../schemas/events/filesystem.ts';
+import { type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
+import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
+import type { HeardNode, HeardNodes } from './heard-nodes.ts';
+
+/** Nodes publish at least once a minute. */
+const SILENT_AFTER_MS = 5 * 60_000;
+
+/** What is known of each node, in the order of their names. */
+export function fleetNodes(
+  { nodes: heard, unreadable }: HeardNodes,
+  policies: PolicySet,
+  nowMs: number,
+): FleetNodes {
+  const newestMs = [...heard.values()].map(({ track }) => track.last.loggedAtMs);
+  const readAtMs = newestMs.reduce((a, b) => Math.max(a, b), nowMs);
+  const strays = straysOf(heard, policies);
+  const nodes = [...heard]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, node]) => fleetNode(node, { policies, strays, readAtMs }));
+  return { type: 'fleetgc.nodes', version: 1, readAtMs, unreadable, nodes };
+}
+
+function straysOf(heard: HeardNodes['nodes'], policies: PolicySet): ReadonlyMap<string, StrayCluster> {
+  const byCluster = Map.groupBy(heard.values(), ({ stats }) => stats.cluster);
+  const nodesOf = new Map([...byCluster].map(([cluster, { length }]) => [cluster, length]));
+  return new Map(strayClusters(nodesOf, clustersNamedBy(policies)).map((stray) => [stray.cluster, stray]));
+}
+
+interface Fleet {
+  readonly policies: PolicySet;
+  readonly strays: ReadonlyMap<string, StrayCluster>;
+  readonly readAtMs: number;
+}
+
+function fleetNode(heard: HeardNode, fleet: Fleet): FleetNode {
+  const { stats, track } = heard;
+  const { cluster, node, nodeInstance, nodeLabels, takenAt, fleetgcVersion } = stats;
+  const heardMs = track.last.loggedAtMs;
+  const paused = selectPolicy(fleet.policies, stats);
+  return {
+    cluster,
+    node,
+    nodeInstance,
+    bootId: takenAt.bootId,
+    heardMs,
+    isSilent: fleet.readAtMs - heardMs > SILENT_AFTER_MS,
+    filesystems: {
+      nodefs: useOf(stats, 'nodefs'),
+      imagefs: useOf(stats, 'imagefs'),
+      containerfs: useOf(stats, 'containerfs'),
+    },
+    nodeLabels,
+    policy: policyOf(stats, fleet.policies),
+    pausedBecause: paused.kind === 'paused' ? paused.pause.reason : null,
+    versions: { fleetgc: fleetgcVersion ?? null },
+    warnings: warningsOf(heard, fleet),
+  };
+}
+
+function policyOf(stats: DiskStats, policies: PolicySet): FleetNode['policy'] {
+  const selection = selectPolicy({ ...policies, pauses: [] }, stats);
+  if (selection.kind !== 'policy') return null;
+  const { policy, policyVersion } = selection.record;
+  return { name: policy.name, policyVersion, mode: policy.mode };
+}
+
+function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['filesystems']['imagefs'] {
+  const believed = believeUsage(name, filesystems[name]);
+  if (believed.kind === 'doubt') return null;
+  const { capacityBytes, availableBytes } = believed.usage;
+  return {
+    usedPercent: Number(usagePercent(believed.usage)),
+    capacityBytes: String(capacityBytes),
+    availableBytes: String(availableBytes),
+  };
+}
+
+function warningsOf({ stats, track }: HeardNode, { strays, readAtMs }: Fleet): FleetNodeWarning[] {
+  const heardMs = track.last.loggedAtMs;
+  const stray = strays.get(stats.cluster);
+  return [
+    ...odditiesOf(track, heardMs).map((oddity) => ({ kind: oddity.kind, message: oddityText(oddity) })),
+    ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
+    ...(readAtMs - heardMs > SILENT_AFTER_MS
+      ? [
+          {
+            kind: 'silent',
+            message: 'it is not heard any more: is the node up, and does fleetgc node run there?',
+          } as const,
+        ]
+      : []),
+    ...(useOf(stats, 'imagefs') === null
+      ? [
+          {
+            kind: 'no-reading',
+            message: 'the filesystem of its images cannot be read, so nothing goes there',
+          } as const,
+        ]
+      : []),
+  ];
+}

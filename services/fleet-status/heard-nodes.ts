@@ -1,0 +1,131 @@
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { type NodeTrack, track } from '../../packages/fleet-watch/node-track.ts';
+import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
+import { readPartition } from '../../packages/pipeline/read-log.ts';
+import { mapBounded } from '../../packages/process/bounded.ts';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
+
+/** A node as its newest disk statistics tell it. */
+export interface HeardNode {
+  readonly stats: DiskStats;
+  readonly track: NodeTrack;
+  readonly partition: number;
+}
+
+export interface HeardNodes {
+  /** By `<cluster>/<node>`. */
+  readonly nodes: ReadonlyMap<string, HeardNode>;
+  readonly unreadable: number;
+}
+
+export interface HeardNeeds {
+  readonly log: Pick<EventLog, 'read'>;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly onProgress: (line: string) => void;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
+const WINDOW_MS = 1.5 * MINUTE_MS;
+/** Read whole, and long enough to see two machines take turns. */
+const NEWEST_MS = 3.5 * MINUTE_MS;
+/** Where nodes that are silent now are looked for; the topic keeps a day. */
+const EARLIER_MS = [15 * MINUTE_MS, HOUR_MS, 4 * HOUR_MS, 12 * HOUR_MS, 23.75 * HOUR_MS];
+const PARTITIONS_AT_ONCE = 8;
+/** Of so many silent nodes the exact moment is looked up. */
+const MOST_DATED = 30;
+
+const PARTITIONS = Array.from({ length: NODE_PARTITIONS }, (_, partition) => partition);
+
+/**
+ * Who was heard in the last day, without reading all of it: the last minutes whole, and of the time before a window here and
+ * there. Ends early when `signal` aborts.
+ */
+export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Promise<HeardNodes> {
+  const reading = new Reading(needs, signal);
+  await reading.window({ fromMs: needs.nowMs - NEWEST_MS, toMs: null });
+  const silentSinceMs = new Map<string, number>();
+  let laterMs = needs.nowMs - NEWEST_MS;
+  for (const agoMs of EARLIER_MS) {
+    const fromMs = needs.nowMs - agoMs;
+    for (const key of await reading.window({ fromMs, toMs: fromMs + WINDOW_MS }))
+      silentSinceMs.set(key, laterMs);
+    laterMs = fromMs;
+  }
+  const silent = [...silentSinceMs].slice(0, MOST_DATED);
+  await mapBounded(silent, PARTITIONS_AT_ONCE, ([key, atMs]) => reading.date(key, atMs));
+  return { nodes: reading.nodes, unreadable: reading.unreadable };
+}
+
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number | null;
+}
+
+class Reading {
+  readonly nodes = new Map<string, HeardNode>();
+  unreadable = 0;
+  #records = 0;
+  readonly #needs: HeardNeeds;
+  readonly #signal: AbortSignal;
+
+  constructor(needs: HeardNeeds, signal: AbortSignal) {
+    this.#needs = needs;
+    this.#signal = signal;
+  }
+
+  /** Hears those that were not heard in a later window; resolves to their keys. */
+  async window(range: Window): Promise<readonly string[]> {
+    const known = new Set(this.nodes.keys());
+    await mapBounded(PARTITIONS, PARTITIONS_AT_ONCE, (partition) =>
+      this.#hear(partition, range, (key) => !known.has(key)),
+    );
+    this.#needs.onProgress(`${this.#records} records read, ${this.nodes.size} nodes heard`);
+    return [...this.nodes.keys()].filter((key) => !known.has(key));
+  }
+
+  /** When a node fell silent, by halves: it was heard, and was not any more at `silentMs`. */
+  async date(key: string, silentMs: number): Promise<void> {
+    const node = this.nodes.get(key);
+    let untilMs = silentMs;
+    for (let heardMs = this.#heardMs(key); node && untilMs - heardMs > WINDOW_MS && !this.#signal.aborted; ) {
+      const fromMs = Math.floor((heardMs + untilMs) / 2);
+      await this.#hear(node.partition, { fromMs, toMs: fromMs + WINDOW_MS }, (heard) => heard === key);
+      if (this.#heardMs(key) === heardMs) untilMs = fromMs;
+      heardMs = this.#heardMs(key);
+    }
+    if (node)
+      await this.#hear(
+        node.partition,
+        { fromMs: this.#heardMs(key), toMs: untilMs + WINDOW_MS },
+        (heard) => heard === key,
+      );
+  }
+
+  #heardMs(key: string): number {
+    return this.nodes.get(key)?.track.last.loggedAtMs ?? 0;
+  }
+
+  async #hear(partition: number, range: Window, isWanted: (key: string) => boolean): Promise<void> {
+    const reading = { topics: ['diskStats'], partition, range } as const;
+    for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
+      this.#records++;
+      if (!isWanted(record.key ?? '')) continue;
+      const parsed = parseRecord('diskStats', record);
+      if (parsed.ok) this.#note(parsed.event, partition, record.timestampMs);
+      else this.unreadable++;
+    }
+  }
+
+  #note(stats: DiskStats, partition: number, loggedAtMs: number): void {
+    const key = nodeKey(stats);
+    const { nodeInstance, takenAt } = stats;
+    const before = this.nodes.get(key)?.track ?? null;
+    if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
+    this.nodes.set(key, { stats, partition, track: track(before, { nodeInstance, takenAt, loggedAtMs }) });
+  }
+}

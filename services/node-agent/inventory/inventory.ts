@@ -1,0 +1,137 @@
+import { zstdCompressSync } from 'node:zlib';
+import type { ListingProblem } from '../../../packages/cri/listing-types.ts';
+import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
+import type { FilesystemName, FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import {
+  type CompleteInventory,
+  type Inventory,
+  MAX_INVENTORY_COMPRESSED_BYTES,
+  MAX_INVENTORY_OBJECTS,
+} from '../../../schemas/events/inventory.ts';
+import { wallTimeOf } from '../images/image-history.ts';
+import type { ImageContents } from './content-reading.ts';
+import {
+  type BackoffEntries,
+  backoffLookup,
+  inventoryContainer,
+  inventoryImage,
+  inventorySandbox,
+} from './inventory-objects.ts';
+import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
+import type { CompleteLook, Look } from './look.ts';
+
+/** What every inventory says, whatever was found. */
+export type InventoryHeader = Omit<Extract<Inventory, { status: 'incomplete' }>, 'status' | 'problems'>;
+
+/** What beside the look an inventory is made of. */
+export interface InventoryParts extends ImageContents {
+  readonly backoff: BackoffEntries;
+  readonly diedContainerIds: readonly string[];
+  /** Why the image history could not be read at the start; `null` when it could, or it was reported before. */
+  readonly historyUnreadable: string | null;
+}
+
+/**
+ * The inventory of one look: complete, incomplete with what was missing, or counts only beyond the limits. Layers only
+ * make a plan more exact, so they are left out before that.
+ */
+export function inventoryOf(header: InventoryHeader, look: Look, parts: InventoryParts): Inventory {
+  const problems = [...problemsOf(look), ...problemsOfHistory(parts)];
+  if (look.status === 'incomplete' || problems.length > 0) {
+    return { ...header, status: 'incomplete', problems };
+  }
+  const inventory = completeInventory(header, look, parts);
+  const json = JSON.stringify(inventory);
+  const broken = problemsOfTexts(inventory, json);
+  if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
+  const counts = countsOf(inventory, json);
+  if (!isTooLarge(counts)) return inventory;
+  return parts.layers === null
+    ? { ...header, status: 'too-large', counts }
+    : inventoryOf(header, look, { ...parts, layers: null });
+}
+
+const problemsOf = (look: Look): ListingProblem[] => [
+  ...(look.status === 'incomplete' ? look.problems : []),
+  ...unreadableFilesystems(look.readings),
+];
+
+const unreadableFilesystems = (readings: FilesystemReadings): ListingProblem[] =>
+  (['nodefs', 'imagefs', 'containerfs'] satisfies FilesystemName[])
+    .filter((name) => readings[name] === null)
+    .map((name) => ({
+      code: 'filesystem-unreadable',
+      message: `The filesystem ${name} cannot be measured.`,
+    }));
+
+const problemsOfHistory = ({ historyUnreadable }: InventoryParts): ListingProblem[] =>
+  historyUnreadable === null
+    ? []
+    : [
+        {
+          code: 'history-unreadable',
+          message: `All images count as just detected from here on: ${historyUnreadable}`,
+        },
+      ];
+
+const MOST_TEXTS = 5;
+
+/** Nothing can be said of such an object, not even that it stays, so nothing is said of any. */
+const problemsOfTexts = (inventory: CompleteInventory, json: string): ListingProblem[] =>
+  (mayHaveBrokenText(json) ? brokenTexts(inventory) : []).slice(0, MOST_TEXTS).map(({ text }) => ({
+    code: 'value-out-of-range',
+    message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
+  }));
+
+function completeInventory(
+  header: InventoryHeader,
+  look: CompleteLook,
+  { backoff, diedContainerIds, layers, originOf }: InventoryParts,
+): CompleteInventory {
+  const { listing, usage } = look;
+  const backoffOf = backoffLookup(backoff, header.takenAt);
+  const died = new Set(diedContainerIds);
+  return {
+    ...header,
+    status: 'complete',
+    allSourcesReady: look.allSourcesReady,
+    containersWithoutImage: [...usage.containersWithoutImage],
+    diedContainerIds: listing.containers
+      .filter(({ id, state }) => died.has(id) && state !== 'running')
+      .map(({ id }) => id),
+    sandboxImageKnown: usage.sandboxImageKnown,
+    clockSteadySinceMs: look.clockSteadySinceMs,
+    imagesWatchedSinceMs: wallTimeOf(look.watchedSinceMs, look.takenAt),
+    podImagesKnown: usage.podImagesKnown,
+    images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers, originOf })),
+    layers: layers && [...layers.layers],
+    containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
+    sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
+    pods: [...look.pods],
+    podLogDirectories:
+      look.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
+    logSymlinks:
+      look.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
+      null,
+  };
+}
+
+type Counts = Extract<Inventory, { status: 'too-large' }>['counts'];
+
+/** `bytes` is 0 where the number of objects alone is too large: nobody waits for their compression. */
+function countsOf(inventory: CompleteInventory, json: string): Counts {
+  const images = inventory.images.length;
+  const containers = inventory.containers.length;
+  const sandboxes = inventory.sandboxes.length;
+  const isSizeAsked = images + containers + sandboxes <= MAX_INVENTORY_OBJECTS;
+  return { images, containers, sandboxes, bytes: isSizeAsked ? publishedBytes(json) : 0 };
+}
+
+/** What is small enough as it is need not be compressed to know it. */
+function publishedBytes(json: string): number {
+  const bytes = Buffer.byteLength(json);
+  return bytes <= MAX_INVENTORY_COMPRESSED_BYTES ? bytes : zstdCompressSync(Buffer.from(json)).length;
+}
+
+const isTooLarge = ({ images, containers, sandboxes, bytes }: Counts): boolean =>
+  images + containers + sandboxes > MAX_INVENTORY_OBJECTS || bytes > MAX_INVENTORY_COMPRESSED_BYTES;

@@ -1,0 +1,127 @@
+import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
+import type { CompleteListing, Listing, ListingProblem } from '../../../packages/cri/listing-types.ts';
+import type { RuntimeReader } from '../../../packages/cri/port.ts';
+import { type ImageUsage, imageUsage } from '../../../packages/cri/usage.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import { podUidOfLogDirectory } from '../../../schemas/events/log-names.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { Detected, History } from '../images/history.ts';
+import type { PodState, RuntimePods } from '../pods/pod-states.ts';
+import type { PodWatch } from '../pods/pod-watch.ts';
+import { serially } from '../serially.ts';
+import type { LogEntries, LogReader } from './log-entries.ts';
+
+/** All that one look at the node found. */
+export type Look = CompleteLook | IncompleteLook;
+
+interface LookHeader {
+  /** Read before the first fact. */
+  readonly takenAt: Instant;
+  readonly readings: FilesystemReadings;
+}
+
+export interface CompleteLook extends LookHeader, Detected {
+  readonly status: 'complete';
+  readonly listing: CompleteListing;
+  readonly usage: ImageUsage;
+  /** Since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
+  readonly clockSteadySinceMs: number;
+  readonly pods: readonly PodState[];
+  readonly allSourcesReady: boolean;
+  readonly logs: LogEntries;
+}
+
+export interface IncompleteLook extends LookHeader {
+  readonly status: 'incomplete';
+  readonly problems: readonly ListingProblem[];
+}
+
+export interface LookParts {
+  readonly runtime: RuntimeReader;
+  readonly filesystems: FilesystemReader;
+  readonly logs: LogReader;
+  readonly pods: PodWatch;
+  readonly history: Pick<History, 'detect' | 'clockSteadySinceMs'>;
+  readonly clock: NodeClock;
+}
+
+/** A busy node changes while it is read; after that many attempts it is said so. */
+const LISTING_ATTEMPTS = 3;
+
+/**
+ * Looks at the node: a detection (C3) and everything an inventory needs. One look at a time. A look that fails in part
+ * changes no record (C6).
+ */
+export function createLook({
+  runtime,
+  filesystems,
+  logs: readLogs,
+  pods,
+  history,
+  clock,
+}: LookParts): () => Promise<Look> {
+  const memory = createListingMemory();
+  return serially(async () => {
+    const takenAt = clock.now();
+    const readings = await filesystems.read();
+    const listing = await listPatiently(() => readListing(runtime, memory));
+    if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
+    const logs = await readLogs();
+    const { wanted, ...knownPods } = await pods.ask(withLogs(podsOfRuntime(listing), logs));
+    const usage = imageUsage(listing, wanted);
+    const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
+    const clockSteadySinceMs = history.clockSteadySinceMs(takenAt);
+    return {
+      status: 'complete',
+      takenAt,
+      readings,
+      listing,
+      usage,
+      ...detected,
+      clockSteadySinceMs,
+      logs,
+      ...knownPods,
+    };
+  });
+}
+
+async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
+  let listing = await list();
+  for (let attempt = 1; attempt < LISTING_ATTEMPTS && changedMeanwhile(listing); attempt++) {
+    listing = await list();
+  }
+  return listing;
+}
+
+const changedMeanwhile = (listing: Listing): boolean =>
+  listing.status === 'incomplete' &&
+  listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
+
+/** Of a pod whose directory of logs is left, too, it is to be told whether it is gone: the kubelet knows it before. */
+const withLogs = (pods: RuntimePods, { podLogDirectories }: LogEntries): RuntimePods => ({
+  ...pods,
+  uids: new Set([...pods.uids, ...(podLogDirectories ?? []).map(podUidOfLogDirectory)]),
+});
+
+const imagesInUse = ({ users }: ImageUsage): Set<string> =>
+  new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));
+
+/** The kubelet's label; what has none is not the kubelet's (A12, M41). */
+export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+
+/** A sandbox's UID is taken from its metadata and its label alike: if they differ, both are in the runtime (A5). */
+export function podsOfRuntime({ containers, sandboxes }: CompleteListing): RuntimePods {
+  const ofContainers = containers.map(({ labels, state }) => ({
+    uids: [labels[POD_UID_LABEL] ?? ''],
+    active: state === 'running',
+  }));
+  const ofSandboxes = sandboxes.map(({ podUid, labels, state }) => ({
+    uids: [podUid, labels[POD_UID_LABEL] ?? ''],
+    active: state === 'ready',
+  }));
+  const all = [...ofContainers, ...ofSandboxes];
+  const uidsOf = (objects: typeof all): Set<string> => new Set(objects.flatMap(({ uids }) => uids));
+  return { uids: uidsOf(all), active: uidsOf(all.filter(({ active }) => active)) };
+}

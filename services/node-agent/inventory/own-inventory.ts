@@ -1,0 +1,57 @@
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { ContentsOfLook } from './contents-of-looks.ts';
+import type { AgentEvents } from './events.ts';
+import type { BackoffEntries } from './inventory-objects.ts';
+import type { Look } from './look.ts';
+
+/**
+ * An inventory that nobody publishes, as if this reclaim had asked for it: of facts at most a second old, and all of them
+ * from after `actions`, what was last done on this node.
+ */
+export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
+
+export interface OwnInventoryParts {
+  readonly look: () => Promise<Look>;
+  /** The last look of this process, for whatever it was; `null` where it never looks on its own account. */
+  readonly lastLook: () => Look | null;
+  readonly events: Pick<AgentEvents, 'inventory'>;
+  readonly backoff: () => BackoffEntries;
+  readonly contentsOf: ContentsOfLook;
+  readonly clock: NodeClock;
+}
+
+/** Only people read which runtime it is. */
+const RUNTIME = { name: '', version: '' };
+
+/** As old as the facts may be on which a removal rests; a command follows the look of its inventory within a tenth of it. */
+const MAX_LOOK_AGE_MS = 1_000;
+
+/** What the executor of this node judges by: the same look and the same inventory as an agent's, and no message's word. */
+export const ownInventory = (parts: OwnInventoryParts): TakeInventory => {
+  const { look, events, backoff, contentsOf } = parts;
+  return async (reclaim, actions) => {
+    const found = recentLook(parts, actions) ?? (await look());
+    return events.inventory(
+      { look: found, trigger: 'interval', reclaim, diedContainerIds: [], runtime: RUNTIME },
+      // While the records cannot be read every image counts as just detected, which needs no further care.
+      { backoff: backoff(), historyUnreadable: null, ...(await contentsOf(found)) },
+    );
+  };
+};
+
+function recentLook(
+  { lastLook, clock }: Pick<OwnInventoryParts, 'lastLook' | 'clock'>,
+  actions: readonly Instant[],
+): Look | null {
+  const last = lastLook();
+  if (last?.status !== 'complete') return null;
+  const isLaterThan = (at: Instant): boolean =>
+    at.bootId !== last.takenAt.bootId || at.sinceBootMs < last.takenAt.sinceBootMs;
+  const now = clock.now();
+  const isRecent =
+    now.bootId === last.takenAt.bootId && now.sinceBootMs - last.takenAt.sinceBootMs <= MAX_LOOK_AGE_MS;
+  return isRecent && actions.every(isLaterThan) ? last : null;
+}

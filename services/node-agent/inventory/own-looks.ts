@@ -1,0 +1,76 @@
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { NodeAgentDeps } from '../agent.ts';
+import {
+  DISK_HISTORY_FILE,
+  type DiskHistory,
+  DiskHistoryFile,
+  fold,
+  NO_DISK_HISTORY,
+  reloadDiskHistory,
+} from '../disks/disk-history.ts';
+import { readHistory } from '../images/history.ts';
+import { watchPods } from '../pods/pod-watch.ts';
+import { contentsOfLooks } from './contents-of-looks.ts';
+import { agentEvents } from './events.ts';
+import { backoffReader, removedImagesReader } from './executor-files.ts';
+import { createLook } from './look.ts';
+import { ownInventory, type TakeInventory } from './own-inventory.ts';
+
+/** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
+export interface OwnLooks {
+  readonly takeInventory: TakeInventory;
+  /** Follows the pods and the disks: whether a pod is gone takes more than one look (A7). */
+  readonly detect: () => Promise<void>;
+  readonly diskHistory: () => DiskHistory;
+}
+
+type OwnLooksParts = Pick<
+  NodeAgentDeps,
+  | 'identity'
+  | 'nodeLabels'
+  | 'runtime'
+  | 'contents'
+  | 'filesystems'
+  | 'logs'
+  | 'pods'
+  | 'podSources'
+  | 'clock'
+  | 'logger'
+> & { readonly state: Pick<StateDirectory, 'openReadOnly'> };
+
+export function ownLooks(parts: OwnLooksParts): OwnLooks {
+  const { identity, nodeLabels, state, clock, logger } = parts;
+  const startedAt = clock.now();
+  const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
+  const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
+  const look = createLook({ ...parts, pods, history });
+  let disks = historyOfAgent(parts, startedAt);
+  return {
+    takeInventory: ownInventory({
+      look,
+      events: agentEvents({ identity, nodeLabels, startedAt }),
+      backoff: backoffReader(state, logger),
+      contentsOf: contentsOfLooks(parts.contents),
+      lastLook: () => null,
+      clock,
+    }),
+    detect: async () => {
+      await look();
+      disks = fold(disks, await parts.filesystems.read(), clock.now().sinceBootMs);
+    },
+    diskHistory: () => disks,
+  };
+}
+
+/** What the agent saw before this process began; without it only what this process sees itself counts. */
+function historyOfAgent({ state, logger }: OwnLooksParts, now: Instant): DiskHistory {
+  try {
+    const found = state.openReadOnly(DISK_HISTORY_FILE, DiskHistoryFile).read();
+    return found === null ? NO_DISK_HISTORY : reloadDiskHistory(found, now);
+  } catch (error) {
+    logger.warn({ problem: toFleetGcError(error).message }, 'disk history of the agent unreadable');
+    return NO_DISK_HISTORY;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Logger } from 'pino';
+import type { KubeletPod, PodSource } from '../../../packages/kubelet/pod-source.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import {
+  haveDelivered,
+  type KubeletSource,
+  NO_EVIDENCE,
+  type PodAnswer,
+  type PodState,
+  podStates,
+  type RuntimePods,
+  weigh,
+} from './pod-states.ts';
+
+/** What the kubelet said, as far as it can be believed. */
+export interface KnownPods {
+  readonly pods: readonly PodState[];
+  readonly allSourcesReady: boolean;
+  /**
+   * Of this answer and of the last good one: what pods want stays in use while the kubelet is silent or starting. `null`
+   * until the configured kubelet told once: after a restart nobody knows what is wanted.
+   */
+  readonly wanted: readonly KubeletPod[] | null;
+}
+
+/** Asks the kubelet, after the runtime was listed, and remembers what that proves. */
+export interface PodWatch {
+  /** Never rejects: without an answer all pods are unknown. */
+  ask(runtime: RuntimePods): Promise<KnownPods>;
+  /** Why the last answer could not be had; `null` when it was, or there is no source. */
+  problem(): string | null;
+}
+
+export interface PodWatchParts {
+  /** `null`: none configured. */
+  readonly source: PodSource | null;
+  readonly sources: readonly KubeletSource[];
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+}
+
+export function watchPods({ source, sources, clock, logger }: PodWatchParts): PodWatch {
+  let evidence = NO_EVIDENCE;
+  let lastGood: readonly KubeletPod[] | null = source === null ? [] : null;
+  let problem: string | null = null;
+  const tell = (now: string | null): void => {
+    if (now !== null && problem === null) logger.warn({ problem: now }, 'pods unreadable: all are unknown');
+    if (now === null && problem !== null) logger.info('pods readable again');
+    problem = now;
+  };
+  const askSource = async (): Promise<PodAnswer | null> => {
+    if (source === null) return null;
+    const askedAtMs = clock.now().sinceBootMs;
+    try {
+      const listing = await source.list();
+      tell(null);
+      return { listing, askedAtMs, answeredAtMs: clock.now().sinceBootMs };
+    } catch (error) {
+      tell(toFleetGcError(error).message);
+      return null;
+    }
+  };
+  return {
+    ask: async (runtime) => {
+      const answer = await askSource();
+      evidence = weigh(evidence, answer, runtime, sources);
+      const allSourcesReady = answer !== null && haveDelivered(answer.listing, sources);
+      const named = answer?.listing.pods ?? [];
+      if (allSourcesReady) lastGood = named;
+      return {
+        pods: podStates(evidence, answer, runtime),
+        allSourcesReady,
+        wanted: lastGood && (allSourcesReady ? named : [...lastGood, ...named]),
+      };
+    },
+    problem: () => problem,
+  };
+}

@@ -1,0 +1,145 @@
+import type {
+  CompleteListing,
+  ListedContainer,
+  ListedImage,
+  ListedSandbox,
+} from '../../../packages/cri/listing-types.ts';
+import type { ImageUsage } from '../../../packages/cri/usage.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import { removalsInLastHour } from '../local/removal-rate.ts';
+import type { Attempt } from '../removal/attempt.ts';
+import { backingOff } from '../results/backoff.ts';
+import type { Refusal } from '../results/results.ts';
+import { commandRefusal, NO_POLICY, overtaken, type Restrictions } from './command-checks.ts';
+import { imageRefusal, type KnownHistory } from './image-checks.ts';
+import { activePod, containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
+
+export type CommandItem = Command['items'][number];
+type LogItem = Extract<CommandItem, { kind: 'pod-log-directory' | 'log-symlink' }>;
+
+/** Whether it is an entry of a log directory, of which the runtime knows nothing. */
+export const isLog = (item: CommandItem): item is LogItem =>
+  item.kind === 'pod-log-directory' || item.kind === 'log-symlink';
+
+/** What the runtime holds at this moment. */
+export interface RuntimeFacts {
+  readonly listing: CompleteListing;
+  readonly usage: ImageUsage;
+  readonly history: KnownHistory;
+}
+
+/** A new look at an object that is half removed: what the runtime holds now, or why the rest is left undone. */
+export type LookAgain = () => Promise<RuntimeFacts | Attempt>;
+
+/** A listed object that may go. */
+export type Removable =
+  | { readonly kind: 'image'; readonly image: ListedImage }
+  | { readonly kind: 'container'; readonly container: ListedContainer }
+  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox }
+  | PodLogDirectory
+  | { readonly kind: 'log-symlink'; readonly name: string };
+
+interface PodLogDirectory {
+  readonly kind: 'pod-log-directory';
+  readonly name: string;
+  readonly podUid: string;
+}
+
+export type Verdict =
+  | { readonly action: 'remove'; readonly object: Removable }
+  /** It is gone already, which is what was wanted (M31). */
+  | { readonly action: 'none' }
+  | { readonly action: 'refuse'; readonly refusal: Refusal };
+
+/** What can be refused before the runtime is asked. */
+export const refusalBeforeLook = (
+  command: Command,
+  item: CommandItem,
+  restrictions: Restrictions,
+  now: Instant,
+): Refusal | undefined =>
+  commandRefusal(command, restrictions, now) ??
+  overtaken(command, item.kind, restrictions.lastActions) ??
+  triedLately(item, restrictions, now) ??
+  rateLimited(restrictions, now);
+
+/** The second look at one object: it takes away from what the command says and never adds to it. */
+export function secondLook(
+  command: Command,
+  item: CommandItem,
+  facts: RuntimeFacts,
+  { restrictions, now }: { readonly restrictions: Restrictions; readonly now: Instant },
+): Verdict {
+  const { policy } = restrictions;
+  const refusal = refusalBeforeLook(command, item, restrictions, now);
+  if (refusal) return { action: 'refuse', refusal };
+  if (policy.kind !== 'enforced') return { action: 'refuse', refusal: NO_POLICY };
+  const inForce = policy.record.policy;
+  switch (command.kind) {
+    case 'image-removal':
+      return lookAtImage(command, item.id, facts, { ...restrictions, policy: inForce });
+    case 'container-removal':
+      return isLog(item)
+        ? lookAtLog(item, facts)
+        : lookAtPodObject(command, item, facts, { policy: inForce, now });
+  }
+}
+
+function lookAtImage(
+  command: Extract<Command, { kind: 'image-removal' }>,
+  id: string,
+  { listing, usage, history }: RuntimeFacts,
+  { local, policy }: Pick<Restrictions, 'local'> & { readonly policy: Policy },
+): Verdict {
+  const image = listing.images.find((listed) => listed.id === id);
+  if (!image) return { action: 'none' };
+  return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {
+    kind: 'image',
+    image,
+  });
+}
+
+function lookAtPodObject(
+  command: Extract<Command, { kind: 'container-removal' }>,
+  { kind, id }: CommandItem,
+  { listing }: RuntimeFacts,
+  { policy, now }: { readonly policy: Policy; readonly now: Instant },
+): Verdict {
+  if (kind === 'container') {
+    const container = listing.containers.find((listed) => listed.id === id);
+    if (!container) return { action: 'none' };
+    return verdict(containerRefusal(container, command, { policy, now }), { kind: 'container', container });
+  }
+  const sandbox = listing.sandboxes.find((listed) => listed.id === id);
+  if (!sandbox) return { action: 'none' };
+  return verdict(sandboxRefusal(sandbox, command, listing), { kind: 'sandbox', sandbox });
+}
+
+/** The entries themselves are looked at when they are removed. */
+function lookAtLog(item: LogItem, { listing }: RuntimeFacts): Verdict {
+  if (item.kind === 'log-symlink') {
+    return { action: 'remove', object: { kind: 'log-symlink', name: item.id } };
+  }
+  const { id: name, podUid } = item;
+  return verdict(activePod(podUid, listing), { kind: 'pod-log-directory', name, podUid });
+}
+
+const verdict = (refusal: Refusal | undefined, object: Removable): Verdict =>
+  refusal ? { action: 'refuse', refusal } : { action: 'remove', object };
+
+function triedLately(item: CommandItem, { backoff }: Restrictions, now: Instant): Refusal | undefined {
+  const entry = backingOff(backoff, item, now.wallTimeMs);
+  if (!entry) return undefined;
+  const message = `it failed to go ${entry.failures} times and is left alone until ${new Date(entry.untilMs).toISOString()}`;
+  return { reason: 'backing-off', message };
+}
+
+function rateLimited({ local, removalRate }: Restrictions, now: Instant): Refusal | undefined {
+  if (local.kind === 'held' || local.maxRemovalsPerHour === null) return undefined;
+  const removals = removalsInLastHour(removalRate, now);
+  if (removals < local.maxRemovalsPerHour) return undefined;
+  const message = `${removals} removals in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;
+  return { reason: 'rate-limited', message };
+}

@@ -1,0 +1,87 @@
+import { open } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { Globs } from '../../../schemas/policy/glob.ts';
+
+/** A larger file is no list of patterns but a mistake. */
+const MAX_BYTES = 65_536;
+
+/** What the node's own operator wrote. Every key only takes away from what an order may remove. */
+const LocalFile = z.strictObject({
+  /** Images whose name matches stay, as in a policy's `keep.images`. */
+  keepPatterns: Globs.default([]),
+  maxRemovalsPerHour: z.int().nonnegative().nullable().default(null),
+  /** Nothing is removed while it is true. */
+  hold: z.boolean().default(false),
+});
+
+export type WrittenRules = { readonly kind: 'rules' } & Readonly<z.infer<typeof LocalFile>>;
+
+/** The node's last word at this moment. */
+export type LocalRules =
+  | WrittenRules
+  /** What the node's own people want is not certain: nothing may be removed. */
+  | { readonly kind: 'held'; readonly message: string };
+
+export const NO_LOCAL_RULES: WrittenRules = {
+  kind: 'rules',
+  keepPatterns: [],
+  maxRemovalsPerHour: null,
+  hold: false,
+};
+
+/** The file as it lies there. */
+export type FileNow =
+  | { readonly kind: 'missing' }
+  /** Whoever writes the file anew changes `writing`, also with the same text. */
+  | { readonly kind: 'text'; readonly text: string; readonly writing: string }
+  | { readonly kind: 'held'; readonly message: string };
+
+export async function readLocalFile(path: string): Promise<FileNow> {
+  try {
+    await using file = await open(path);
+    const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (size > MAX_BYTES) return held(path, `it has more than ${MAX_BYTES} bytes`);
+    return { kind: 'text', text: await file.readFile('utf8'), writing: `${ino} ${mtimeNs} ${ctimeNs}` };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+    return held(path, String(error));
+  }
+}
+
+export function parseLocalRules(path: string, text: string): LocalRules {
+  const parsed = parseYaml(text);
+  if (!parsed.ok) return held(path, parsed.problem);
+  // Also what a file looks like that somebody is just writing.
+  if (parsed.value === null) return held(path, 'it is empty; write "{}" where nothing is to be restricted');
+  const rules = LocalFile.safeParse(parsed.value);
+  return rules.success ? { kind: 'rules', ...rules.data } : held(path, z.prettifyError(rules.error));
+}
+
+type Parsed =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+function parseYaml(text: string): Parsed {
+  try {
+    return { ok: true, value: parse(text, { strict: true, uniqueKeys: true, logLevel: 'error' }) };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
+  kind: 'held',
+  message: `the node's own file ${path} holds everything because it cannot be understood: ${problem}`,
+});
+
+/** What `after` allows that `before` did not, for people; nothing where it is at least as strict. */
+export const lifted = (before: WrittenRules, after: WrittenRules): readonly string[] => [
+  ...(before.hold && !after.hold ? ['hold'] : []),
+  ...(isRateRaised(before, after) ? ['maxRemovalsPerHour'] : []),
+  ...before.keepPatterns.filter((pattern) => !after.keepPatterns.includes(pattern)),
+];
+
+const isRateRaised = (before: WrittenRules, after: WrittenRules): boolean =>
+  before.maxRemovalsPerHour !== null &&
+  (after.maxRemovalsPerHour === null || after.maxRemovalsPerHour > before.maxRemovalsPerHour);

@@ -1,0 +1,138 @@
+import type { Command } from '../../../schemas/events/command.ts';
+import type { CommandRefusal } from '../../../schemas/events/result.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import { commandRefusal, holding, NO_POLICY } from '../checks/command-checks.ts';
+import { nothingPlanned, type OwnPlan, ownPlan } from '../checks/own-plan.ts';
+import { begun, type JournalEntry } from '../journal/journal-state.ts';
+import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../results/reclaim.ts';
+import { recordDone, recordRefused } from '../results/recorder.ts';
+import { count, type Refusal } from '../results/results.ts';
+import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
+import { firstReading, kept } from './first-reading.ts';
+import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+
+/** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
+const TICK_MS = 10;
+const MAX_TICKS = 10;
+
+/**
+ * Carries out one command of the journal, from its beginning or from where an earlier process left it. When it
+ * resolves, every object has its result in the journal and the command is no longer there. When `signal` aborts, the
+ * removal in hand is finished and the rest is not done.
+ */
+export async function carryOut(
+  entry: JournalEntry,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { recorder, tools, filesystems } = parts;
+  const { command } = entry;
+  if (entry.before === null) {
+    const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
+    if (refusal) return await refuse(entry, refusal, parts);
+  }
+  const plan = await planFor(command, parts);
+  const aimed = { ...entry, command: { ...command, reclaim: plan.reclaim } };
+  const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
+  recorder.journal.update((state) => begun(state, command.id, kept(first)));
+  for (const [index, item] of command.items.entries())
+    await carryOutItem({ entry: aimed, index, item, plan }, parts, signal);
+  await finish({ entry, aimed }, first, parts, signal);
+}
+
+/** By the policy in force at this moment; what holds the whole command up holds up each of its objects. */
+async function planFor(command: Command, { recorder, tools }: CarryOutParts): Promise<OwnPlan> {
+  const restrictions = await tools.restrictions();
+  const { policy } = restrictions;
+  const refusal = commandRefusal(command, restrictions, recorder.clock.now());
+  if (refusal) return nothingPlanned(command, refusal);
+  if (policy.kind !== 'enforced') return nothingPlanned(command, NO_POLICY);
+  return await ownPlan(command, policy.record.policy, tools.own);
+}
+
+async function refuse(
+  entry: JournalEntry,
+  refusal: Refusal<CommandRefusal>,
+  parts: CarryOutParts,
+): Promise<void> {
+  const { command } = entry;
+  const next = afterRefusal(command, {
+    ...(await measuredNow(command, parts)),
+    reason: refusal.reason,
+    isContinued: isContinuedBy(command, parts.recorder.journal.state().lastActions),
+    at: await afterLastAction(parts),
+  });
+  recordRefused(parts.recorder, entry, refusal, next);
+}
+
+interface CarriedOut {
+  readonly entry: JournalEntry;
+  /** With the target of this node's own plan, by which it was measured. */
+  readonly aimed: JournalEntry;
+}
+
+async function finish(
+  { entry, aimed }: CarriedOut,
+  first: Reading | null,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { recorder, tools } = parts;
+  const { command } = entry;
+  const items = recorder.journal.state().entries.find((one) => one.command.id === command.id)?.items ?? [];
+  const removed = count(items, 'removed');
+  const after = await readingAtEnd(aimed, { first, hasRemoved: removed > 0 }, parts, signal);
+  const reached = measurement(aimed.command, after);
+  const isHolding = holding(await tools.restrictions()) !== undefined;
+  const at = await afterLastAction(parts);
+  const isWanted = command.reclaim === null || aimed.command.reclaim !== null;
+  const next = isWanted ? afterCommand(command, { ...reached, items, isHolding, at }) : undefined;
+  const measured = measuredBetween(aimed.command, first, after);
+  recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);
+}
+
+/** For the end of a command at which nothing is removed any more; measuring may be what failed before. */
+export async function measuredNow(
+  command: Command,
+  { filesystems }: Pick<CarryOutParts, 'filesystems'>,
+): Promise<Omit<Measurement, 'at'>> {
+  if (command.reclaim === null) return NO_TARGET;
+  return measurement(
+    command,
+    await readFilesystem(filesystems, measuredFilesystem(command)).catch(() => null),
+  );
+}
+
+const NO_TARGET = { targetReached: null, availableNow: null };
+
+function measurement({ reclaim }: Command, reading: Reading | null): Omit<Measurement, 'at'> {
+  if (reclaim === null) return NO_TARGET;
+  const { target } = reclaim;
+  return { targetReached: isReached(target, reading), availableNow: reading?.[target.resource] ?? null };
+}
+
+/** After images it was waited each time; containers are waited for here, all together. */
+function readingAtEnd(
+  { command }: JournalEntry,
+  { first, hasRemoved }: { readonly first: Reading | null; readonly hasRemoved: boolean },
+  { recorder, filesystems, sleep }: CarryOutParts,
+  signal: AbortSignal,
+): Promise<Reading | null> {
+  const expectation = {
+    filesystem: measuredFilesystem(command),
+    target: command.reclaim?.target ?? null,
+    before: first,
+    estimatedBytes: 0n,
+    waitMs: hasRemoved && command.kind === 'container-removal' ? SETTLE_MS : 0,
+  };
+  return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
+}
+
+/** An inventory that follows must be certainly later than what was done, or its command would count as overtaken. */
+async function afterLastAction({ recorder: { clock, journal }, sleep }: CarryOutParts): Promise<Instant> {
+  const actions = Object.values(journal.state().lastActions).flatMap((action) => action ?? []);
+  const isPast = (now: Instant): boolean =>
+    actions.every(({ at }) => at.bootId !== now.bootId || at.sinceBootMs < now.sinceBootMs);
+  for (let ticks = 0; ticks < MAX_TICKS && !isPast(clock.now()); ticks++) await sleep(TICK_MS);
+  return clock.now();
+}

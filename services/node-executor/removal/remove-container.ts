@@ -1,0 +1,123 @@
+import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
+import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { LookAgain } from '../checks/second-look.ts';
+import type { LogRoots } from '../node-files.ts';
+import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
+import { type FoundLogs, findLogFiles, removeLogFiles } from './log-files.ts';
+
+/** The kubelet's least grace period (G15). */
+const MIN_STOP_SECONDS = 2;
+/** Longer than this no worker waits for a container that nobody knows to run. */
+const MAX_STOP_SECONDS = 600;
+
+export interface ContainerRemover {
+  readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
+    Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
+  readonly logs: LogRoots;
+  /** Asked after a stop, which can take minutes. */
+  readonly lookAgain: LookAgain;
+}
+
+/**
+ * Removes one container in the kubelet's order: stop when its state is unknown (G15), log files, flat symlink, and then
+ * the container (G19, K10). Any failure ends it and the container stays. All that can be judged is judged before the
+ * stop, and again after it. The status is also asked just before the logs and just before the container, since the
+ * runtime would kill what has been started meanwhile (K4, K6).
+ */
+export async function removeContainer(
+  container: ListedContainer,
+  listed: readonly ListedContainer[],
+  remover: ContainerRemover,
+): Promise<Attempt> {
+  const found = await judge(container, listed, remover);
+  if ('outcome' in found) return found;
+  if (found.status.state !== 'unknown') return removeJudged(found, remover);
+  const notStopped = await stop(remover.runtime, found.status);
+  if (notStopped) return notStopped;
+  const again = await remover.lookAgain();
+  const stopped = 'outcome' in again ? again : await judge(container, again.listing.containers, remover);
+  return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover));
+}
+
+interface Judged {
+  readonly status: RuntimeContainerStatus;
+  readonly logs: FoundLogs;
+}
+
+/** What would go with the container, or why it stays. */
+async function judge(
+  container: ListedContainer,
+  listed: readonly ListedContainer[],
+  { runtime, logs: roots }: ContainerRemover,
+): Promise<Judged | Attempt> {
+  const status = await ask(runtime, container.id, unavailable);
+  if ('outcome' in status) return status;
+  try {
+    const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, roots);
+    return logs.safe
+      ? { status, logs: logs.found }
+      : refused({ reason: 'unsafe-log-path', message: logs.problem });
+  } catch (error) {
+    return failed('log-removal-failed', error);
+  }
+}
+
+async function removeJudged(
+  { status: { id }, logs }: Judged,
+  { runtime, logs: roots }: ContainerRemover,
+): Promise<Attempt> {
+  const first = await ask(runtime, id, unavailable);
+  if ('outcome' in first) return first;
+  try {
+    await removeLogFiles(logs, roots);
+  } catch (error) {
+    return failed('log-removal-failed', error);
+  }
+  const last = await ask(runtime, id, (error) => failed('runtime-error', error));
+  const attempted = 'outcome' in last ? last : await attempt(() => runtime.removeContainer(id));
+  const hadLogs = logs.files.length > 0 || logs.symlink !== null;
+  return hadLogs ? after('logs-removed', attempted) : attempted;
+}
+
+/** The status, or why the container is left alone. */
+async function ask(
+  { containerStatus }: Pick<RuntimeReader, 'containerStatus'>,
+  id: string,
+  onError: (error: unknown) => Attempt,
+): Promise<RuntimeContainerStatus | Attempt> {
+  try {
+    const status = await containerStatus(id);
+    return status.state === 'running' ? RUNNING : status;
+  } catch (error) {
+    return isNotFound(error) ? NOT_FOUND : onError(error);
+  }
+}
+
+const unavailable = (error: unknown): Attempt =>
+  refused({ reason: 'runtime-unavailable', message: toFleetGcError(error).message });
+
+const RUNNING = refused({ reason: 'running', message: 'the container runs by now' });
+
+/** A container that is not there any more needs no stop (G15). */
+async function stop(
+  { stopContainer }: Pick<RuntimeRemover, 'stopContainer'>,
+  { id, annotations }: RuntimeContainerStatus,
+): Promise<Attempt | undefined> {
+  try {
+    await stopContainer(id, stopSeconds(annotations));
+    return undefined;
+  } catch (error) {
+    return isNotFound(error) ? undefined : failed('stop-failed', error);
+  }
+}
+
+/** The grace period that the kubelet wrote on the container. */
+function stopSeconds(annotations: Readonly<Record<string, string>>): number {
+  const written =
+    annotations['io.kubernetes.pod.deletionGracePeriod'] ??
+    annotations['io.kubernetes.pod.terminationGracePeriod'] ??
+    '';
+  const seconds = /^[0-9]{1,9}$/.test(written) ? Number(written) : MIN_STOP_SECONDS;
+  return Math.min(Math.max(seconds, MIN_STOP_SECONDS), MAX_STOP_SECONDS);
+}

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { CommandRefusal, ObjectOutcome } from '../../../schemas/events/result.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { CommandItem } from '../checks/second-look.ts';
+import type { Journal } from '../journal/journal.ts';
+import {
+  acted,
+  finished,
+  type JournalEntry,
+  type JournalState,
+  type LastAction,
+  progressed,
+  withUnpublished,
+} from '../journal/journal-state.ts';
+import { withRemoval } from '../local/removal-rate.ts';
+import type { ExecutorMetrics } from '../metrics.ts';
+import type { BackoffTable } from './backoff.ts';
+import type { LateRemovals } from './late-removals.ts';
+import { type Pass, passProblems, withPass } from './pass-problems.ts';
+import type { AfterCommand } from './reclaim.ts';
+import type { RemovedImages } from './removed-images.ts';
+import {
+  commandDone,
+  commandRefused,
+  type Ending,
+  objectResult,
+  passFailed,
+  type Refusal,
+  type Reporter,
+  resultOutput,
+} from './results.ts';
+
+/** Where it is written what became of commands and their objects. */
+export interface Recorder {
+  readonly identity: NodeIdentity;
+  readonly journal: Journal;
+  readonly backoff: BackoffTable;
+  readonly removedImages: RemovedImages;
+  readonly lateRemovals: Pick<LateRemovals, 'expect'>;
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+  readonly metrics: ExecutorMetrics;
+}
+
+const reporter = ({ identity, journal, clock }: Recorder): Reporter => ({
+  identity,
+  at: clock.now(),
+  journal: journal.kept(),
+});
+
+/** What became of one object. `actedAt`: when the removal returned, if one was or may have been made. */
+export interface ItemEnd {
+  readonly index: number;
+  readonly item: CommandItem;
+  readonly outcome: ObjectOutcome;
+  readonly actedAt: Instant | null;
+  /** For the log lines; `null` where the runtime was not asked for it, or has it not any more. */
+  readonly name: string | null;
+}
+
+/** One write: the object is done, its result is to be published, and the kind of object was acted on. */
+export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
+  const { index, item, outcome, actedAt, name } = end;
+  if (item.kind === 'image') tellHistory(recorder, item.id, outcome);
+  const result = objectResult(reporter(recorder), command, { index, item }, outcome);
+  recorder.journal.update((state) =>
+    withAction(
+      withUnpublished(
+        progressed(state, { commandId: command.id, index }, { state: 'done', outcome: outcome.outcome }),
+        { trace, output: resultOutput(result) },
+      ),
+      item.kind,
+      actedAt && actionOf(command, actedAt),
+    ),
+  );
+  recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
+  if (outcome.outcome === 'removed')
+    countFreed(recorder.metrics, item.kind, freedSpace(outcome.measured, outcome.estimatedBytes));
+  recorder.logger.info(
+    { commandId: command.id, kind: item.kind, id: item.id, ...(name && { name }), ...outcome },
+    'object done',
+  );
+}
+
+/** What went, or may go yet, is another image when it comes back. */
+function tellHistory(
+  { removedImages, lateRemovals, clock }: Recorder,
+  imageId: string,
+  outcome: ObjectOutcome,
+): void {
+  if (outcome.outcome === 'removed' || outcome.outcome === 'not-found') {
+    removedImages.note(imageId, clock.now());
+  } else if (outcome.outcome === 'failed' && outcome.reason === 'deadline-exceeded') {
+    lateRemovals.expect(imageId);
+  }
+}
+
+const actionOf = ({ id, reclaim }: Command, at: Instant): LastAction => ({
+  at,
+  commandId: id,
+  ...(reclaim && { reclaimId: reclaim.id }),
+});
+
+function countFreed(metrics: ExecutorMetrics, kind: CommandItem['kind'], freed: FreedSpace): void {
+  if (freed.how === 'measured') metrics.freedBytes.add({ kind }, Number(freed.bytes));
+  else metrics.unmeasured.add({ kind });
+}
+
+function withAction(state: JournalState, kind: CommandItem['kind'], action: LastAction | null): JournalState {
+  if (action === null) return state;
+  return { ...acted(state, kind, action), removalRate: withRemoval(state.removalRate, action.at) };
+}
+
+/** The command is over; `next` is what follows for its reclaim. */
+export function recordDone(
+  recorder: Recorder,
+  { command, trace }: JournalEntry,
+  ending: Ending,
+  next: AfterCommand | undefined,
+): void {
+  const who = reporter(recorder);
+  const pass: Pass = { command, ending, next };
+  const result = commandDone(who, command, ending);
+  const problems = passProblems(pass, recorder.journal.state()).map((problem) =>
+    resultOutput(passFailed(who, command, ending, problem)),
+  );
+  const outputs = [resultOutput(result), ...problems, ...(next ? [resultOutput(next)] : [])];
+  recorder.journal.update((state) =>
+    finished(
+      withPass(state, pass),
+      command.id,
+      outputs.map((output) => ({ trace, output })),
+    ),
+  );
+  recorder.metrics.commands.add({ outcome: 'done' });
+  recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
+}
+
+/** Nothing of the command was done; `next` is what follows for its reclaim. */
+export function recordRefused(
+  recorder: Recorder,
+  { command, trace }: JournalEntry,
+  refusal: Refusal<CommandRefusal>,
+  next: AfterCommand | undefined,
+): void {
+  const result = resultOutput(commandRefused(reporter(recorder), command, refusal));
+  const outputs = [result, ...(next ? [resultOutput(next)] : [])];
+  recorder.journal.update((state) =>
+    finished(
+      state,
+      command.id,
+      outputs.map((output) => ({ trace, output })),
+    ),
+  );
+  recorder.metrics.commands.add({ outcome: refusal.reason });
+  recorder.logger.warn({ commandId: command.id, ...refusal }, 'command refused');
+}

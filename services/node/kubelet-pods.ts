@@ -1,0 +1,66 @@
+import type { KubeletPod, PodSource } from '../../packages/kubelet/pod-source.ts';
+import { kubeletPodSource } from '../../packages/kubelet/pods.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { haveDelivered, type KubeletSource } from '../node-agent/pods/pod-states.ts';
+import type { WantedPod } from '../node-executor/checks/fresh-look.ts';
+import type { KubeletOptions } from './node-options.ts';
+
+/** Where the process learns of pods, and which of them it has heard of last. */
+export interface KubeletPods {
+  /** `null`: no kubelet is configured. */
+  readonly source: PodSource | null;
+  /**
+   * For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. `null` until it told once.
+   */
+  readonly wanted: () => readonly WantedPod[] | null;
+  /**
+   * The pods of this moment, for the executor. Rejects with `PODS_UNREADABLE`, also while a source has not delivered.
+   * `null`: no kubelet is configured.
+   */
+  readonly now: (() => Promise<readonly KubeletPod[]>) | null;
+}
+
+export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposable {
+  const { kubeletUrl } = options;
+  if (kubeletUrl === undefined)
+    return { source: null, wanted: () => [], now: null, [Symbol.dispose]: () => {} };
+  const kubelet = kubeletPodSource({
+    url: kubeletUrl,
+    caFile: options.kubeletCaFile ?? null,
+    serverName: options.kubeletServerName ?? null,
+    certificateFile: options.kubeletCertificateFile ?? null,
+    keyFile: options.kubeletKeyFile ?? null,
+    tokenFile: options.kubeletTokenFile ?? null,
+  });
+  return { ...rememberPods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
+}
+
+/** Passes every answer on and remembers it. */
+export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
+  let lastWhole: readonly WantedPod[] | null = null;
+  let wanted: readonly WantedPod[] | null = null;
+  const source: PodSource = {
+    list: async () => {
+      const listing = await list();
+      if (haveDelivered(listing, sources)) lastWhole = listing.pods;
+      if (lastWhole !== null)
+        wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
+      return listing;
+    },
+  };
+  return {
+    source,
+    wanted: () => wanted,
+    now: async () => {
+      const listing = await source.list();
+      if (haveDelivered(listing, sources)) return listing.pods;
+      throw notDelivered(sources);
+    },
+  };
+}
+
+const notDelivered = (sources: readonly KubeletSource[]): FleetGcError =>
+  new FleetGcError(
+    'PODS_UNREADABLE',
+    `the kubelet does not know a pod from each of its sources (${sources.join(', ')}) yet, so nobody can say that one is gone`,
+  );

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
+import type { RuntimeReader } from '../../../packages/cri/port.ts';
+import type { PodSource } from '../../../packages/kubelet/pod-source.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import { openHistory } from '../../node-agent/images/history.ts';
+import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
+import { agentEvents } from '../../node-agent/inventory/events.ts';
+import { backoffReader, removedImagesReader } from '../../node-agent/inventory/executor-files.ts';
+import { detectedImages } from '../../node-agent/inventory/inventory-objects.ts';
+import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
+import { createLook } from '../../node-agent/inventory/look.ts';
+import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
+import { watchPods } from '../../node-agent/pods/pod-watch.ts';
+import type { KeptState } from './kept-state.ts';
+
+/** What a single look at a node needs. It gets only the reading half of the runtime. */
+export interface LookedAt {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly runtime: RuntimeReader;
+  /** For the contents of images; `null`: nobody is asked. */
+  readonly containerd: ContainerdReader | null;
+  /** Takes why they are not known. */
+  readonly tellOfContents: (silence: Silence) => void;
+  readonly filesystems: FilesystemReader;
+  readonly logs: LogReader;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  readonly podSources: readonly KubeletSource[];
+  readonly state: KeptState;
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+}
+
+/** One inventory as an agent takes them that was just started; nothing is kept. Rejects where the runtime does not answer. */
+export async function lookOnce(node: LookedAt): Promise<Inventory> {
+  const { identity, nodeLabels, state, clock, logger } = node;
+  const startedAt = clock.now();
+  const runtime = await node.runtime.version();
+  const removed = removedImagesReader(state, logger);
+  const history = openHistory({ state, now: startedAt, removed, logger });
+  const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
+  const look = await createLook({ ...node, pods, history })();
+  const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
+  const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
+  return agentEvents({ identity, nodeLabels, startedAt }).inventory(
+    { look, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
+    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
+  );
+}

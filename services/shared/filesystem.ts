@@ -1,7 +1,0 @@
-import type { FilesystemReadings } from '../../schemas/filesystem.ts';
-
-/** Measures the node's filesystems. On a real node `statfs`; on a simulated one the simulator's own disk. */
-export interface FilesystemReader {
-  /** A filesystem that cannot be read is `null`; this never rejects. */
-  read(): Promise<FilesystemReadings>;
-}

@@ -1,0 +1,92 @@
+import { setImmediate } from 'node:timers/promises';
+import { nodeSource } from '../../packages/pipeline/envelope.ts';
+import { createPublisher } from '../../packages/pipeline/publisher.ts';
+import { fleetCatalogue } from '../fleet/catalogue.ts';
+import { planFaults } from '../fleet/faults.ts';
+import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';
+import { createFleetTime } from '../fleet/fleet-time.ts';
+import { type Living, liveOn, rollOut } from '../fleet/lives.ts';
+import { liveBefore } from '../fleet/past.ts';
+import { createBooks } from './books.ts';
+import type { FleetRun, RunningFleet } from './fleet-run.ts';
+import { createMember } from './member.ts';
+import { countedLog } from './published.ts';
+
+/** Agents start one after the other, so that they do not all report at the same moments later either. */
+const RAMP_PER_NODE_MS = 30;
+/** The first part of the run; faults come after it. */
+const LONGEST_RAMP = 0.25;
+
+/** The nodes as their past left them; no time has passed yet. */
+export function createFleet(run: FleetRun): RunningFleet {
+  const { process: parts, seed, cluster } = run;
+  const { now, monotonicNow, traceIds: ids, wait } = parts.sources;
+  const epochMs = now();
+  const time = createFleetTime({
+    rate: run.rate,
+    realNow: monotonicNow,
+    breathe: async () => {
+      await setImmediate();
+    },
+    wait,
+  });
+  const catalogue = fleetCatalogue(seed, epochMs);
+  const failure = new AbortController();
+  const bare = { cluster, seed, time, epochMs, catalogue };
+  let isQuiet = false;
+  const books = createBooks({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
+  const living: Living = {
+    ...bare,
+    untilMs: run.durationMs,
+    tell: ({ what }) => books.life.add(what),
+    isOver: () => isQuiet,
+  };
+  const log = countedLog(parts.log);
+  const ground = {
+    fleet: living,
+    faults: run.faults,
+    books,
+    policies: run.policies,
+    publisherOf: (node: FleetNode) => createPublisher({ log, source: nodeSource(node.identity), now, ids }),
+    isQuiet: () => isQuiet,
+    logger: parts.logger,
+    failed: (error: unknown) => failure.abort(error),
+  };
+  const members = Array.from({ length: run.nodes }, (_, index) => {
+    const node = createFleetNode(living, index);
+    liveBefore(living, node);
+    return createMember(ground, node);
+  });
+  return {
+    living,
+    books,
+    members,
+    failure,
+    published: log.published,
+    quiet: () => {
+      isQuiet = true;
+    },
+  };
+}
+
+/** Puts into the queue what will happen: starts, lives, roll-outs and faults. */
+export function beginLives(run: FleetRun, { living, members, books }: RunningFleet): void {
+  const rampMs = Math.min(RAMP_PER_NODE_MS * run.nodes, LONGEST_RAMP * run.durationMs);
+  const byNode = new Map(members.map((member) => [member.node, member]));
+  const processes = {
+    kill: (node: FleetNode) => byNode.get(node)?.kill(),
+    start: (node: FleetNode) => byNode.get(node)?.start(),
+  };
+  for (const [index, member] of members.entries()) {
+    const { node } = member;
+    living.time.at(Math.floor((index / members.length) * rampMs), () => {
+      if (!living.isOver()) member.start();
+    });
+    liveOn(living, node);
+    planFaults(living, node, { faults: run.faults, processes, tellFate: books.tellFate });
+  }
+  rollOut(
+    living,
+    members.map(({ node }) => node),
+  );
+}

@@ -1,0 +1,96 @@
+import { seededRandom } from '../life/random.ts';
+import { between } from './chances.ts';
+import type { FleetNode } from './fleet-node.ts';
+import type { Living } from './lives.ts';
+import { powerOff, powerOn } from './node-kubelet.ts';
+
+/** How many of a hundred nodes meet a fault of each kind in the time that the fleet lives, and how often removals do. */
+export interface FleetFaults {
+  /** The processes of FleetGC are killed and come back in some seconds. */
+  readonly killedPercent: number;
+  /** The machine reboots. */
+  readonly rebootedPercent: number;
+  /** The machine goes and never comes back. */
+  readonly vanishedPercent: number;
+  /** The machine goes and comes back minutes later, with a clock that is hours or days old until somebody sets it. */
+  readonly oldClockPercent: number;
+  /** Of a hundred removals. */
+  readonly failedRemovalPercent: number;
+  readonly slowRemovalPercent: number;
+  /** Of a hundred commands for images: a pod begins to use one of them when the command arrives. */
+  readonly usedMeanwhilePercent: number;
+}
+
+/** What the processes of FleetGC on a node meet. */
+export interface NodeProcesses {
+  kill(node: FleetNode): void;
+  start(node: FleetNode): void;
+}
+
+/** What became of a node, for the account. */
+export type Fate = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** At most one fault per node, of which kind and when follows from the seed. */
+export function planFaults(
+  living: Living,
+  node: FleetNode,
+  { faults, processes, tellFate }: FaultParts,
+): void {
+  const random = seededRandom(living.seed * 31 + node.index * 17 + 5);
+  const fate = fateOf(random() * 100, faults);
+  const atMs = Math.round((0.25 + 0.65 * random()) * living.untilMs);
+  const awayMs = AWAY[fate ?? 'vanished'];
+  const backMs = atMs + between(random, awayMs[0], awayMs[1]);
+  const offsetMs = -between(random, HOUR_MS, 30 * 24 * HOUR_MS);
+  if (fate === null) return;
+  let isAway = false;
+  living.time.at(atMs, () => {
+    if (living.isOver()) return;
+    isAway = true;
+    tellFate(fate);
+    processes.kill(node);
+    if (fate !== 'killed') powerOff(living, node);
+  });
+  if (fate === 'vanished') return;
+  living.time.at(backMs, () => {
+    if (!isAway) return;
+    if (fate !== 'killed') powerOn(living, node, fate === 'rebooted' ? node.clockOffsetMs : offsetMs);
+    processes.start(node);
+  });
+  if (fate === 'back-with-old-clock')
+    living.time.at(backMs + CLOCK_SET_AFTER_MS, () => {
+      if (isAway) node.clockOffsetMs = 0;
+    });
+}
+
+export interface FaultParts {
+  readonly faults: FleetFaults;
+  readonly processes: NodeProcesses;
+  readonly tellFate: (fate: Fate) => void;
+}
+
+const CLOCK_SET_AFTER_MS = 90_000;
+/** How long it is away, least and most. */
+const AWAY: Readonly<Record<Fate, readonly [number, number]>> = {
+  killed: [3_000, 30_000],
+  rebooted: [40_000, 120_000],
+  vanished: [0, 0],
+  'back-with-old-clock': [120_000, 480_000],
+};
+
+function fateOf(place: number, faults: FleetFaults): Fate | null {
+  const kinds: readonly (readonly [Fate, number])[] = [
+    ['killed', faults.killedPercent],
+    ['rebooted', faults.rebootedPercent],
+    ['vanished', faults.vanishedPercent],
+    ['back-with-old-clock', faults.oldClockPercent],
+  ];
+  let upTo = 0;
+  for (const [fate, percent] of kinds) {
+    upTo += percent;
+    if (place < upTo) return fate;
+  }
+  return null;
+}

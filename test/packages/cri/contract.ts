@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { connectRemover } from '../../../packages/cri/client.ts';
+import { connectWorkload } from '../../support/cri-workload.ts';
+import { containerContract } from './contract/containers.ts';
+import { imageContract } from './contract/images.ts';
+import { layerContract } from './contract/layers.ts';
+import type { ContractNode, Tried } from './contract/node.ts';
+import { processContract } from './contract/process.ts';
+import { sandboxContract } from './contract/sandboxes.ts';
+
+/** What every runtime does for us, with the same assertions for the simulated and the real ones. */
+export function runtimeContract(name: string, start: () => Promise<ContractNode>): void {
+  describe(name, () => {
+    let tried: Tried;
+    beforeAll(async () => {
+      const node = await start();
+      tried = { node, runtime: connectRemover(node.endpoint), workload: connectWorkload(node.endpoint) };
+    });
+    afterAll(async () => {
+      tried.workload[Symbol.dispose]();
+      tried.runtime[Symbol.dispose]();
+      await tried.node[Symbol.asyncDispose]();
+    });
+    describe('images', () => imageContract(() => tried));
+    describe('layers', () => layerContract(() => tried));
+    describe('sandboxes', () => sandboxContract(() => tried));
+    describe('containers', () => containerContract(() => tried));
+    describe('the runtime', () => processContract(() => tried));
+  });
+}

@@ -1,0 +1,13 @@
+import { Kafka } from 'kafkajs';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import { type ClientSettings, kafkaSettings } from '../../support/kafka-answer.ts';
+import { until } from './probe.ts';
+
+/** Deletes a topic, and waits until the broker is done with it. */
+export const deleteTopic = (settings: ClientSettings) => async (topic: TopicName) => {
+  const admin = new Kafka(kafkaSettings(settings)).admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: [topic] });
+  await until('the topic to be gone', async () => !(await admin.listTopics()).includes(topic));
+  await admin.disconnect();
+};

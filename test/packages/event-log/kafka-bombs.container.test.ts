@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
+import { partitionOf } from '../../../packages/event-log/partition.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { type Broker, startBroker } from '../../support/kafka.ts';
+import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
+
+/** Some ten kilobytes with zstd, two hundred with gzip. */
+const BOMB = Buffer.alloc(200 * 1024 * 1024);
+
+let broker: Broker;
+beforeAll(async () => {
+  broker = await startBroker();
+  await using log = await open('zstd');
+  await log.createTopics();
+});
+afterAll(() => broker?.[Symbol.asyncDispose]());
+
+const open = (compression: 'zstd' | 'gzip'): Promise<EventLog> =>
+  openEventLog(
+    EventLogOptions.parse({
+      kind: 'kafka',
+      brokers: [broker.address],
+      clientId: 'bombs',
+      replicationFactor: 1,
+      compression,
+    }),
+    silentContext(),
+  );
+
+describe.each([
+  { compression: 'zstd', topic: 'gc.node.results' },
+  { compression: 'gzip', topic: 'gc.node.commands' },
+] as const)('a message that $compression makes a thousand times smaller', ({ compression, topic }) => {
+  test.each(['shared', 'key'] as const)(
+    'is not made large again: it is told in its place, and what comes after it is served (%s)',
+    async (kind) => {
+      const log = await open(compression);
+      onTestFinished(() => log[Symbol.asyncDispose]());
+      const key = uniqueKey();
+      await log.publish([outgoing({ topic, key, value: BOMB })]);
+      await log.publish([outgoing({ topic, key, value: Buffer.from('after it') })]);
+      const seen: LogRecord[] = [];
+      const assignment = kind === 'key' ? ({ kind, key, lookBackMs: 3_600_000 } as const) : { kind };
+      const member = await log.subscribe(subscriptionOf({ topics: [topic], assignment }), async (slice) => {
+        seen.push(...slice.filter(({ partition }) => partition === partitionOf(topic, key)));
+      });
+      onTestFinished(() => member.stop());
+
+      await until('the record after it', () => seen.some(({ key: found }) => found === key));
+      expect(seen.at(-2)).toMatchObject({
+        key: null,
+        value: Buffer.alloc(0),
+        unreadable: expect.stringMatching(/^a batch of 1 records in \d+ bytes, .*becomes more than/),
+      });
+      expect(seen.at(-1)?.offset).toBe((seen.at(-2)?.offset ?? 0n) + 1n);
+      await until('no problem', () => member.state().problem === null);
+    },
+  );
+
+  test('as the last of its partition holds up no reader of one key', async () => {
+    const log = await open(compression);
+    onTestFinished(() => log[Symbol.asyncDispose]());
+    const key = uniqueKey();
+    await log.publish([outgoing({ topic, key, value: BOMB })]);
+    const seen = collector(key);
+    const assignment = { kind: 'key', key, lookBackMs: 1000 } as const;
+    const member = await log.subscribe(subscriptionOf({ topics: [topic], assignment }), seen.handle);
+    onTestFinished(() => member.stop());
+    await until('the reader', () => member.state().joined);
+    await log.publish([outgoing({ topic, key })]);
+    await until('the next record', () => seen.records.length === 1);
+  });
+
+  test('ends a reading of its partition with an error', async () => {
+    const log = await open(compression);
+    onTestFinished(() => log[Symbol.asyncDispose]());
+    const key = uniqueKey();
+    await log.publish([outgoing({ topic, key, value: BOMB })]);
+    const partition = partitionOf(topic, key);
+    const reading = async (): Promise<void> => {
+      for await (const _ of log.read({ topic, partition, from: 'earliest', to: 'end' }));
+    };
+    await expect(within('the error', reading())).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+  });
+});

@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createPublisher } from '../../../../packages/event-log/kafka/publishing/publisher.ts';
+import type { Batch } from '../../../../packages/event-log/kafka/reading/batches.ts';
+import { partitionOf } from '../../../../packages/event-log/partition.ts';
+import { deferred, keyElsewhere, outgoing, uniqueKey, until } from '../probe.ts';
+
+/** A broker that answers when it is told to. */
+function slowBroker() {
+  const requests: { readonly texts: string[]; readonly answer: PromiseWithResolvers<void> }[] = [];
+  const send = (batches: readonly Batch[]): Promise<void> => {
+    const answer = deferred();
+    requests.push({
+      texts: batches.flatMap(({ records }) => records.map((record) => `${record.value}`)),
+      answer,
+    });
+    return answer.promise;
+  };
+  return { requests, send, sendPatiently: (batch: Batch) => send([batch]) };
+}
+
+const record = (key: string, value: string) => outgoing({ key, value: Buffer.from(value) });
+
+test('of one partition one batch is on its way at a time, in the order of the calls', async () => {
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish } = createPublisher(broker);
+  const key = uniqueKey();
+  const publishes = ['1', '2', '3'].map((value) => publish([record(key, value)]));
+  for (const value of ['1', '2', '3']) {
+    await until(`request ${value}`, () => requests.at(-1)?.texts.includes(value) === true);
+    await nextTurn();
+    expect(requests.at(-1)?.texts).toEqual([value]);
+    requests.at(-1)?.answer.resolve();
+  }
+  await Promise.all(publishes);
+  expect(requests).toHaveLength(3);
+});
+
+test('publishes to different partitions share a request, and do not wait for one another', async () => {
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish } = createPublisher(broker);
+  const [a] = [uniqueKey()];
+  const b = keyElsewhere(a, 'gc.node.results', partitionOf);
+  const first = Promise.all([publish([record(a, 'a1')]), publish([record(b, 'b1')])]);
+  await until('the shared request', () => requests.length === 1);
+  expect(requests[0]?.texts.toSorted()).toEqual(['a1', 'b1']);
+  requests[0]?.answer.resolve();
+  await first;
+
+  const slow = publish([record(a, 'a2')]);
+  await until('the slow request', () => requests.length === 2);
+  const other = publish([record(b, 'b2')]);
+  await until('the other request', () => requests.length === 3);
+  requests[2]?.answer.resolve();
+  await other;
+  requests[1]?.answer.resolve();
+  await slow;
+});
+
+test('a batch that cannot be sent fails its own publish only', async () => {
+  const bad = uniqueKey();
+  const good = keyElsewhere(bad, 'gc.node.results', partitionOf);
+  const sent: string[] = [];
+  const send = async (batches: readonly Batch[]): Promise<void> => {
+    const texts = batches.flatMap(({ records }) => records.map(({ value }) => `${value}`));
+    if (texts.includes('bad')) throw new Error('too large');
+    sent.push(...texts);
+  };
+  const { publish } = createPublisher({ send, sendPatiently: (batch) => send([batch]) });
+  const results = await Promise.allSettled([publish([record(bad, 'bad')]), publish([record(good, 'good')])]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect(sent).toEqual(['good']);
+  await publish([record(bad, 'later')]);
+  expect(sent).toEqual(['good', 'later']);
+});
+
+test('after a failure the next publish of the partition is sent', async () => {
+  const broker = slowBroker();
+  const { requests } = broker;
+  const { publish, idle } = createPublisher(broker);
+  const key = uniqueKey();
+  const failing = publish([record(key, '1')]);
+  const following = publish([record(key, '2')]);
+  await until('the first request', () => requests.length === 1);
+  requests[0]?.answer.reject(new Error('no'));
+  await expect(failing).rejects.toThrow('no');
+  await until('the second request', () => requests.length === 2);
+  requests[1]?.answer.resolve();
+  await following;
+  await idle();
+});

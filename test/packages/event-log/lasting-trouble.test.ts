@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { lastingTrouble } from '../../../packages/event-log/lasting-trouble.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { logLines } from '../../support/log-lines.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+function trouble() {
+  const log = logLines();
+  const clock = { nowMs: 1_000_000 };
+  const logger = createLogger({ service: 'test', level: 'info' }, log);
+  return { ...lastingTrouble({ logger, now: () => clock.nowMs }), clock, lines: log.lines };
+}
+
+const told = (lines: readonly string[]): readonly unknown[] =>
+  lines.map((line) => {
+    const { level, msg, times }: { level: string; msg: string; times?: number } = JSON.parse(line);
+    return times === undefined ? `${level}: ${msg}` : `${level}: ${times} times: ${msg}`;
+  });
+
+test('what lasts is told once, then at growing intervals with how often it was met', () => {
+  const { met, clock, lines } = trouble();
+
+  for (let second = 0; second <= 70; second++) {
+    met('LOG_UNREACHABLE', {}, 'no broker answers');
+    clock.nowMs += SECOND;
+  }
+
+  const still = (times: number) =>
+    `warn: ${times} times: still, ${times} times since this was last said: no broker answers`;
+  expect(told(lines)).toEqual(['warn: no broker answers', still(10), still(20), still(40)]);
+});
+
+test('a day of it is told a few dozen times, however often it is met', () => {
+  const { met, clock, lines } = trouble();
+
+  for (let second = 0; second < 24 * 3600; second++) {
+    met('LOG_UNREACHABLE', {}, 'no broker answers');
+    met('GROUP_LOST', {}, 'fell silent');
+    clock.nowMs += SECOND;
+  }
+
+  expect(lines.length).toBeLessThan(70);
+});
+
+test('one that comes and goes is the same trouble, and its end is told once', () => {
+  const { met, well, clock, lines } = trouble();
+
+  const ends = Array.from({ length: 9 }, () => {
+    met('LOG_UNREACHABLE', {}, 'no broker answers');
+    clock.nowMs += SECOND / 2;
+    const isEnd = well();
+    clock.nowMs += SECOND / 2;
+    return isEnd;
+  });
+
+  expect(told(lines)).toEqual(['warn: no broker answers']);
+  expect(ends.filter(Boolean)).toHaveLength(1);
+});
+
+test('after a minute without it, it is a new one; a clock that is set back keeps none silent', () => {
+  const { met, well, clock, lines } = trouble();
+  met('LOG_UNREACHABLE', {}, 'no broker answers');
+  well();
+  clock.nowMs += MINUTE;
+  met('LOG_UNREACHABLE', {}, 'no broker answers');
+  expect(told(lines)).toEqual(['warn: no broker answers', 'warn: no broker answers']);
+
+  clock.nowMs -= HOUR;
+  met('LOG_UNREACHABLE', {}, 'no broker answers');
+  expect(lines).toHaveLength(3);
+});

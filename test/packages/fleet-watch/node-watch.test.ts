@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { NodeWatch } from '../../../packages/fleet-watch/node-watch.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { recordOf } from '../../support/log-record.ts';
+
+const NO_POLICIES = policySet([], []);
+
+function watched(policies: () => PolicySet = () => NO_POLICIES) {
+  const lines = logLines();
+  const metrics = createMetrics();
+  const watch = new NodeWatch({
+    policies,
+    metrics,
+    logger: createLogger({ service: 'test', level: 'info' }, lines),
+  });
+  let offset = 0n;
+  const hear = (afterMs: number, over: Partial<DiskStats> = {}, at = offset++): void => {
+    const takenAt = instant({ wallTimeMs: NOW + afterMs, sinceBootMs: HOUR + afterMs });
+    const event = diskStats({}, { takenAt, ...over });
+    watch.heard(event, recordOf(nodeOutput('diskStats', event), { offset: at, timestampMs: NOW + afterMs }));
+  };
+  return {
+    hear,
+    warnings: () =>
+      lines.lines.filter((line) => line.includes('"level":"warn"') || line.includes('"level":40')),
+    lines: lines.lines,
+    metric: async (kind: string) =>
+      (await metrics.text()).match(new RegExp(`nodes_with_warnings\\{kind="${kind}"\\} (\\d+)`))?.[1],
+  };
+}
+
+const ahead = (afterMs: number) => ({
+  takenAt: instant({ wallTimeMs: NOW + afterMs + DAY, sinceBootMs: HOUR + afterMs }),
+});
+
+test('a clock that is a day ahead is warned of once and counted, again after an hour, and its end is told', async () => {
+  const node = watched();
+  for (let minute = 0; minute < 59; minute++) node.hear(minute * MINUTE, ahead(minute * MINUTE));
+  expect(node.warnings()).toHaveLength(1);
+  expect(node.warnings()[0]).toContain('prod/web-1: its clock is 24 hours ahead of that of the log');
+  expect(await node.metric('clock')).toBe('1');
+  node.hear(60 * MINUTE, ahead(60 * MINUTE));
+  expect(node.warnings()).toHaveLength(2);
+  node.hear(62 * MINUTE);
+  expect(node.lines.at(-1)).toContain('no longer so: clock prod/web-1');
+  expect(await node.metric('clock')).toBe('0');
+});
+
+test('two machines under one name are warned of, and what comes again is no second machine', async () => {
+  const other = '0d7a4e5a-7a61-4c3f-9a55-3d3c1f0e1b2c';
+  const node = watched();
+  node.hear(0, {}, 0n);
+  node.hear(SECOND, { nodeInstance: other }, 1n);
+  node.hear(0, {}, 0n);
+  node.hear(2 * MINUTE, { nodeInstance: other }, 2n);
+  expect(node.warnings()).toEqual([]);
+  node.hear(3 * MINUTE, {}, 3n);
+  expect(node.warnings()[0]).toContain('prod/web-1: 2 machines report under this name, in turns');
+  expect(await node.metric('two-machines')).toBe('1');
+});
+
+test('a cluster that looks misspelt is warned of, also while policies cannot be read', async () => {
+  const node = watched(() => {
+    throw new Error('not read yet');
+  });
+  for (const name of ['a', 'b', 'c']) node.hear(0, { node: name });
+  node.hear(MINUTE, { node: 'd', cluster: 'prdo' });
+  expect(node.warnings()[0]).toContain('prdo: cluster prdo has 1 node, and no policy names it; prod has 3');
+  expect(await node.metric('stray-cluster')).toBe('1');
+});
+
+test('of a whole fleet with one trouble a few nodes are named', () => {
+  const node = watched();
+  for (let index = 0; index < 20; index++) node.hear(0, { ...ahead(0), node: `web-${index}` });
+  node.hear(MINUTE, ahead(MINUTE));
+  expect(node.warnings()).toHaveLength(1 + 5 + 1);
+  expect(node.warnings().at(-1)).toContain('and 14 more like it');
+});
+
+test('of names that are made up no more are watched than a fleet has, and those known before still are', async () => {
+  const node = watched();
+  node.hear(0);
+  for (let count = 0; count < 60_000; count++) node.hear(SECOND, { node: `made-up-${count}`, ...ahead(0) });
+  node.hear(2 * MINUTE, ahead(2 * MINUTE));
+  expect(await node.metric('clock')).toBe('50000');
+  node.hear(4 * MINUTE);
+  expect(await node.metric('clock')).toBe('49999');
+});

@@ -1,0 +1,49 @@
+import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
+import type { Subscription } from '../../../packages/event-log/port.ts';
+import { startConsumer } from '../../../packages/pipeline/consume.ts';
+import { openCrashMarks } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
+import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
+import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { silentContext } from '../event-log/probe.ts';
+
+/** What `deadly-process.ts` is started with, as JSON. */
+export interface DeadlyProcess {
+  readonly log: unknown;
+  readonly group: string;
+  readonly assignment: Subscription['assignment'];
+  readonly stateDirectory: string;
+}
+
+/** A consumer of disk statistics that prints `handled <id>`, and is killed by those whose id is `deadly`. */
+const { log: options, group, assignment, stateDirectory }: DeadlyProcess = JSON.parse(process.argv[2] ?? '');
+const { now, monotonicNow, traceIds: ids } = systemSources;
+const metrics = createMetrics();
+const logger = createLogger({ service: 'deadly', level: 'silent' }, logLines());
+const log = await openEventLog(EventLogOptions.parse(options), silentContext());
+const publisher = createPublisher({ log, source: '/fleetgc/deadly', now, ids });
+await startConsumer({
+  name: 'deadly',
+  group,
+  start: 'earliest',
+  assignment,
+  log,
+  handlers: {
+    diskStats: ({ event }) => {
+      if (event.id === 'deadly') process.kill(process.pid, 'SIGKILL');
+      process.stdout.write(`handled ${event.id}\n`);
+      return [];
+    },
+  },
+  publisher,
+  deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
+  // Services have no directory of their own.
+  ...(assignment.kind === 'key' && { marks: openCrashMarks(stateDirectory, 'in-hand', logger) }),
+  logger,
+  metrics,
+  now,
+  monotonicNow,
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { policyChanges, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
+import { writePolicies } from '../../../packages/policy/write-policies.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { policy } from '../../fixtures/policy.ts';
+import { NOW_MS, TRACEPARENT } from '../../support/log-record.ts';
+
+const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
+const written = (name: string) => ({ policy: policy({ name }), source: `name: ${name}\n` });
+
+/** Takes records until one for `failing` comes. */
+function recorder(failing?: string) {
+  const published: string[] = [];
+  const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
+    if (records.some(({ topic }) => topic === failing)) throw new Error('not acknowledged');
+    published.push(...records.map(({ topic, key }) => `${topic} ${key}`));
+  };
+  return { published, log: { publish } };
+}
+
+test('a policy holds only after its version was acknowledged', async () => {
+  const { log, published } = recorder();
+  const changes = policyChanges([written('a'), written('b')], new Map());
+  await writePolicies({ log, publication: PUBLICATION }, changes);
+
+  const [a, b] = changes.map(({ record }) => record.hash);
+  expect(published).toEqual([
+    `${TOPICS.policyVersions.name} ${a}`,
+    `${TOPICS.policyVersions.name} ${b}`,
+    `${TOPICS.policies.name} a`,
+    `${TOPICS.policies.name} b`,
+  ]);
+});
+
+test('without its version on the log a policy does not begin to hold', async () => {
+  const { log, published } = recorder(TOPICS.policyVersions.name);
+  const writing = writePolicies({ log, publication: PUBLICATION }, policyChanges([written('a')], new Map()));
+
+  await expect(writing).rejects.toThrow('not acknowledged');
+  expect(published).toEqual([]);
+});
+
+test('what is unchanged is not written', async () => {
+  const { log, published } = recorder();
+  const held = toPolicyRecord(written('a'));
+  await writePolicies(
+    { log, publication: PUBLICATION },
+    policyChanges([written('a')], new Map([['a', held]])),
+  );
+
+  expect(published).toEqual([]);
+});
+
+test('equal policies have equal ids and hashes, whatever their text', () => {
+  const one = toPolicyRecord(written('a'));
+  const other = toPolicyRecord({ ...written('a'), source: '# another\nname: a\n' });
+
+  expect([other.id, other.hash]).toEqual([one.id, one.hash]);
+});
+
+test('what nobody would read is not written', async () => {
+  const { log, published } = recorder();
+  const source = ' '.repeat(TOPICS.policies.bounds.bytes);
+  const changes = policyChanges([written('a'), { ...written('b'), source }], new Map());
+  await expect(writePolicies({ log, publication: PUBLICATION }, changes)).rejects.toThrow(
+    /^nobody would read b: the value has \d+ bytes; on gc.policies at most 33554432 are read. Nothing was written/,
+  );
+  expect(published).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { EventLogOptions } from '../../../packages/event-log/open.ts';
+import { serveHttp } from '../../../packages/process/http.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
+import { openServiceProcess, type ServiceProcess } from '../../../packages/service/service-process.ts';
+import { PATIENT } from '../../support/patience.ts';
+
+async function logFile(): Promise<EventLogOptions> {
+  const directory = await mkdtemp(join(tmpdir(), 'fleetgc-process-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  return { kind: 'embedded', path: join(directory, 'log.db'), maxBytes: 2 ** 26 };
+}
+
+async function open(eventLog: EventLogOptions): Promise<ServiceProcess> {
+  const opened = await openServiceProcess({
+    build: { service: 'test', version: '1.2.3' },
+    eventLog,
+    httpAddress: { host: '127.0.0.1', port: 0 },
+    logger: pino({ level: 'silent' }),
+    sources: systemSources,
+  });
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  return opened;
+}
+
+const ask = async ({ httpAddress }: ServiceProcess, path: string) => {
+  const response = await fetch(`http://127.0.0.1:${httpAddress?.port}${path}`);
+  return { status: response.status, text: await response.text() };
+};
+
+test('is ready when its log, its policies and its own checks are well', async () => {
+  const opened = await open(await logFile());
+  await opened.log.createTopics();
+  const policies = opened.followPolicies(60_000);
+  await policies.caughtUp;
+  let problem: string | null = 'has not joined yet';
+  opened.addCheck({ name: 'image-gc', problem: () => problem });
+  expect(await ask(opened, '/readyz?verbose')).toEqual({
+    status: 503,
+    text: '[+] event log\n[+] policies\n[-] image-gc: has not joined yet\nnot ready: image-gc\n',
+  });
+  problem = null;
+  expect(await ask(opened, '/readyz')).toEqual({ status: 200, text: 'ready\n' });
+  expect((await ask(opened, '/metrics')).text).toContain('fleetgc_build_info{service="test",version="1.2.3"');
+});
+
+test('is alive and says what it waits for while topics are missing', async () => {
+  const opened = await open(await logFile());
+  opened.followPolicies(null);
+  await vi.waitFor(async () => {
+    expect((await ask(opened, '/readyz?verbose')).text).toMatch(/\[-\] policies: .*missing/);
+  }, PATIENT);
+  expect((await ask(opened, '/livez')).status).toBe(200);
+});
+
+test('a log that cannot be opened leaves nothing open', async () => {
+  const http = { metrics: createMetrics(), checks: () => [] };
+  const free = await serveHttp({ ...http, address: { host: '127.0.0.1', port: 0 } });
+  await free[Symbol.asyncDispose]();
+  const opening = openServiceProcess({
+    build: { service: 'test', version: '1.2.3' },
+    eventLog: { kind: 'embedded', path: '/dev/null/log.db', maxBytes: 2 ** 26 },
+    httpAddress: free.address,
+    logger: pino({ level: 'silent' }),
+    sources: systemSources,
+  });
+  await expect(opening).rejects.toMatchObject({ name: 'FleetGcError' });
+  const again = await serveHttp({ ...http, address: free.address });
+  await again[Symbol.asyncDispose]();
+});

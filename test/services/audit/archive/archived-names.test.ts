@@ -1,0 +1,124 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { chained, type ManifestContent } from '../../../../services/audit/archive/manifest-entry.ts';
+import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
+import { explain } from '../../../../services/audit/explain/explain.ts';
+import { image } from '../../../fixtures/inventory.ts';
+import { HOUR, NOW, SECOND } from '../../../fixtures/time.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { asking, look, recordsOf } from '../explain/support/recorded-log.ts';
+import { archived, logOf } from '../support/archives.ts';
+
+const INVENTORY = TOPICS.inventory.name;
+const web = { images: [image('sha256:abcdef', { repoTags: ['shop/web:1'] })] };
+/** Two looks of a node that has the image, on two days, and one of a node that has not. */
+const events = [look(0, web), look(1, { node: 'web-2' }), look((24 * HOUR) / SECOND, web)];
+
+let original = '';
+beforeAll(async () => {
+  original = mkdtempSync(join(tmpdir(), 'fleetgc-test-'));
+  await archived(logOf(recordsOf(events)), original);
+});
+afterAll(() => rmSync(original, { recursive: true, force: true }));
+
+function copied(): string {
+  const directory = temporaryDirectory();
+  cpSync(original, directory, { recursive: true });
+  return directory;
+}
+
+async function asked(directory: string, over: Parameters<typeof asking>[1] = {}, mostNodes = 16) {
+  await using log = await openArchiveLog(directory);
+  let missing = 0;
+  const explanation = await explain(asking('web', over), {
+    log,
+    index: log.index,
+    mostNodes,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    onIndexMissing: () => {
+      missing += 1;
+    },
+  });
+  return { ...explanation, missing };
+}
+
+test('of an archive only the records of the node on which it was are read', async () => {
+  expect(await asked(original)).toMatchObject({
+    status: 'explained',
+    reading: { records: 2, ruledOut: 1 },
+    missing: 0,
+  });
+  expect(await asked(original, { node: 'prod/web-1' })).toMatchObject({
+    reading: { records: 2, ruledOut: 0 },
+  });
+});
+
+test('a part of the time takes the files of that time alone', async () => {
+  const day = { fromMs: NOW + HOUR, toMs: null };
+  const before = { fromMs: null, toMs: NOW + HOUR };
+
+  expect(await asked(original, { range: day })).toMatchObject({ reading: { records: 1, ruledOut: 0 } });
+  expect(await asked(original, { range: before })).toMatchObject({ reading: { records: 1, ruledOut: 1 } });
+});
+
+test('of a file in which the time ends only that part counts, and of others the index alone', async () => {
+  const directory = temporaryDirectory();
+  const gone = { images: [] };
+  const lives = ['web-1', 'web-2'].flatMap((node) => [
+    look(0, { node, ...web }),
+    look((24 * HOUR) / SECOND, { node, ...web }),
+    look((25 * HOUR) / SECOND, { node, ...gone }),
+  ]);
+  await archived(logOf(recordsOf(lives)), directory);
+  const within = { range: { fromMs: null, toMs: NOW + 24 * HOUR + SECOND } };
+
+  const [then, later] = [await asked(directory, within, 0), await asked(directory, {}, 0)];
+
+  expect(then).toMatchObject({
+    candidates: [{ state: 'there', lastSeenMs: NOW + 24 * HOUR }, { state: 'there' }],
+    reading: { records: 0 },
+  });
+  expect(later).toMatchObject({ candidates: [{ state: 'gone' }, { state: 'gone' }] });
+});
+
+test('an archive whose files have no index is read whole, and that is told', async () => {
+  const directory = copied();
+  const manifest = join(directory, 'manifest.jsonl');
+  let previous: string | null = null;
+  const lines = readFileSync(manifest, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((text) => {
+      const { hash: _, previous: __, names: ___, ...content } = JSON.parse(text);
+      const line = chained(content satisfies ManifestContent, previous);
+      previous = line.hash;
+      return JSON.stringify(line);
+    });
+  writeFileSync(manifest, `${lines.join('\n')}\n`);
+
+  expect(await asked(directory)).toMatchObject({
+    status: 'explained',
+    reading: { records: 3, ruledOut: 0 },
+    missing: 1,
+  });
+});
+
+test('an index that is not as it was written is not believed', async () => {
+  const directory = copied();
+  const names = readdirSync(join(directory, INVENTORY)).filter((file) => file.endsWith('.zst'));
+  for (const file of names) appendFileSync(join(directory, INVENTORY, file), 'x');
+
+  await expect(asked(directory)).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
+});

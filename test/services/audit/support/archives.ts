@@ -1,0 +1,51 @@
+import { interrupted } from '../../../../packages/event-log/interrupted.ts';
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import {
+  type ArchiveRequest,
+  type ArchiveRun,
+  archiveTo,
+} from '../../../../services/audit/archive/archive-to.ts';
+import { type ArchiveFindings, checkArchive } from '../../../../services/audit/archive/check-archive.ts';
+
+export const NOTED_MS = 99_000;
+const running = new AbortController().signal;
+
+/** Archives what lies on the log. */
+export const archived = (
+  log: Pick<EventLog, 'read'>,
+  directory: string,
+  {
+    signal = running,
+    ...over
+  }: Partial<Pick<ArchiveRequest, 'limits'>> & { readonly signal?: AbortSignal } = {},
+): Promise<ArchiveRun> =>
+  archiveTo({ log, directory, now: () => NOTED_MS, onProgress: () => undefined, ...over }, signal);
+
+export const checked = (directory: string, expectedHead: string | null = null): Promise<ArchiveFindings> =>
+  checkArchive({ directory, expectedHead, onProgress: () => undefined }, running);
+
+/** Everything that a reading gives, without the mark at its end. */
+export async function recordsOf(
+  log: Pick<EventLog, 'read'>,
+  request: Partial<ReadRequest> = {},
+): Promise<LogRecord[]> {
+  const records: LogRecord[] = [];
+  const whole = { topic: TOPICS.inventory.name, from: 'earliest', to: 'end', ...request } as const;
+  for await (const event of log.read(whole, running)) if (event.kind === 'record') records.push(event.record);
+  return records;
+}
+
+/** A log of these records alone, wherever their offsets begin; also one that retention or another log made so. */
+export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => ({
+  read: async function* (request: ReadRequest, signal?: AbortSignal): AsyncGenerator<ReadEvent, void> {
+    if (signal?.aborted) throw interrupted();
+    for (const record of records) if (isAsked(record, request)) yield { kind: 'record', record };
+    yield { kind: 'caught-up' };
+  },
+});
+
+const isAsked = (record: LogRecord, { topic, partition, from }: ReadRequest): boolean =>
+  record.topic === topic &&
+  (partition === undefined || record.partition === partition) &&
+  (typeof from === 'string' || !('offset' in from) || record.offset >= from.offset);

@@ -1,0 +1,34 @@
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { findDecider } from '../../../../services/audit/deciders/deciders.ts';
+import { readPolicyHistory } from '../../../../services/audit/policy-history.ts';
+import type { Found } from '../../../../services/audit/verify/collect.ts';
+import { readPoliciesInForce } from '../../../../services/audit/verify/policies-in-force.ts';
+import { verifyLog } from '../../../../services/audit/verify/verify-log.ts';
+import { createVerifier } from '../../../../services/audit/verify/verify-partition.ts';
+import { HOUR } from '../../../fixtures/time.ts';
+
+const EVERYTHING: TimeRange = { fromMs: null, toMs: null };
+
+/** The moments of a recording are spread over this time from when it was made, at the most. */
+const SPREAD_MS = 3 * HOUR;
+
+/** Verifies a log in the thread of the test. */
+export async function verify(
+  log: Pick<EventLog, 'read'>,
+  range: TimeRange = EVERYTHING,
+  signal: AbortSignal = new AbortController().signal,
+  deletes = true,
+): Promise<Found> {
+  const policies = await readPolicyHistory(log, signal);
+  const reading = { nowMs: Date.now() + SPREAD_MS, deletes };
+  const inForce = await readPoliciesInForce(log, reading, signal);
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
+  return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
+}
+
+/** What was found wrong or could not be verified, as `kind topic@offset`. */
+export const named = ({ deviations, unverified }: Found): string[] =>
+  [...deviations.first, ...unverified.first].map(
+    ({ kind, places: [at] }) => `${kind} ${at?.topic}@${at?.offset}`,
+  );

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { nodeLines } from '../../../cli/views/fleet/node-table.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
+import { fleetNodes } from '../../../services/fleet-status/fleet-nodes.ts';
+import { readHeardNodes } from '../../../services/fleet-status/heard-nodes.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { pauseRecord } from '../../fixtures/policy.ts';
+import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
+import { outgoing } from '../../support/log-record.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
+
+const SIGNAL = new AbortController().signal;
+const NO_POLICIES = policySet([], []);
+
+/** A log on which nodes were heard, so long before `NOW`. */
+async function heardLog(heard: readonly (readonly [agoMs: number, over: Partial<DiskStats>])[]) {
+  const { log, publishAt } = await timedLog();
+  const sorted = heard.toSorted(([a], [b]) => b - a);
+  for (const [index, [agoMs, over]] of sorted.entries()) {
+    const atMs = NOW - agoMs;
+    const takenAt = instant({ wallTimeMs: atMs, sinceBootMs: 2 * DAY - agoMs });
+    const event = diskStats({}, { id: `stats-${index}`, takenAt, ...over });
+    await publishAt(atMs, outgoing(nodeOutput('diskStats', event)));
+  }
+  const read = () => readHeardNodes({ log, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
+  return { log, read, nodes: async (policies = NO_POLICIES) => fleetNodes(await read(), policies, NOW) };
+}
+
+const everyMinute = (fromAgoMs: number, toAgoMs: number, over: Partial<DiskStats>) =>
+  Array.from(
+    { length: Math.floor((fromAgoMs - toAgoMs) / MINUTE) },
+    (_, index) => [fromAgoMs - index * MINUTE, over] as const,
+  );
+
+test('every node of the last day is there, by its newest statistics, with what holds for it', async () => {
+  const { nodes } = await heardLog([
+    [MINUTE, { fleetgcVersion: '1.2.3', nodeLabels: { disk: 'small' } }],
+    [2 * MINUTE, { fleetgcVersion: '1.2.2' }],
+    [SECOND, { node: 'web-2' }],
+    [SECOND, { node: 'far-1', cluster: 'edge' }],
+  ]);
+  const policy = appliedPolicy({
+    name: 'default',
+    selector: { clusters: ['prod'], nodeNames: [], pools: [], nodeLabels: {} },
+  });
+  const pause = pauseRecord({
+    selector: { clusters: [], nodeNames: ['web-2'], pools: [], nodeLabels: {} },
+    reason: 'upgrade',
+  });
+  const found = await nodes(policySet([policy], [pause]));
+
+  expect(FleetNodes.parse(found)).toEqual(found);
+  expect(found.nodes.map(({ cluster, node }) => `${cluster}/${node}`)).toEqual([
+    'edge/far-1',
+    'prod/web-1',
+    'prod/web-2',
+  ]);
+  expect(found.nodes[1]).toMatchObject({
+    heardMs: NOW - MINUTE,
+    isSilent: false,
+    filesystems: { imagefs: { usedPercent: 90, capacityBytes: '1000', availableBytes: '100' } },
+    policy: { name: 'default', mode: policy.policy.mode },
+    pausedBecause: null,
+    versions: { fleetgc: '1.2.3' },
+    warnings: [],
+  });
+  expect(found.nodes[0]).toMatchObject({ policy: null, versions: { fleetgc: null } });
+  expect(found.nodes[2]).toMatchObject({ policy: { name: 'default' }, pausedBecause: 'upgrade' });
+});
+
+test('a node that fell silent is found in the day before, with the moment in which it was heard last', async () => {
+  const lastMs = 3 * HOUR + 20 * MINUTE;
+  const { nodes } = await heardLog([
+    ...everyMinute(5 * HOUR, lastMs - MINUTE, { node: 'gone' }),
+    ...everyMinute(3 * MINUTE, 0, { node: 'here' }),
+  ]);
+  const { nodes: found } = await nodes();
+  expect(found.map(({ node, isSilent, heardMs }) => [node, isSilent, NOW - heardMs])).toEqual([
+    ['gone', true, lastMs],
+    ['here', false, MINUTE],
+  ]);
+  expect(found[0]?.warnings).toMatchObject([{ kind: 'silent' }]);
+});
+
+test('not all of the log is read, however much there is', async () => {
+  const { log } = await heardLog(everyMinute(5 * HOUR, 0, {}));
+  let read = 0;
+  const counting: Pick<typeof log, 'read'> = {
+    read: async function* (request, signal) {
+      for await (const event of log.read(request, signal)) {
+        if (event.kind === 'record') read++;
+        yield event;
+      }
+    },
+  };
+  const heard = await readHeardNodes({ log: counting, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
+  expect(heard.nodes.size).toBe(1);
+  expect(read).toBeLessThan(40);
+});
+
+test('wrong clocks, two machines with one name and a misspelt cluster are warned of', async () => {
+  const other = '0d7a4e5a-7a61-4c3f-9a55-3d3c1f0e1b2c';
+  const ahead = { takenAt: instant({ wallTimeMs: NOW + DAY }) };
+  const { nodes } = await heardLog([
+    [3 * MINUTE, { node: 'twin' }],
+    [2 * MINUTE, { node: 'twin', nodeInstance: other }],
+    [MINUTE, { node: 'twin' }],
+    [MINUTE, { node: 'early', ...ahead }],
+    [MINUTE, { node: 'fine' }],
+    [MINUTE, { node: 'stray', cluster: 'prdo' }],
+  ]);
+  const found = await nodes();
+  expect(found.nodes.map(({ node, warnings }) => [node, ...warnings.map(({ kind }) => kind)])).toEqual([
+    ['stray', 'stray-cluster'],
+    ['early', 'clock'],
+    ['fine'],
+    ['twin', 'two-machines'],
+  ]);
+});
+
+test('a disk that nobody can read is warned of', async () => {
+  const nothing = { nodefs: null, imagefs: null, containerfs: null };
+  const { nodes } = await heardLog([[MINUTE, { filesystems: nothing }]]);
+  const found = await nodes();
+  expect(found.nodes[0]?.warnings).toMatchObject([{ kind: 'no-reading' }]);
+  expect(nodeLines(found, false)[1]).toMatch(
+    /prod +web-1 +1m ago +unknown +\(none\) +keeps all +unknown +no-reading/,
+  );
+});
+
+test('the table has a line for each node and a sentence for each warning; wide has more columns', async () => {
+  const { nodes } = await heardLog([
+    [MINUTE, { nodeLabels: { pool: 'a' } }],
+    [HOUR - MINUTE, { node: 'web-2' }],
+  ]);
+  const found = await nodes();
+  const [header, first, second, , warning] = nodeLines(found, false);
+  expect(header).toMatch(/^CLUSTER +NODE +HEARD +USED +POLICY +MODE +VERSION +WARNINGS$/);
+  expect(first).toMatch(/^prod +web-1 +1m ago +90 % /);
+  expect(second).toContain('silent');
+  expect(warning).toMatch(/^prod\/web-2: it is not heard any more/);
+  expect(nodeLines(found, true)[1]).toContain('pool=a');
+});

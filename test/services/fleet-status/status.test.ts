@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
+import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { groupOf, SERVICES } from '../../../services/fleet-status/read-status.ts';
+import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
+import { NOW } from '../../fixtures/time.ts';
+import { decisionLog } from '../../support/decision-log.ts';
+import { ScriptedLog } from '../../support/scripted-log.ts';
+
+const service = (name: string, lag: number) => ({
+  name,
+  group: `fleetgc-${name}`,
+  members: 2,
+  lag,
+  topics: { 'gc.node.inventory': lag },
+});
+
+const well = (over: Partial<FleetStatus> = {}): FleetStatus => ({
+  type: 'fleetgc.status',
+  version: 1,
+  readAtMs: NOW,
+  log: { kind: 'kafka', servers: ['kafka-1:9092', 'kafka-2:9092'], topicProblems: [] },
+  services: ['pressure', 'container-gc', 'image-gc'].map((name) => service(name, 3)),
+  policies: [{ name: 'default', policyVersion: 1, mode: 'enforce', nodes: 5 }],
+  pauses: [],
+  unreadablePolicies: 0,
+  deadLetters: { total: 0, redriven: 0, byCause: {} },
+  nodes: { heard: 5, silent: 0, withoutPolicy: 0, warned: 0 },
+  warnings: [],
+  problems: [],
+  ...over,
+});
+const problemsOf = (over: Partial<FleetStatus>, groupsUnknown: string | null = null) =>
+  statusProblems(well(over), groupsUnknown);
+
+test('where all is well it says so, and how it stands', () => {
+  expect(statusProblems(well(), null)).toEqual([]);
+  const lines = statusLines(well());
+  expect(lines[0]).toBe('All is well.');
+  expect(lines).toContain('Log: Kafka, 2 brokers: kafka-1:9092, kafka-2:9092');
+  expect(lines.find((line) => line.startsWith('pressure'))).toMatch(/^pressure +2 +3 +gc.node.inventory 3$/);
+});
+
+test.each([
+  {
+    name: 'a service far behind',
+    over: { services: [service('image-gc', 5_000)] },
+    told: /^image-gc is 5000 messages behind/,
+  },
+  {
+    name: 'a service that nobody runs',
+    over: { services: [{ ...service('pressure', 0), members: 0 }] },
+    told: /^No pressure runs/,
+  },
+  {
+    name: 'policies that nobody can read',
+    over: { unreadablePolicies: 2 },
+    told: /^2 records of gc.policies cannot be read/,
+  },
+  {
+    name: 'dead letters',
+    over: { deadLetters: { total: 3, redriven: 1, byCause: {} } },
+    told: /^2 messages of the last day/,
+  },
+  {
+    name: 'silent nodes',
+    over: {
+      warnings: ['a', 'b', 'c', 'd'].map(
+        (node) => ({ subject: `prod/${node}`, kind: 'silent', message: 'it is' }) as const,
+      ),
+    },
+    told: /^4 nodes are not heard any more: prod\/a, prod\/b, prod\/c and 1 more \(fleetgc nodes\)\.$/,
+  },
+  {
+    name: 'a clock',
+    over: { warnings: [{ subject: 'prod/a', kind: 'clock', message: 'its clock is wrong' } as const] },
+    told: /^prod\/a: its clock is wrong\.$/,
+  },
+  {
+    name: 'a policy that holds for nobody',
+    over: { policies: [{ name: 'web', policyVersion: 1, mode: 'enforce', nodes: 0 } as const] },
+    told: /^Policy web holds for no node that was heard in the last day: are the names in its selector right/,
+  },
+  {
+    name: 'a pause that stops nobody',
+    over: {
+      pauses: [
+        {
+          selector: { clusters: [], nodeNames: ['nosuch*'], pools: [], nodeLabels: {} },
+          reason: '',
+          sinceMs: NOW,
+          nodes: 0,
+        },
+      ],
+    },
+    told: /The pause of node nosuch\* is for no node that was heard in the last day: are the names right\?$/,
+  },
+  {
+    name: 'nodes without a policy',
+    over: { nodes: { heard: 5, silent: 0, withoutPolicy: 2, warned: 0 } },
+    told: /^2 nodes keep everything/,
+  },
+])('$name is a problem', ({ over, told }) => {
+  expect(problemsOf(over)).toContainEqual(expect.stringMatching(told));
+});
+
+test('that nobody may ask for groups is told', () => {
+  expect(problemsOf({}, 'no rights')).toEqual(['Nobody knows how far the services are: no rights']);
+});
+
+test('the groups are those of the services', async () => {
+  const { deps } = await decisionLog();
+  const groups = await Promise.all(
+    Object.values(DECIDERS).map(async (start) => {
+      const log = new ScriptedLog();
+      await start({ ...deps, log });
+      return log.subscription?.group;
+    }),
+  );
+  expect(groups.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+});

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { imageUsage } from '../../../packages/cri/usage.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import {
+  type ContentsOfLook,
+  contentsOfLooks,
+} from '../../../services/node-agent/inventory/contents-of-looks.ts';
+import { agentEvents } from '../../../services/node-agent/inventory/events.ts';
+import type { CompleteLook, Look } from '../../../services/node-agent/inventory/look.ts';
+import { ownInventory } from '../../../services/node-agent/inventory/own-inventory.ts';
+import { filesystems } from '../../fixtures/filesystems.ts';
+import { NODE } from '../../fixtures/inventory.ts';
+import { completeListing } from '../../fixtures/listing.ts';
+import { instant, SECOND } from '../../fixtures/time.ts';
+import { BOOT_B, manualClock } from '../../support/manual-clock.ts';
+
+const completeLook = (takenAt: Instant): CompleteLook => {
+  const listing = completeListing();
+  return {
+    status: 'complete',
+    takenAt,
+    readings: filesystems(),
+    listing,
+    usage: imageUsage(listing, []),
+    records: new Map(),
+    watchedSinceMs: 0,
+    clockSteadySinceMs: 0,
+    pods: [],
+    allSourcesReady: true,
+    logs: { podLogDirectories: [], danglingSymlinks: [] },
+  };
+};
+
+/** Takes an inventory a while after `last`, and tells whether it rests on that look. */
+async function restsOn(last: Look | null, afterMs: number, actions: readonly Instant[] = []) {
+  const clock = manualClock({ sinceBootMs: instant().sinceBootMs + afterMs });
+  const take = ownInventory({
+    look: async () => completeLook(clock.now()),
+    lastLook: () => last,
+    events: agentEvents({ identity: NODE, nodeLabels: {}, startedAt: clock.now() }),
+    backoff: () => [],
+    contentsOf: async () => NOBODY_TELLS,
+    clock,
+  });
+  const { takenAt } = await take(null, actions);
+  return takenAt === last?.takenAt;
+}
+
+const LAST = completeLook(instant());
+const actionAt = (ms: number, bootId = instant().bootId): Instant =>
+  instant({ sinceBootMs: instant().sinceBootMs + ms, bootId });
+
+test('a look of this process serves for a second, so that a command need not wait for another', async () => {
+  expect(await restsOn(LAST, 0)).toBe(true);
+  expect(await restsOn(LAST, SECOND)).toBe(true);
+  expect(await restsOn(LAST, SECOND + 1)).toBe(false);
+});
+
+test('without a look, with one that is incomplete or of another boot, the node is looked at', async () => {
+  const { takenAt, readings } = LAST;
+  expect(await restsOn(null, 0)).toBe(false);
+  expect(await restsOn({ status: 'incomplete', problems: [], takenAt, readings }, 0)).toBe(false);
+  expect(await restsOn(completeLook(actionAt(0, BOOT_B)), 0)).toBe(false);
+});
+
+test('what was done in its moment or later makes it useless; what was done before does not', async () => {
+  expect(await restsOn(LAST, 10, [actionAt(-1)])).toBe(true);
+  expect(await restsOn(LAST, 10, [actionAt(-1), actionAt(0)])).toBe(false);
+  expect(await restsOn(LAST, 10, [actionAt(5)])).toBe(false);
+  expect(await restsOn(LAST, 10, [actionAt(5, BOOT_B)])).toBe(true);
+});
+
+test('containerd is asked once for each look, and not at all for an incomplete one', async () => {
+  let asked = 0;
+  const contentsOf: ContentsOfLook = contentsOfLooks(async () => {
+    asked += 1;
+    return NOBODY_TELLS;
+  });
+  const { takenAt, readings } = LAST;
+  await contentsOf({ status: 'incomplete', problems: [], takenAt, readings });
+  expect(asked).toBe(0);
+  await Promise.all([contentsOf(LAST), contentsOf(LAST)]);
+  expect(asked).toBe(1);
+  await contentsOf(completeLook(instant()));
+  expect(asked).toBe(2);
+});

@@ -1,0 +1,349 @@
+import { describe, expect, test } from 'vitest';
+import { Plan, type PlanTrigger } from '../../../schemas/reports/plan.ts';
+import { planFor } from '../../../services/plan/plan.ts';
+import { filesystem, filesystems } from '../../fixtures/filesystems.ts';
+import {
+  container,
+  gonePod,
+  image,
+  incompleteInventory,
+  inventory,
+  logSymlink,
+  pod,
+  podLogDirectory,
+  sandbox,
+  tooLargeInventory,
+} from '../../fixtures/inventory.ts';
+import { keepList, NO_POLICY, pauseRecord, policySet } from '../../fixtures/policy.ts';
+import { reclaim } from '../../fixtures/reclaim.ts';
+import { HOUR, NOW, nsAgo } from '../../fixtures/time.ts';
+import { threshold } from '../pressure/node-disks.ts';
+import { kept, plan, removed } from './support.ts';
+
+const UID = '0f4d1b1e-0000-4000-8000-000000000001';
+
+/** A full disk, a pod that is gone with all that it left behind, and two images. */
+const full = inventory({
+  pods: [gonePod(UID), pod('pod-1')],
+  containers: [
+    container('dead', { pod: { uid: UID, name: 'old', namespace: 'default' }, sandboxId: 'box' }),
+    container('live', { state: 'running', imageId: 'used' }),
+  ],
+  sandboxes: [sandbox('box', { podUid: UID })],
+  podLogDirectories: [podLogDirectory(`default_old_${UID}`)],
+  logSymlinks: [logSymlink('x_default_main-0123456789.log')],
+  images: [
+    image('young', { firstDetectedMs: NOW }),
+    image('used', { usedBy: [{ kind: 'container', id: 'live' }] }),
+    image('large', { sizeBytes: 150 }),
+  ],
+});
+
+test('everything that goes, in its order, and everything that stays, each with its rule in words', () => {
+  const made = plan(full);
+
+  expect(removed(made)).toEqual([
+    'container dead G6',
+    'sandbox box H2',
+    `pod-log-directory default_old_${UID} I3`,
+    'log-symlink x_default_main-0123456789.log M35',
+    'image large D11',
+  ]);
+  expect(kept(made)).toEqual(['container live G3', 'image young D10', 'image used C8']);
+  expect(made).toMatchObject({
+    status: 'planned',
+    policy: { name: 'default', mode: 'enforce', profile: 'fleetgc' },
+    actions: ['containers', 'images'],
+    target: { filesystem: 'imagefs', resource: 'availableBytes', atLeast: '200', available: '100' },
+    reason: '100 bytes are missing to the target',
+    estimatedBytes: '150',
+  });
+  expect(made.remove.at(-1)).toEqual({
+    kind: 'image',
+    id: 'large',
+    name: 'registry.example/large:1',
+    sizeBytes: 150,
+    rule: 'D11',
+    because: 'unused, and least recently used',
+    facts: expect.objectContaining({ place: 1, lastUsedMs: NOW - 5 * HOUR }),
+  });
+  expect(Plan.parse(made)).toEqual(made);
+});
+
+test.each(['periodic', 'forced', 'eviction:imagefs.available'] as const)(
+  '%s is what is asked, not what the inventory was taken for',
+  (trigger) => {
+    const target = { ...reclaim().target, atLeast: '900' };
+    expect(plan({ ...full, reclaim: reclaim({ step: 'images', target }) }, { trigger })).toEqual(
+      plan(full, { trigger }),
+    );
+  },
+);
+
+test('[P4, P5] the limits of a command are not applied', () => {
+  const images = Array.from({ length: 120 }, (_, index) => image(`image-${index}`, { sizeBytes: 1 }));
+  expect(plan(inventory({ images })).remove).toHaveLength(100);
+});
+
+test('[D14] listed sizes are added exactly', () => {
+  const images = [Number.MAX_SAFE_INTEGER, 2].map((sizeBytes, index) => image(`i${index}`, { sizeBytes }));
+  expect(plan(inventory({ images }), { profile: 'kubelet', trigger: 'forced' }).estimatedBytes).toBe(
+    '9007199254740993',
+  );
+});
+
+test('[M7, J21] what images free is counted by layers, also of those that a removed container used', () => {
+  const layers = [60, 50, 7].map((sizeBytes) => ({ kind: 'snapshot' as const, digest: '', sizeBytes }));
+  const dead = container('dead', { pod: { uid: 'gone', name: 'web', namespace: 'default' }, imageId: 'a' });
+  const node = inventory({
+    pods: [gonePod('gone')],
+    containers: [dead],
+    layers,
+    images: [
+      image('a', { layers: [0, 1], usedBy: [{ kind: 'container', id: 'dead' }], lastUsedMs: NOW - HOUR }),
+      image('b', { layers: [1, 2], lastUsedMs: NOW - 2 * HOUR }),
+    ],
+  });
+  const estimates = ({ remove, estimatedBytes }: Plan) => [
+    ...remove.flatMap(({ kind, id, facts }) => (kind === 'image' ? [`${id} ${facts.estimatedBytes}`] : [])),
+    `all ${estimatedBytes}`,
+  ];
+  expect(estimates(plan(node))).toEqual(['b 7', 'a 110', 'all 117']);
+  expect(estimates(plan(node, { profile: 'kubelet' }))).toEqual(['b 10', 'a 10', 'all 20']);
+});
+
+describe('[J21] images are decided on what containers leave', () => {
+  const freed = (lastUsedMs: number, more = {}) =>
+    inventory({
+      pods: [gonePod('gone')],
+      containers: [
+        container('dead', { pod: { uid: 'gone', name: 'web', namespace: 'default' }, imageId: 'i' }),
+      ],
+      images: [image('i', { usedBy: [{ kind: 'container', id: 'dead' }], lastUsedMs, ...more })],
+    });
+
+  test.each([
+    { what: 'in use until now', inventory: freed(NOW), removes: ['container dead G6', 'image i D11'] },
+    { what: 'last used before', inventory: freed(NOW - HOUR), removes: ['container dead G6', 'image i D11'] },
+    {
+      what: 'used at a time that is not believed',
+      inventory: freed(NOW + 1),
+      removes: ['container dead G6'],
+    },
+    { what: 'too young', inventory: freed(NOW, { firstDetectedMs: NOW }), removes: ['container dead G6'] },
+    {
+      what: 'also wanted by a pod, whatever it is called',
+      inventory: freed(NOW, {
+        usedBy: [
+          { kind: 'container', id: 'dead' },
+          { kind: 'pod', id: 'dead' },
+        ],
+      }),
+      removes: ['container dead G6'],
+    },
+    {
+      what: 'named by a container that stays',
+      inventory: {
+        ...freed(NOW),
+        containers: [...freed(NOW).containers, container('live', { state: 'running', imageId: 'i' })],
+      },
+      removes: ['container dead G6'],
+    },
+  ])('$what', ({ inventory: node, removes }) => {
+    expect(removed(plan(node))).toEqual(removes);
+  });
+
+  test('also where the container that goes was the one without a known image', () => {
+    const node = { ...freed(NOW), containersWithoutImage: ['dead'] };
+    expect(removed(plan(node))).toContain('image i D11');
+    expect(removed(plan({ ...node, containersWithoutImage: ['dead', 'other'] }))).not.toContain(
+      'image i D11',
+    );
+  });
+});
+
+test('[C8, K1] what too little is known of stays, and that is said', () => {
+  const made = plan({ ...full, containersWithoutImage: ['live'] });
+  expect(removed(made)).not.toContain('image large D11');
+  expect(made.keep.at(-1)).toMatchObject({ id: 'large', because: 'not enough is known to remove any image' });
+  expect(made.notBelieved).toMatchObject([{ rule: 'C8' }]);
+});
+
+describe('triggers', () => {
+  /** A pod that has only ended, and images of 30 of 1000 bytes each on a disk that is not full. */
+  const ended = inventory({
+    filesystems: filesystems({ availableBytes: '600' }),
+    pods: [pod('pod-1', { runtimeRemovable: true })],
+    containers: [container('last')],
+    images: ['a', 'b'].map((id) => image(id, { sizeBytes: 30 })),
+  });
+  const near = { ...ended, filesystems: filesystems({ availableBytes: '130' }) };
+
+  test.each<{ trigger: PlanTrigger; node: typeof ended; fleetgc: string[]; kubelet: string[] }>([
+    { trigger: 'periodic', node: ended, fleetgc: [], kubelet: [] },
+    { trigger: 'forced', node: ended, fleetgc: ['last'], kubelet: ['last', 'a', 'b'] },
+    { trigger: 'eviction:imagefs.available', node: ended, fleetgc: ['last'], kubelet: ['last', 'a', 'b'] },
+    {
+      trigger: 'eviction:imagefs.available',
+      node: near,
+      fleetgc: ['last', 'a'],
+      kubelet: ['last', 'a', 'b'],
+    },
+    { trigger: 'eviction:nodefs.inodesFree', node: ended, fleetgc: ['last'], kubelet: ['last', 'a', 'b'] },
+  ])('[G2, J20, J22, M14] $trigger', ({ trigger, node, fleetgc, kubelet }) => {
+    const ids = (profile: 'fleetgc' | 'kubelet') =>
+      plan(node, { trigger, profile }).remove.map(({ id }) => id);
+    expect({ fleetgc: ids('fleetgc'), kubelet: ids('kubelet') }).toEqual({ fleetgc, kubelet });
+  });
+
+  test('[J5] a signal goes through the actions of the layout, and the rest stays for that reason', () => {
+    const split = { ...near.filesystems, imagefs: filesystem({ device: '8:2', availableBytes: '130' }) };
+    const node = { ...near, filesystems: split };
+    const images = plan(node, { trigger: 'eviction:imagefs.available' });
+    const containers = plan(node, { trigger: 'eviction:nodefs.available' });
+
+    expect(images.actions).toEqual(['images']);
+    expect(kept(images)).toContain('container last J5');
+    expect(removed(images)).toEqual(['image a D11']);
+    expect(containers.actions).toEqual(['containers']);
+    expect(removed(containers)).toEqual(['container last G6']);
+    expect(kept(containers)).toEqual(['image a J5', 'image b J5']);
+  });
+
+  test.each<{ why: string; trigger: PlanTrigger; policy: Parameters<typeof plan>[1]; rule: string }>([
+    { why: 'forced GC is off', trigger: 'forced', policy: { forcedGC: false }, rule: 'M16' },
+    {
+      why: 'forced GC is off',
+      trigger: 'eviction:nodefs.available',
+      policy: { forcedGC: false },
+      rule: 'M16',
+    },
+    {
+      why: 'the policy has no such threshold',
+      trigger: 'eviction:imagefs.available',
+      policy: { evictionThresholds: [threshold('nodefs.available')] },
+      rule: 'J9',
+    },
+  ])('[$rule] nothing goes by $trigger when $why', ({ trigger, policy, rule }) => {
+    const made = plan(near, { ...policy, trigger });
+    expect(made.remove).toEqual([]);
+    expect(made.keep.map((object) => object.rule)).toEqual([rule, rule, rule]);
+    expect(made.reason).not.toBe('');
+  });
+
+  test('[A1] a disk that cannot be read is not guessed', () => {
+    const node = { ...near, filesystems: { ...near.filesystems, nodefs: null } };
+    const made = plan(node, { trigger: 'eviction:imagefs.available' });
+    expect(made.remove).toEqual([]);
+    expect(made.notBelieved).toMatchObject([{ rule: 'J3' }]);
+  });
+});
+
+test('[D3, E3] a periodic pass takes images by age, and by usage of what is left', () => {
+  const node = inventory({
+    images: [image('old', { sizeBytes: 60 }), image('new', { sizeBytes: 110, lastUsedMs: NOW - 1 })],
+  });
+  const made = plan(node, { imageMaximumGCAgeMs: HOUR });
+  expect(removed(made)).toEqual(['image old E3', 'image new D11']);
+  expect(made.reason).toBe(
+    '1 image(s) were unused for longer than the maximum age; 100 bytes are missing to the target',
+  );
+});
+
+test('[P3] an inventory that is not complete plans nothing, and says what was missing', () => {
+  expect(plan(incompleteInventory)).toMatchObject({
+    status: 'not-planned',
+    remove: [],
+    keep: [],
+    notBelieved: [{ message: expect.stringContaining('a container vanished') }],
+  });
+  expect(plan(tooLargeInventory)).toMatchObject({ status: 'not-planned', policy: { name: 'default' } });
+});
+
+test('[P1, P2] without a policy, or in a pause, everything stays', () => {
+  const unselected = planFor({ inventory: full, policies: NO_POLICY, trigger: 'forced' });
+  expect(unselected).toMatchObject({ status: 'planned', policy: null, remove: [] });
+  expect(new Set(unselected.keep.map(({ rule }) => rule))).toEqual(new Set(['P1']));
+  expect(unselected.keep).toHaveLength(8);
+
+  const paused = planFor({ inventory: full, policies: policySet({}, [pauseRecord()]), trigger: 'periodic' });
+  expect(paused.keep[0]?.rule).toBe('P2');
+});
+
+test('a name tells attempts of one container, and pods of two namespaces, apart', () => {
+  const pod = { uid: 'pod-1', name: 'web', namespace: 'shop' };
+  const made = plan(
+    inventory({
+      containers: [
+        container('a', { name: 'app', pod, attempt: 2 }),
+        container('b', { name: 'app', pod, attempt: 3 }),
+        container('c', { name: 'app', pod: { ...pod, uid: 'pod-2', namespace: 'test' } }),
+        container('d', { pod: null }),
+      ],
+      sandboxes: [sandbox('s', { pod, attempt: 1 })],
+    }),
+  );
+  const names = [...made.remove, ...made.keep].map(({ id, name }) => `${id} ${name}`).toSorted();
+  expect(names).toEqual(['a shop/web/app#2', 'b shop/web/app#3', 'c test/web/app#0', 'd d', 's shop/web#1']);
+});
+
+test('the policy that holds is chosen as for a real decision', () => {
+  const [web, spare] = [
+    policySet({ name: 'web', priority: 1 }),
+    policySet({ name: 'spare', mode: 'dry-run' }),
+  ];
+  const both = { ...web, policies: [...spare.policies, ...web.policies] };
+  expect(planFor({ inventory: full, policies: both, trigger: 'periodic' }).policy?.name).toBe('web');
+});
+
+test('[M11, M30] keep rules that match nothing are noted once, beside what the asker knows', () => {
+  const notes = [{ rule: 'C14', message: 'ages are not known' }];
+  const policies = policySet({ keep: keepList({ patterns: ['nothing/**'], namespaces: ['nowhere'] }) });
+  const made = planFor({ inventory: full, policies, trigger: 'periodic', notes });
+  expect(made.notes).toEqual([
+    ...notes,
+    expect.objectContaining({ rule: 'M11', message: expect.stringContaining('nowhere') }),
+    { rule: 'M11', message: 'keep rule nothing/** matches no image of this node' },
+  ]);
+});
+
+test('[M11, M12] images that could not be pulled again are noted once, with why and what to set', () => {
+  const node = inventory({
+    images: [
+      image('by-ctr', { origin: 'not-pulled' }),
+      image('also', { origin: 'not-pulled' }),
+      image('built', { repoDigests: [] }),
+      image('pulled'),
+    ],
+  });
+  const notesOf = (unpullable: boolean) =>
+    planFor({ inventory: node, policies: policySet({ keep: keepList({ unpullable }) }), trigger: 'forced' })
+      .notes;
+  expect(notesOf(true)).toEqual([
+    {
+      rule: 'M12',
+      message: expect.stringMatching(
+        /^2 images that stay are not pulled through CRI.* ctr .*unpullable: false/,
+      ),
+    },
+    {
+      rule: 'M11',
+      message: expect.stringMatching(
+        /^1 image that stays is without a place to be pulled from .*unpullable: false/,
+      ),
+    },
+  ]);
+  expect(notesOf(false)).toEqual([]);
+});
+
+test('[G23] right after a container died, what its death takes is in the plan', () => {
+  const node = inventory({
+    trigger: 'container-died',
+    diedContainerIds: ['second'],
+    containers: [
+      container('first', { createdAtNs: nsAgo(2 * HOUR) }),
+      container('second', { createdAtNs: nsAgo(HOUR) }),
+    ],
+  });
+  expect(removed(plan(node))).toEqual(['container first G23']);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { createLife, live, liveUntilUsed } from '../../sim/life/life.ts';
+import type { LifeEvent } from '../../sim/life/life-world.ts';
+import { seededRandom, zipfChoice } from '../../sim/life/random.ts';
+import { simulatedNode } from '../support/simulated-node.ts';
+
+const BIG = { capacityBytes: 1_000_000_000_000n };
+
+async function eventsOf(seed: number, steps: number): Promise<LifeEvent[]> {
+  const node = await simulatedNode(BIG);
+  const life = createLife({ node, seed, maximumPods: 6 });
+  const events: LifeEvent[] = [];
+  for (let step = 0; step < steps; step += 1) events.push(...(await life.step()));
+  return events;
+}
+
+describe('a life', () => {
+  test('is the same with the same seed, and another with another', async () => {
+    const events = await eventsOf(1, 20);
+    expect(await eventsOf(1, 20)).toEqual(events);
+    expect(await eventsOf(2, 20)).not.toEqual(events);
+  });
+
+  test('has deployments, crashes, deletions and finished pods', async () => {
+    const kinds = new Set((await eventsOf(3, 60)).map(({ kind }) => kind));
+    expect([...kinds].toSorted()).toEqual(['crashed', 'deleted', 'deployed', 'finished', 'replaced']);
+  });
+
+  test('leaves behind what is to be collected', async () => {
+    const node = await simulatedNode(BIG);
+    const life = createLife({ node, seed: 3, maximumPods: 6 });
+    for (let step = 0; step < 30; step += 1) await life.step();
+    const running = [...node.runtime.containers.values()].filter(({ state }) => state === 'running');
+    expect(node.kubelet.pods.size).toBeLessThanOrEqual(6);
+    expect(node.runtime.containers.size).toBeGreaterThan(running.length);
+    expect(node.runtime.images.size).toBeGreaterThan(15);
+  });
+
+  test('goes on when the disk is full, and says so', async () => {
+    const node = await simulatedNode({ capacityBytes: 2_000_000_000n });
+    const life = createLife({ node, seed: 4, maximumPods: 6 });
+    const kinds = new Set<string>();
+    for (let step = 0; step < 20; step += 1) for (const { kind } of await life.step()) kinds.add(kind);
+    expect(kinds).toContain('start-failed');
+  });
+
+  test('takes one step per tick', async () => {
+    const node = await simulatedNode(BIG);
+    const told: (readonly LifeEvent[])[] = [];
+    async function* ticks() {
+      yield* [1, 2, 3];
+    }
+    await live(createLife({ node, seed: 5, maximumPods: 6 }), ticks(), (events) => told.push(events));
+    expect(told).toHaveLength(3);
+  });
+
+  test('fills the disk as far as it is told', async () => {
+    const node = await simulatedNode({ capacityBytes: 20_000_000_000n });
+    await liveUntilUsed(createLife({ node, seed: 6, maximumPods: 6 }), node, {
+      percent: 50,
+      maximumSteps: 200,
+    });
+    const { imagefs } = await node.filesystems.read();
+    const used = 1 - Number(imagefs?.availableBytes) / Number(imagefs?.capacityBytes);
+    expect(used).toBeGreaterThan(0.49);
+    expect(used).toBeLessThan(0.65);
+  });
+});
+
+test('the first of a catalogue is chosen about twice as often as the second', () => {
+  const random = seededRandom(1);
+  const counts = { a: 0, b: 0, c: 0 };
+  for (let draw = 0; draw < 11_000; draw += 1) counts[zipfChoice(random, ['a', 'b', 'c'] as const)] += 1;
+  expect(counts.a / 11_000).toBeCloseTo(6 / 11, 1);
+  expect(counts.b / 11_000).toBeCloseTo(3 / 11, 1);
+});
