@@ -201,7 +201,7 @@ describe('an executor that was killed between removal and result', () => {
     reclaimed: Command['reclaim'] = null,
   ) {
     const node = executorNode();
-    const [a = ''] = addImages(node, ['a']);
+    const [a = ''] = addImages(node, ['a'], 100n);
     const first = node.start();
     // The runtime is asked, and still at it.
     const removal = Promise.withResolvers<void>();
