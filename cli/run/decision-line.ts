@@ -1,7 +1,6 @@
 import { countedKind } from '../../packages/decision/kind-text.ts';
-import type { ObjectNames } from '../../packages/decision/object-names.ts';
+import type { ObjectNames } from '../../packages/decision/listed-objects.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
-import type { ObjectKind } from '../../schemas/events/command.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 
 const MOST_NAMES = 3;
@@ -37,27 +36,16 @@ function doubtText([first, ...others]: Decision['notBelieved']): string {
 
 /** `2 images (a, b), about 1.2 GB` */
 function choice({ verdicts, estimatedBytes }: Decision, names: ObjectNames | undefined): string {
-  const chosen = LISTS.map((list) => ({
-    list,
-    positions: verdicts[list].filter(({ action }) => action === 'remove').map(({ position }) => position),
-  }));
-  const groups = chosen
-    .filter(({ positions }) => positions.length > 0)
-    .map(
-      ({ list, positions }) =>
-        `${countedKind(positions.length, KINDS[list])}${listed(positions, names?.[list])}`,
-    );
+  const going = Map.groupBy(
+    verdicts.filter(({ action }) => action === 'remove'),
+    ({ kind }) => kind,
+  );
+  const groups = [...going].map(([kind, chosen]) => {
+    const positions = chosen.map(({ position }) => position);
+    return `${countedKind(positions.length, kind)}${listed(positions, names?.[kind])}`;
+  });
   return `${groups.join(' and ')}${estimatedBytes > 0 ? `, about ${sizeText(BigInt(estimatedBytes))}` : ''}`;
 }
-
-const KINDS = {
-  containers: 'container',
-  sandboxes: 'sandbox',
-  podLogDirectories: 'pod-log-directory',
-  logSymlinks: 'log-symlink',
-  images: 'image',
-} as const satisfies Readonly<Record<string, ObjectKind>>;
-const LISTS = ['containers', 'sandboxes', 'podLogDirectories', 'logSymlinks', 'images'] as const;
 
 /** ` (a, b and 2 more)`; nothing where nobody knows what they are called. */
 function listed(positions: readonly number[], names: readonly string[] = []): string {

@@ -1,26 +1,20 @@
 import type { Decision, DecisionOutcome, Verdict } from '../../schemas/events/decision.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
+import { entriesOf } from './listed-objects.ts';
 
 /** A fact that was missing or impossible, and what follows from it. */
 export type Doubt = Decision['notBelieved'][number];
 /** A finding that decides nothing. */
 export type Note = Decision['notes'][number];
 export type Facts = Verdict['facts'];
-export type Verdicts = Decision['verdicts'];
 
 /** Why an object is kept. */
 export interface Kept {
   readonly rule: string;
   readonly facts: Facts;
 }
-
-export const NO_VERDICTS: Verdicts = {
-  images: [],
-  containers: [],
-  sandboxes: [],
-  podLogDirectories: [],
-  logSymlinks: [],
-};
 
 /** What a decider concludes from one event: all of the decision record that is not identity. */
 export interface Conclusion {
@@ -29,14 +23,22 @@ export interface Conclusion {
   readonly notBelieved: readonly Doubt[];
   /** Left out where there is nothing to note. */
   readonly notes?: readonly Note[];
-  readonly verdicts: Verdicts;
+  readonly verdicts: readonly Verdict[];
   readonly estimatedBytes: number;
   readonly reclaim: Reclaim | null;
 }
 
-/** Verdicts of a list of which every object is kept for the same reason. */
-export const keepAll = (objects: readonly unknown[], { rule, facts }: Kept): Verdict[] =>
-  objects.map((_, position) => ({ action: 'keep', facts, position, rule }));
+/** Every listed object of these kinds is kept for the same reason. */
+export const keepAll = (
+  inventory: CompleteInventory,
+  kinds: readonly ObjectKind[],
+  { rule, facts }: Kept,
+): Verdict[] =>
+  kinds.flatMap((kind) =>
+    entriesOf(inventory, kind).map(
+      (_, position): Verdict => ({ action: 'keep', facts, kind, position, rule }),
+    ),
+  );
 
 /** Byte counts of records are JSON numbers; a sum beyond 2^53 - 1 is told as that, which only people read. */
 export const reportedBytes = (bytes: bigint): number =>

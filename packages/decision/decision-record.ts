@@ -119,7 +119,7 @@ function decisionRecord(
     notes: [...(conclusion.notes ?? [])],
     reclaim: conclusion.reclaim,
     estimatedBytes: conclusion.estimatedBytes,
-    verdicts: conclusion.verdicts,
+    verdicts: [...conclusion.verdicts],
     outputIds: [...outputIds],
     ...(overtakenBy && { overtakenBy }),
   };

@@ -1,6 +1,6 @@
 import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { type Conclusion, NO_VERDICTS } from './conclusion.ts';
+import type { Conclusion } from './conclusion.ts';
 import { decisionOutputs } from './decision-record.ts';
 import type { Input, Outputs } from './handler.ts';
 import type { EventHead } from './overtaking.ts';
@@ -27,7 +27,7 @@ const passedOver = (event: EventHead): Conclusion => ({
       ? 'a newer look was already there'
       : 'a newer reading was already there',
   notBelieved: [],
-  verdicts: NO_VERDICTS,
+  verdicts: [],
   estimatedBytes: 0,
   reclaim: 'reclaim' in event ? event.reclaim : null,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { FilesystemName } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
+import type { ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -72,54 +72,62 @@ const header = {
   reclaim: Reclaim.nullable(),
 };
 
+/** What a command says of one object, by its kind; `id` is the name of a log entry. */
+const ITEMS = {
+  container: z.strictObject({
+    kind: z.literal('container'),
+    id: ObjectId,
+    rule: z.string(),
+    /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
+    podGone: z.boolean(),
+  }),
+  sandbox: z.strictObject({
+    kind: z.literal('sandbox'),
+    id: ObjectId,
+    rule: z.string(),
+    /** As of containers. */
+    podGone: z.boolean(),
+  }),
+  'pod-log-directory': z.strictObject({
+    kind: z.literal('pod-log-directory'),
+    id: ObjectId,
+    rule: z.string(),
+    podUid: ObjectId,
+    /** As of containers; also in profile `kubelet` logs go of a pod that the kubelet still knows (A8). */
+    podGone: z.boolean(),
+  }),
+  'log-symlink': z.strictObject({ kind: z.literal('log-symlink'), id: ObjectId, rule: z.string() }),
+  image: z.strictObject({
+    kind: z.literal('image'),
+    id: ObjectId,
+    /** As listed. */
+    sizeBytes: z.int().nonnegative(),
+    /** What the plan counts its removal with, once those before it are gone (M7). */
+    estimatedBytes: z.int().nonnegative(),
+    rule: z.string(),
+  }),
+} satisfies { readonly [Kind in ObjectKind]: z.ZodType<{ kind: Kind; id: string; rule: string }> };
+
 export const ImageRemoval = z.strictObject({
   ...header,
   kind: z.literal('image-removal'),
   /** What the executor reports when the target is out of reach. */
   holders: z.array(Holder),
-  items: z
-    .array(
-      z.strictObject({
-        kind: z.literal('image'),
-        id: ObjectId,
-        /** As listed. */
-        sizeBytes: z.int().nonnegative(),
-        /** What the plan counts its removal with, once those before it are gone (M7). */
-        estimatedBytes: z.int().nonnegative(),
-        rule: z.string(),
-      }),
-    )
-    .min(1)
-    .max(MAX_COMMAND_ITEMS),
+  items: z.array(ITEMS.image).min(1).max(MAX_COMMAND_ITEMS),
 });
 export type ImageRemoval = z.infer<typeof ImageRemoval>;
 
-/**
- * What a whole pass takes (G1): containers, sandboxes, and entries of the two log directories (I), of which `id` is the
- * name. One command, so that a reclaim goes on or ends once.
- */
+/** What a whole pass takes (G1, I). One command, so that a reclaim goes on or ends once. */
 export const ContainerRemoval = z.strictObject({
   ...header,
   kind: z.literal('container-removal'),
   items: z
     .array(
       z.discriminatedUnion('kind', [
-        z.strictObject({
-          kind: z.enum(['container', 'sandbox']),
-          id: ObjectId,
-          rule: z.string(),
-          /** Its pod counted as gone: the executor asks for the pod again, and keeps the object of one that is back. */
-          podGone: z.boolean(),
-        }),
-        z.strictObject({
-          kind: z.literal('pod-log-directory'),
-          id: ObjectId,
-          rule: z.string(),
-          podUid: ObjectId,
-          /** As of containers; also in profile `kubelet` logs go of a pod that the kubelet still knows (A8). */
-          podGone: z.boolean(),
-        }),
-        z.strictObject({ kind: z.literal('log-symlink'), id: ObjectId, rule: z.string() }),
+        ITEMS.container,
+        ITEMS.sandbox,
+        ITEMS['pod-log-directory'],
+        ITEMS['log-symlink'],
       ]),
     )
     .min(1)
@@ -127,19 +135,9 @@ export const ContainerRemoval = z.strictObject({
 });
 export type ContainerRemoval = z.infer<typeof ContainerRemoval>;
 
-/** Kinds of objects that commands name. */
-export const OBJECT_KINDS = ['image', 'container', 'sandbox', 'pod-log-directory', 'log-symlink'] as const;
-export type ObjectKind = (typeof OBJECT_KINDS)[number];
-
 /**
  * Order to one node's executor, in the order in which to remove. Strict: an executor never acts on a field it does
  * not understand.
  */
 export const Command = z.discriminatedUnion('kind', [ImageRemoval, ContainerRemoval]);
 export type Command = z.infer<typeof Command>;
-
-/** The filesystem on which a command's effect is measured when it is not part of a reclaim. */
-export const MEASURED_FILESYSTEM: Readonly<Record<Command['kind'], z.infer<typeof FilesystemName>>> = {
-  'image-removal': 'imagefs',
-  'container-removal': 'containerfs',
-};

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PolicyReference } from './command.ts';
 import { NodeIdentity } from './identity.ts';
+import { DeciderName, ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -20,8 +21,9 @@ export type MessageReference = z.infer<typeof MessageReference>;
 
 export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** What was decided for one object, by its position in the inventory's list, with the rule and the facts it used. */
+/** What was decided for one object, by its position in the list of its kind, with the rule and the facts it used. */
 export const Verdict = z.object({
+  kind: ObjectKind,
   position: z.int().nonnegative(),
   action: z.enum(['remove', 'keep']),
   /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D10`. */
@@ -60,7 +62,7 @@ export const Decision = z.object({
   id: z.string().min(1),
   ...NodeIdentity.shape,
   takenAt: Instant,
-  decider: z.object({ name: z.enum(['pressure', 'container-gc', 'image-gc']), version: z.string() }),
+  decider: z.object({ name: DeciderName, version: z.string() }),
   input: DecisionInput,
   /** `null` when no policy selects the node, a pause outranks them, or none was asked since the message was overtaken. */
   policy: PolicyReference.nullable(),
@@ -77,13 +79,8 @@ export const Decision = z.object({
    * profile `kubelet`, their listed sizes (D14). Each removal has its own share among its facts.
    */
   estimatedBytes: z.int().nonnegative(),
-  verdicts: z.object({
-    images: z.array(Verdict),
-    containers: z.array(Verdict),
-    sandboxes: z.array(Verdict),
-    podLogDirectories: z.array(Verdict).default([]),
-    logSymlinks: z.array(Verdict).default([]),
-  }),
+  /** Of every object that it is about, in the order of a pass: by kind, and of one kind by position. */
+  verdicts: z.array(Verdict),
   /** Ids of the orders and commands that follow from this decision. */
   outputIds: z.array(z.string()),
   /** Only with outcome `overtaken`: the newer message, for which this one was passed over. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Holder, OBJECT_KINDS } from './command.ts';
+import { Holder } from './command.ts';
 import { FilesystemName, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
+import { ObjectKind, RemovalKind } from './object-kinds.ts';
 import { Reclaim, ReclaimTarget } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -110,7 +111,7 @@ export type Removed = Extract<ObjectOutcome, { readonly outcome: 'removed' }>;
 export const ObjectResult = z.object({
   type: z.literal('fleetgc.node.object-result'),
   ...header,
-  object: z.object({ kind: z.enum(OBJECT_KINDS), id: z.string().min(1) }),
+  object: z.object({ kind: ObjectKind, id: z.string().min(1) }),
   rule: z.string(),
   result: ObjectOutcome,
 });
@@ -124,7 +125,7 @@ export const CommandResult = z.object({
   decisionId: header.decisionId.nullable(),
   /** `null` as for the decision. */
   inventoryId: header.inventoryId.nullable(),
-  kind: z.enum(['image-removal', 'container-removal', 'unknown']),
+  kind: z.enum([...RemovalKind.options, 'unknown']),
   result: z.discriminatedUnion('outcome', [
     z.object({
       outcome: z.literal('done'),

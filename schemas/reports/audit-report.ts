@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { Holder, OBJECT_KINDS } from '../events/command.ts';
+import { Holder } from '../events/command.ts';
 import { DecisionOutcome } from '../events/decision.ts';
 import { ClusterName, NodeName } from '../events/identity.ts';
+import { ObjectKind } from '../events/object-kinds.ts';
 import { CommandRefusal, ObjectRefusal, RemovalFailure } from '../events/result.ts';
 import { NodeSelector, PauseRecord, Policy } from '../policy/policy.ts';
 
 const Count = z.int().nonnegative();
 const EpochMs = z.int().nonnegative();
 const Node = { cluster: ClusterName, node: NodeName };
-const ObjectKind = z.enum(OBJECT_KINDS);
 
 /** Bytes as decimal digits: sums of a fleet pass 2^53. */
 const Bytes = z.string().regex(/^(0|[1-9][0-9]*)$/);

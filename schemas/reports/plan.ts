@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { OBJECT_KINDS } from '../events/command.ts';
 import { Fact } from '../events/decision.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import { ClusterName, NodeName } from '../events/identity.ts';
 import { Inventory } from '../events/inventory.ts';
+import { ObjectKind } from '../events/object-kinds.ts';
 import { ReclaimAction, ReclaimTarget } from '../events/reclaim.ts';
 import { Instant } from '../events/time.ts';
 import { EvictionSignal } from '../policy/eviction.ts';
@@ -18,7 +18,7 @@ export type PlanTrigger = z.infer<typeof PlanTrigger>;
 
 /** An object of the inventory, with the rule that decided it, in words and with the facts it used. */
 export const PlannedObject = z.strictObject({
-  kind: z.enum(OBJECT_KINDS),
+  kind: ObjectKind,
   /** Of a log entry, its name. */
   id: z.string(),
   name: z.string(),

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { Holder, OBJECT_KINDS, PolicyReference } from '../events/command.ts';
+import { Holder, PolicyReference } from '../events/command.ts';
 import { Decision, DecisionInput, DecisionOutcome, Fact } from '../events/decision.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import { InventoryProblem } from '../events/inventory.ts';
+import { ObjectKind } from '../events/object-kinds.ts';
 import { ReclaimCause, ReclaimTarget } from '../events/reclaim.ts';
 import { CommandResult, Measured, PassProblem } from '../events/result.ts';
 
 /** What a name can mean: what commands name, and pods and nodes. */
-export const ExplainedKind = z.enum([...OBJECT_KINDS, 'pod', 'node']);
+export const ExplainedKind = z.enum([...ObjectKind.options, 'pod', 'node']);
 export type ExplainedKind = z.infer<typeof ExplainedKind>;
 
 /** One thing of one node. */

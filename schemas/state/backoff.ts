@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { OBJECT_KINDS } from '../events/command.ts';
 import { Backoff } from '../events/inventory.ts';
+import { ObjectKind } from '../events/object-kinds.ts';
 
 /** Name of the file in the node's state directory. Written by the executor alone, read by the agent. */
 export const BACKOFF_FILE = 'backoff';
@@ -15,6 +15,6 @@ export const MAX_BACKOFF_MS = 3_600_000;
 /** Objects that failed to go, and until when the node does not try them again (M17, M33). */
 export const BackoffFile = z.object({
   version: z.literal(1),
-  objects: z.array(z.object({ kind: z.enum(OBJECT_KINDS), id: z.string().min(1), ...Backoff.shape })),
+  objects: z.array(z.object({ kind: ObjectKind, id: z.string().min(1), ...Backoff.shape })),
 });
 export type BackoffFile = z.infer<typeof BackoffFile>;

@@ -1,5 +1,5 @@
 import { commandOutcome } from '../../packages/decision/command-outcome.ts';
-import { type Conclusion, NO_VERDICTS } from '../../packages/decision/conclusion.ts';
+import type { Conclusion } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/listing.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import { missed } from '../../packages/decision/thresholds/reclaim-target.ts';
@@ -74,7 +74,7 @@ function decidePass(inventory: CompleteInventory, policy: Policy, isPressed: boo
     items,
     notBelieved: doubts(inventory, policy),
     notes: [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)],
-    verdicts: { ...NO_VERDICTS, ...plan.verdicts },
+    verdicts: plan.verdicts,
     estimatedBytes: 0,
     reclaim: inventory.reclaim,
   };
@@ -122,7 +122,7 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): Containe
   outcome: 'not-believed',
   reason: OWN_RULES.P3,
   notBelieved: statusDoubts(inventory),
-  verdicts: NO_VERDICTS,
+  verdicts: [],
   estimatedBytes: 0,
   reclaim: inventory.reclaim,
   items: [],

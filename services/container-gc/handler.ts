@@ -1,4 +1,4 @@
-import { type Conclusion, keepAll, NO_VERDICTS, type Verdicts } from '../../packages/decision/conclusion.ts';
+import { type Conclusion, keepAll } from '../../packages/decision/conclusion.ts';
 import {
   commandHeader,
   type Deciding,
@@ -11,6 +11,7 @@ import { type ClosedGate, gateFor } from '../../packages/decision/gate.ts';
 import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
 import type { ContainerRemoval } from '../../schemas/events/command.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
+import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 
@@ -32,17 +33,8 @@ function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
 }
 
 function keeping(event: Inventory, { rule, ...gate }: ClosedGate): Conclusion {
-  const kept = { rule, facts: {} };
-  const verdicts: Verdicts =
-    event.status === 'complete'
-      ? {
-          images: [],
-          containers: keepAll(event.containers, kept),
-          sandboxes: keepAll(event.sandboxes, kept),
-          podLogDirectories: keepAll(event.podLogDirectories ?? [], kept),
-          logSymlinks: keepAll(event.logSymlinks ?? [], kept),
-        }
-      : NO_VERDICTS;
+  const verdicts =
+    event.status === 'complete' ? keepAll(event, kindsOf('container-removal'), { rule, facts: {} }) : [];
   return { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim };
 }
 

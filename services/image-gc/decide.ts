@@ -1,5 +1,5 @@
 import { commandOutcome } from '../../packages/decision/command-outcome.ts';
-import { type Conclusion, NO_VERDICTS, reportedBytes } from '../../packages/decision/conclusion.ts';
+import { type Conclusion, reportedBytes } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/listing.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { Holder, ImageRemoval } from '../../schemas/events/command.ts';
@@ -34,16 +34,15 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
   const limited = withinCommand(plan.removals, inventory.images.length);
   const { turn, surveyed, spared } = plan;
-  const images = verdicts({
-    removals: limited.commanded,
-    spared: [...spared, ...limited.later],
-    protected: surveyed.protected,
-  });
   const told = {
     reclaim: turn.reclaim,
     notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy, surveyed)],
     notes: keepNotes(inventory, policy.keep),
-    verdicts: { ...NO_VERDICTS, images },
+    verdicts: verdicts({
+      removals: limited.commanded,
+      spared: [...spared, ...limited.later],
+      protected: surveyed.protected,
+    }),
   };
   return turn.kind === 'keep'
     ? { ...told, ...keeping(plan, turn) }
@@ -62,7 +61,7 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageCon
   outcome: 'not-believed',
   reason: OWN_RULES.P3,
   notBelieved: statusDoubts(inventory),
-  verdicts: NO_VERDICTS,
+  verdicts: [],
   reclaim: inventory.reclaim,
 });
 

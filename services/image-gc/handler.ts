@@ -1,4 +1,4 @@
-import { type Conclusion, keepAll, NO_VERDICTS } from '../../packages/decision/conclusion.ts';
+import { type Conclusion, keepAll } from '../../packages/decision/conclusion.ts';
 import {
   commandHeader,
   type Deciding,
@@ -10,6 +10,7 @@ import { type ClosedGate, gateFor } from '../../packages/decision/gate.ts';
 import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
 import type { ImageRemoval } from '../../schemas/events/command.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
+import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
 
@@ -31,8 +32,8 @@ function answer(input: Input<Inventory>, policies: PolicySet): Outputs {
 }
 
 function keeping(event: Inventory, { rule, ...gate }: ClosedGate): Conclusion {
-  const images = event.status === 'complete' ? keepAll(event.images, { rule, facts: {} }) : [];
-  const verdicts = { ...NO_VERDICTS, images };
+  const verdicts =
+    event.status === 'complete' ? keepAll(event, kindsOf('image-removal'), { rule, facts: {} }) : [];
   return { ...gate, verdicts, estimatedBytes: 0, reclaim: event.reclaim };
 }
 

@@ -1,5 +1,5 @@
 import type { Count, Distribution, Metrics } from '../../packages/process/metrics.ts';
-import { OBJECT_KINDS } from '../../schemas/events/command.ts';
+import { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import { CommandRefusal, ObjectOutcome } from '../../schemas/events/result.ts';
 import type { Journal } from './journal/journal.ts';
 
@@ -7,33 +7,33 @@ const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
 
 /** What the executor counts. */
 export interface ExecutorMetrics {
-  readonly objects: Count<{ kind: typeof OBJECT_KINDS; outcome: typeof OUTCOMES }>;
+  readonly objects: Count<{ kind: typeof ObjectKind.options; outcome: typeof OUTCOMES }>;
   readonly commands: Count<{ outcome: readonly ('done' | CommandRefusal)[] }>;
-  readonly removalSeconds: Distribution<{ kind: typeof OBJECT_KINDS }>;
+  readonly removalSeconds: Distribution<{ kind: typeof ObjectKind.options }>;
   /** Grown space as measured, by the kind of object whose removal it followed. */
-  readonly freedBytes: Count<{ kind: typeof OBJECT_KINDS }>;
+  readonly freedBytes: Count<{ kind: typeof ObjectKind.options }>;
   /** Removals of which nobody knows what they freed. */
-  readonly unmeasured: Count<{ kind: typeof OBJECT_KINDS }>;
+  readonly unmeasured: Count<{ kind: typeof ObjectKind.options }>;
 }
 
 export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
   objects: metrics.count('executor_objects_total', 'Objects of commands, by what became of them.', {
-    kind: OBJECT_KINDS,
+    kind: ObjectKind.options,
     outcome: OUTCOMES,
   }),
   commands: metrics.count('executor_commands_total', 'Commands, by how they ended.', {
     outcome: ['done', ...CommandRefusal.options],
   }),
   removalSeconds: metrics.distribution('executor_removal_seconds', 'How long removals took.', {
-    kind: OBJECT_KINDS,
+    kind: ObjectKind.options,
   }),
   freedBytes: metrics.count('executor_freed_bytes_total', 'Space that became available, as measured.', {
-    kind: OBJECT_KINDS,
+    kind: ObjectKind.options,
   }),
   unmeasured: metrics.count(
     'executor_unmeasured_removals_total',
     'Removals whose effect could not be measured: no reading of the disk, or something else filled it meanwhile.',
-    { kind: OBJECT_KINDS },
+    { kind: ObjectKind.options },
   ),
 });
 

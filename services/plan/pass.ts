@@ -1,5 +1,6 @@
 import { type Doubt, type Kept, keepAll, type Note } from '../../packages/decision/conclusion.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import type { Plan } from '../../schemas/reports/plan.ts';
 import { doubts } from '../container-gc/rules/doubts.ts';
@@ -65,14 +66,14 @@ const fatesOf = (
   containers: ContainerPlan | null,
   images: ImagePlan | null,
 ): Fates => ({
-  verdicts: {
+  verdicts: [
     ...(containers === null ? podObjectsKept(inventory, NOT_ASKED) : containers.verdicts),
-    images: images === null ? keepAll(inventory.images, NOT_ASKED) : imageVerdicts(images),
-  },
+    ...(images === null ? keepAll(inventory, kindsOf('image-removal'), NOT_ASKED) : imageVerdicts(images)),
+  ],
   order: {
-    containers: positions(containers?.containers ?? []),
-    sandboxes: positions(containers?.sandboxes ?? []),
-    images: images?.removals.map(({ position }) => position) ?? [],
+    container: positions(containers?.containers ?? []),
+    sandbox: positions(containers?.sandboxes ?? []),
+    image: images?.removals.map(({ position }) => position) ?? [],
   },
   doubtedImages: new Set(images === null ? [] : doubted(images)),
 });

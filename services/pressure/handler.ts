@@ -1,5 +1,5 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
-import { type Conclusion, NO_VERDICTS } from '../../packages/decision/conclusion.ts';
+import type { Conclusion } from '../../packages/decision/conclusion.ts';
 import {
   type DecidableEvent,
   type Deciding,
@@ -66,7 +66,7 @@ function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): Outputs {
     outcome,
     reason,
     notBelieved,
-    verdicts: NO_VERDICTS,
+    verdicts: [],
     estimatedBytes: 0,
     reclaim,
   };

@@ -1,4 +1,5 @@
-import type { Command, ObjectKind } from '../../schemas/events/command.ts';
+import type { Command } from '../../schemas/events/command.ts';
+import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { CommandResult, ObjectResult } from '../../schemas/events/result.ts';
 
 /** What the fleet was told to remove, and what it said became of it. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { NO_VERDICTS } from '../../packages/decision/conclusion.ts';
 import { nodeOutput } from '../../packages/decision/handler.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { pauseKey } from '../../schemas/policy/policy.ts';
@@ -124,12 +123,13 @@ describe('what a policy in dry-run would have removed', () => {
     const images = [image('image-1', { repoTags: ['registry.example/a|b:1'] })];
     await publishAt(T, outgoing(nodeOutput('inventory', inventory({ id: 'inventory-1', images }))));
     const removes = {
+      kind: 'image',
       position: 0,
       action: 'remove',
       rule: 'D11',
       facts: { estimatedBytes: 1_500_000 },
     } as const;
-    const verdicts = { ...NO_VERDICTS, images: [removes] };
+    const verdicts = [removes];
     for (const id of ['d1', 'd2'])
       await publishAt(
         T + 1_000,

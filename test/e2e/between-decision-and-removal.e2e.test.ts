@@ -48,7 +48,7 @@ const resultOf = async (commandId: string): Promise<CommandResult> => {
 /** Names of the images that a decision would remove, in the order of the inventory. */
 function plannedNames(decision: Decision, images: Parameters<typeof namesOf>[0]): string[] {
   const { images: listed } = inventoryOf(fleet.log, decision);
-  const removals = decision.verdicts.images.filter(({ action }) => action === 'remove');
+  const removals = decision.verdicts.filter(({ action }) => action === 'remove');
   return namesOf(
     images,
     removals.map(({ position }) => listed[position]?.id ?? ''),

@@ -84,7 +84,7 @@ async function nothingBelieved(node: string, youngId: string): Promise<void> {
   });
   expect(decision.reason).toContain('it is not known which images pods want');
   const { images, takenAt } = inventoryOf(fleet.log, decision);
-  const tooYoung = decision.verdicts.images.filter(({ rule }) => rule === 'D10');
+  const tooYoung = decision.verdicts.filter(({ rule }) => rule === 'D10');
   const ageMs = takenAt.wallTimeMs - (historyOf(node).get(youngId)?.firstDetectedMs ?? Number.NaN);
   // A machine at work may need so long for the restarts that it is young no more.
   const expected = ageMs < MINIMUM_AGE_MS ? [youngId] : [];

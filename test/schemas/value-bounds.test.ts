@@ -18,6 +18,7 @@ import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
+import { verdictsOf } from '../fixtures/verdicts.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
@@ -37,7 +38,7 @@ const images = many(MAX_INVENTORY_OBJECTS / 2, (index) =>
   }),
 );
 const containers = many(MAX_INVENTORY_OBJECTS / 2, (index) => container(String(index).padStart(64, '0')));
-const verdict = (_: unknown, position: number): Verdict => ({
+const verdict = (_: unknown, position: number): Omit<Verdict, 'kind'> => ({
   position,
   action: 'keep',
   rule: 'D10',
@@ -90,13 +91,7 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   ),
   results: pressureUnrelieved({ holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) }),
   decisions: decision({
-    verdicts: {
-      images: images.map(verdict),
-      containers: containers.map(verdict),
-      sandboxes: [],
-      podLogDirectories: [],
-      logSymlinks: [],
-    },
+    verdicts: verdictsOf({ container: containers.map(verdict), image: images.map(verdict) }),
   }),
   policies: policyRecord({ selector, keep }),
   policyVersions: set,

@@ -1,10 +1,11 @@
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
 import { countedAs } from '../../../packages/decision/keep-list-text.ts';
-import { namesIn } from '../../../packages/decision/object-names.ts';
+import { objectsIn } from '../../../packages/decision/listed-objects.ts';
 import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { isAtBeginning } from '../../../schemas/events/reclaim.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
@@ -21,7 +22,7 @@ export type Tale =
   | {
       readonly kind: 'removed';
       readonly node: string;
-      readonly object: ObjectResult['object']['kind'];
+      readonly object: ObjectKind;
       readonly name: string;
       readonly why: string;
       readonly freed: FreedSpace;
@@ -29,7 +30,7 @@ export type Tale =
   | {
       readonly kind: 'stayed';
       readonly node: string;
-      readonly object: ObjectResult['object']['kind'];
+      readonly object: ObjectKind;
       readonly name: string;
       readonly why: string;
       /** The same in a word or two, for counting. */
@@ -40,7 +41,7 @@ export type Tale =
   | {
       readonly kind: 'kept';
       readonly node: string;
-      readonly object: 'image' | 'container' | 'sandbox';
+      readonly object: ObjectKind;
       readonly byReason: ReadonlyMap<string, number>;
     };
 
@@ -76,17 +77,8 @@ const nameKey = (node: string, id: string): string => `${node}/${id}`;
 const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
 
 function rememberNames(names: Map<string, string>, inventory: CompleteInventory): void {
-  const { node, images, containers, sandboxes } = inventory;
-  const named = namesIn(inventory);
-  const remember = (objects: readonly { readonly id: string }[], nameOf: readonly string[]): void => {
-    for (const [index, { id }] of objects.entries()) {
-      const name = nameOf[index] ?? id;
-      names.set(nameKey(node, id), name === id ? shortId(id) : name);
-    }
-  };
-  remember(images, named.images);
-  remember(containers, named.containers);
-  remember(sandboxes, named.sandboxes);
+  for (const { id, name } of objectsIn(inventory))
+    names.set(nameKey(inventory.node, id), name === id ? shortId(id) : name);
 }
 
 function usage(node: string, reading: FilesystemReading | null): readonly Tale[] {
@@ -96,36 +88,28 @@ function usage(node: string, reading: FilesystemReading | null): readonly Tale[]
 }
 
 function decided(decision: Decision): readonly Tale[] {
-  const { node, decider, outcome, reclaim, verdicts } = decision;
+  const { node, decider, outcome, reclaim } = decision;
   switch (decider.name) {
     case 'pressure':
       if (outcome !== 'ordered' || !reclaim || !isAtBeginning(reclaim)) return [];
       return [{ kind: 'reclaim', node, reading: reclaim.cause.reading, threshold: reclaim.cause.threshold }];
     case 'image-gc':
-      return kept(decision, 'image', verdicts.images);
     case 'container-gc':
-      return [
-        ...kept(decision, 'container', verdicts.containers),
-        ...kept(decision, 'sandbox', verdicts.sandboxes),
-      ];
+      return kept(decision);
   }
 }
 
-function kept(
-  { node, outcome }: Decision,
-  object: 'image' | 'container' | 'sandbox',
-  verdicts: Decision['verdicts']['images'],
-): readonly Tale[] {
-  // Without facts nothing is judged, and the decision before it still tells what stays.
-  if (verdicts.length === 0) return [];
-  const reasons = verdicts
-    .filter(({ action }) => action === 'keep')
-    .map((verdict) => countedAs(keptBecause(verdict, outcome), verdict));
-  const byReason = new Map(
-    [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
-  );
-  return [{ kind: 'kept', node, object, byReason }];
-}
+/** Without facts nothing is judged, and the decision before it still tells what stays. */
+const kept = ({ node, outcome, verdicts }: Decision): readonly Tale[] =>
+  [...Map.groupBy(verdicts, ({ kind }) => kind)].map(([object, ofKind]) => {
+    const reasons = ofKind
+      .filter(({ action }) => action === 'keep')
+      .map((verdict) => countedAs(keptBecause(verdict, outcome), verdict));
+    const byReason = new Map(
+      [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
+    );
+    return { kind: 'kept', node, object, byReason };
+  });
 
 function became({ node, object, rule, result }: ObjectResult, name: string): Tale {
   const about = { node, object: object.kind, name };

@@ -1,4 +1,4 @@
-import { namesIn } from '../../../packages/decision/object-names.ts';
+import { namesIn } from '../../../packages/decision/listed-objects.ts';
 import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
@@ -30,13 +30,7 @@ function nearNames(text: string, names: ReadonlySet<string>): string[] {
 
 /** What the objects of an inventory may be asked for by, in short and in full, of the kind that is asked for. */
 export function askableNames(inventory: CompleteInventory, { kind }: AskedName): string[] {
-  const { images, containers, sandboxes } = namesIn(inventory);
-  const byKind = {
-    image: images,
-    container: containers,
-    sandbox: sandboxes,
-    pod: [...podNamesIn(inventory).values()],
-  };
+  const byKind = { ...namesIn(inventory), pod: [...podNamesIn(inventory).values()] };
   return Object.entries(byKind)
     .filter(([one]) => kind === null || kind === one)
     .flatMap(([, names]) => names)

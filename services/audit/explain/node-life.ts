@@ -100,9 +100,7 @@ function concluded(
       object,
       ...repeatable(at),
       ...decidedBy(decision),
-      removals: Object.values(verdicts)
-        .flat()
-        .filter(({ action }) => action === 'remove').length,
+      removals: verdicts.filter(({ action }) => action === 'remove').length,
       estimatedBytes,
       answered: outcome === 'commanded' ? false : null,
       reclaim: reclaim && {

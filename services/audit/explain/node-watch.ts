@@ -1,5 +1,5 @@
-import type { ObjectKind } from '../../../schemas/events/command.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import type { AskedName } from './asked-name.ts';
 import { newLife, type ObjectLife } from './life-state.ts';

@@ -1,10 +1,10 @@
-import { namesIn, type ObjectNames } from '../../../packages/decision/object-names.ts';
-import type { ObjectKind } from '../../../schemas/events/command.ts';
-import type { Decision } from '../../../schemas/events/decision.ts';
+import { type EntryOf, entriesOf, idOf, nameOf } from '../../../packages/decision/listed-objects.ts';
+import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
-import type { ExplainedKind, ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
+import type { ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
 
-export type Traits = Decision['verdicts']['images'][number]['facts'];
+export type Traits = Verdict['facts'];
 
 /** One object as an inventory shows it. */
 export interface SeenObject {
@@ -30,15 +30,6 @@ export type PodNames = ReadonlyMap<string, string>;
 
 export const objectKey = ({ kind, id }: Pick<ExplainedUser, 'kind' | 'id'>): string => `${kind}/${id}`;
 
-/** The list of verdicts that speaks of a kind of object; none of pods and nodes. */
-export const LIST_OF: Partial<Readonly<Record<ExplainedKind, keyof Decision['verdicts']>>> = {
-  image: 'images',
-  container: 'containers',
-  sandbox: 'sandboxes',
-  'pod-log-directory': 'podLogDirectories',
-  'log-symlink': 'logSymlinks',
-} satisfies Readonly<Record<ObjectKind, keyof Decision['verdicts']>>;
-
 /** Names of pods, `<namespace>/<name>`, by UID. */
 export function podNamesIn({ containers, sandboxes }: CompleteInventory): PodNames {
   const pods = [...containers, ...sandboxes].flatMap(({ pod }) => (pod === null ? [] : [pod]));
@@ -47,45 +38,37 @@ export function podNamesIn({ containers, sandboxes }: CompleteInventory): PodNam
 
 /** Everything that an inventory lists, also what belongs to no pod. */
 export function objectsIn(inventory: CompleteInventory, podNames: PodNames): SeenObject[] {
-  const names = namesIn(inventory);
-  const nameOf = namesById(inventory, names, podNames);
-  return [
-    ...inventory.images.map((image, position) => ({
-      ...seen('image', image.id, names.images[position], position),
+  const names = namesById(inventory, podNames);
+  const lookedAt: { readonly [Kind in ObjectKind]: (entry: EntryOf<Kind>) => Seen } = {
+    container: ({ pod, state }) => ({ podUid: pod?.uid ?? null, traits: { state } }),
+    sandbox: ({ podUid, state }) => ({ podUid, traits: { state } }),
+    'pod-log-directory': ({ podUid }) => ({ podUid }),
+    'log-symlink': ({ container }) => ({ traits: { container } }),
+    image: (image) => ({
       ...imageTraits(image),
       use: {
-        users: image.usedBy.map(({ kind, id }) => userOf(kind, id, nameOf)),
+        users: image.usedBy.map(({ kind, id }) => userOf(kind, id, names)),
         lastUsedMs: image.lastUsedMs,
       },
-    })),
-    ...inventory.containers.map(({ id, pod, state }, position) => ({
-      ...seen('container', id, names.containers[position], position),
-      podUid: pod?.uid ?? null,
-      traits: { state },
-    })),
-    ...inventory.sandboxes.map(({ id, podUid, state }, position) => ({
-      ...seen('sandbox', id, names.sandboxes[position], position),
-      podUid,
-      traits: { state },
-    })),
-    ...inventory.pods.map(({ uid, state }, position) => ({
-      ...seen('pod', uid, podNames.get(uid), position),
-      podUid: uid,
-      traits: { state },
-    })),
-    ...(inventory.podLogDirectories ?? []).map(({ name, podUid }, position) => ({
-      ...seen('pod-log-directory', name, name, position),
-      podUid,
-    })),
-    ...(inventory.logSymlinks ?? []).map(({ name, container }, position) => ({
-      ...seen('log-symlink', name, name, position),
-      traits: { container },
-    })),
-  ];
+    }),
+  };
+  const seenOf = <Kind extends ObjectKind>(kind: Kind): SeenObject[] =>
+    entriesOf(inventory, kind).map((entry, position) => ({
+      ...seen({ kind, id: idOf(kind, entry), name: nameOf(kind, entry) }, position),
+      ...lookedAt[kind](entry),
+    }));
+  const pods = inventory.pods.map(({ uid, state }, position) => ({
+    ...seen({ kind: 'pod', id: uid, name: podNames.get(uid) ?? uid }, position),
+    podUid: uid,
+    traits: { state },
+  }));
+  return [...ObjectKind.options.flatMap(seenOf), ...pods];
 }
 
-const seen = (kind: ExplainedKind, id: string, name: string | undefined, position: number): SeenObject => ({
-  object: { kind, id, name: name ?? id },
+type Seen = Partial<Omit<SeenObject, 'object' | 'position'>>;
+
+const seen = (object: ExplainedObject, position: number): SeenObject => ({
+  object,
   position,
   podUid: null,
   traits: {},
@@ -98,17 +81,14 @@ const imageTraits = ({ repoTags, repoDigests, sizeBytes, pinned, firstDetectedMs
   details: { digests: repoDigests.join(' '), sizeBytes, firstDetectedMs },
 });
 
-function namesById(
-  { containers, sandboxes }: CompleteInventory,
-  names: ObjectNames,
-  podNames: PodNames,
-): PodNames {
-  return new Map([
-    ...podNames,
-    ...containers.map(({ id }, position) => [id, names.containers[position] ?? id] as const),
-    ...sandboxes.map(({ id }, position) => [id, names.sandboxes[position] ?? id] as const),
-  ]);
-}
+const namesById = (inventory: CompleteInventory, podNames: PodNames): PodNames =>
+  new Map([...podNames, ...USERS.flatMap((kind) => namedBy(inventory, kind))]);
+
+/** Kinds of objects that use images. */
+const USERS = ['container', 'sandbox'] as const satisfies readonly ObjectKind[];
+
+const namedBy = <Kind extends ObjectKind>(inventory: CompleteInventory, kind: Kind): [string, string][] =>
+  entriesOf(inventory, kind).map((entry) => [idOf(kind, entry), nameOf(kind, entry)]);
 
 const userOf = (
   kind: InventoryImage['usedBy'][number]['kind'],

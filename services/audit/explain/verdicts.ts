@@ -1,8 +1,8 @@
 import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
+import { deciderOf } from '../../../schemas/events/object-kinds.ts';
 import type { ExplainedKind, ExplainedUser } from '../../../schemas/reports/timeline.ts';
 import type { ObjectLife, Sighting } from './life-state.ts';
-import { LIST_OF } from './seen-objects.ts';
 import type { Moment } from './timeline.ts';
 
 interface Made {
@@ -16,9 +16,10 @@ export function noteVerdict(
   sighting: Sighting,
   { decision, at }: Made,
 ): void {
-  const list = LIST_OF[object.kind];
-  if (list === undefined || !isJudgeOf(decision, object.kind)) return;
-  const verdict = decision.verdicts[list].find(({ position }) => position === sighting.position);
+  if (!isJudgeOf(decision, object.kind)) return;
+  const verdict = decision.verdicts.find(
+    ({ kind, position }) => kind === object.kind && position === sighting.position,
+  );
   const common = { ...at, object, ...repeatable(at), ...decidedBy(decision) };
   if (verdict === undefined) {
     folding.note(`undecided ${decision.outcome}`, { what: 'undecided', ...common });
@@ -41,8 +42,9 @@ export function noteVerdict(
 const comparable = ({ user: _, ...facts }: Verdict['facts']): readonly unknown[] =>
   Object.entries(facts).filter(([, value]) => typeof value !== 'number');
 
+/** Nobody judges pods and nodes themselves. */
 const isJudgeOf = ({ decider }: Decision, kind: ExplainedKind): boolean =>
-  decider.name === (kind === 'image' ? 'image-gc' : 'container-gc');
+  kind !== 'pod' && kind !== 'node' && decider.name === deciderOf(kind);
 
 /** Of an entry that may be repeated: this once. */
 export const repeatable = ({ loggedAtMs, nodeTimeMs }: Moment) => ({

@@ -1,6 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import { OBJECT_KINDS } from '../../../schemas/events/command.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 
 /** The form of an index. What names are made of belongs to it: another making is another form. */
@@ -47,7 +47,7 @@ const ListedLine = z.strictObject({
 
 /** An object that commands or results name by its id. */
 const ActedLine = z.strictObject({
-  kind: z.enum(OBJECT_KINDS),
+  kind: ObjectKind,
   id: z.string(),
   /** Of a result; `null` of a command. */
   outcome: z.string().nullable(),

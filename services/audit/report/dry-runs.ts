@@ -1,26 +1,16 @@
-import { namesIn } from '../../../packages/decision/object-names.ts';
-import { OBJECT_KINDS, type ObjectKind } from '../../../schemas/events/command.ts';
+import { objectsIn } from '../../../packages/decision/listed-objects.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { AuditReport, WouldGo } from '../../../schemas/reports/audit-report.ts';
-
-type ListName = keyof Decision['verdicts'];
-
-const LISTS: Readonly<Record<ObjectKind, ListName>> = {
-  image: 'images',
-  container: 'containers',
-  sandbox: 'sandboxes',
-  'pod-log-directory': 'podLogDirectories',
-  'log-symlink': 'logSymlinks',
-};
 
 /** A decision follows its inventory soon; what was taken for it is among the last so many of its node. */
 const KEPT_INVENTORIES = 16;
 
 type Named = Pick<WouldGo, 'kind' | 'id' | 'name'>;
-/** Objects by list and position, as verdicts name them. */
-type Listing = Readonly<Record<ListName, readonly Named[]>>;
+/** Objects by kind and position, as verdicts name them. */
+type Listing = ReadonlyMap<ObjectKind, readonly Named[]>;
 
 /** Sums up what policies in dry-run would have removed: each object of a node once. */
 export class DryRuns {
@@ -42,12 +32,12 @@ export class DryRuns {
     this.#decisions++;
     const listing = this.#nodes.get(installationKey(decision))?.get(decision.input.id);
     if (listing === undefined) this.#unnamed++;
-    else for (const kind of OBJECT_KINDS) this.#planned(decision, { list: LISTS[kind], listing, atMs });
+    else this.#planned(decision, listing, atMs);
   }
 
-  #planned(decision: Decision, { list, listing, atMs }: PlannedList): void {
-    for (const verdict of decision.verdicts[list]) {
-      const object = listing[list][verdict.position];
+  #planned(decision: Decision, listing: Listing, atMs: number): void {
+    for (const verdict of decision.verdicts) {
+      const object = listing.get(verdict.kind)?.[verdict.position];
       if (verdict.action === 'remove' && object) this.#add({ decision, verdict, object, atMs });
     }
   }
@@ -87,12 +77,6 @@ export class DryRuns {
   }
 }
 
-interface PlannedList {
-  readonly list: ListName;
-  readonly listing: Listing;
-  readonly atMs: number;
-}
-
 interface Planned {
   readonly decision: Decision;
   readonly verdict: Verdict;
@@ -105,29 +89,16 @@ const objectKey = ({ kind, id, name }: Named): string => `${kind} ${id} ${name}`
 
 /** So that an object that many inventories list is held once. */
 const knownFrom = (listing: Listing | undefined): ReadonlyMap<string, Named> =>
-  new Map(
-    Object.values(listing ?? {})
-      .flat()
-      .map((object: Named) => [objectKey(object), object]),
-  );
+  new Map([...(listing?.values() ?? [])].flat().map((object) => [objectKey(object), object]));
 
-function listingOf(inventory: CompleteInventory, known: ReadonlyMap<string, Named>): Listing {
-  const names = namesIn(inventory);
-  const named = (kind: ObjectKind, ids: readonly string[]): readonly Named[] =>
-    ids.map((id, position) => {
-      const object = { kind, id, name: names[LISTS[kind]][position] ?? id };
+const listingOf = (inventory: CompleteInventory, known: ReadonlyMap<string, Named>): Listing =>
+  Map.groupBy(
+    objectsIn(inventory).map(({ kind, id, name }) => {
+      const object = { kind, id, name };
       return known.get(objectKey(object)) ?? object;
-    });
-  const idOf = ({ id }: { readonly id: string }): string => id;
-  const nameOf = ({ name }: { readonly name: string }): string => name;
-  return {
-    images: named('image', inventory.images.map(idOf)),
-    containers: named('container', inventory.containers.map(idOf)),
-    sandboxes: named('sandbox', inventory.sandboxes.map(idOf)),
-    podLogDirectories: named('pod-log-directory', (inventory.podLogDirectories ?? []).map(nameOf)),
-    logSymlinks: named('log-symlink', (inventory.logSymlinks ?? []).map(nameOf)),
-  };
-}
+    }),
+    ({ kind }) => kind,
+  );
 
 const largestFirst = (a: WouldGo, b: WouldGo): number =>
   (b.estimatedBytes ?? 0) - (a.estimatedBytes ?? 0) || a.firstMs - b.firstMs;

@@ -1,4 +1,6 @@
+import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
 import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/events/inventory.ts';
+import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
 import { type Effect, type Shift, shiftedReadings, shiftOf } from './effect.ts';
 import { type ListedObject, objectKey } from './listed-object.ts';
 
@@ -25,38 +27,40 @@ export const shiftBy = (
 /** The inventory as the simulated node would have taken it, without a reclaim. */
 export function altered(inventory: CompleteInventory, alteration: Alteration): CompleteInventory {
   const { absent, extra, extraPods, asUsed } = alteration;
-  const isThere = (kind: ListedObject['kind']) => (id: string) => !absent.has(objectKey({ kind, id }));
-  const isContainer = isThere('container');
-  const isDirectory = isThere('pod-log-directory');
-  const isSymlink = isThere('log-symlink');
-  return {
-    ...inventory,
-    reclaim: null,
-    images: [
-      ...inventory.images.filter(({ id }) => isThere('image')(id)),
-      ...extra.flatMap((object) => (object.kind === 'image' ? [unlayered(object.entry)] : [])),
-    ].map(asUsed),
+  const isContainer = (id: string): boolean => !absent.has(objectKey({ kind: 'container', id }));
+  const thereOf = <Kind extends ObjectKind>(kind: Kind): readonly EntryOf<Kind>[] =>
+    entriesOf(inventory, kind).filter((entry) => !absent.has(objectKey({ kind, id: idOf(kind, entry) })));
+  const lists: Pick<CompleteInventory, ObjectList> = {
     containers: [
-      ...inventory.containers.filter(({ id }) => isContainer(id)),
+      ...thereOf('container'),
       ...extra.flatMap((object) => (object.kind === 'container' ? [untried(object.entry)] : [])),
     ],
     sandboxes: [
-      ...inventory.sandboxes.filter(({ id }) => isThere('sandbox')(id)),
+      ...thereOf('sandbox'),
       ...extra.flatMap((object) => (object.kind === 'sandbox' ? [untried(object.entry)] : [])),
     ],
-    pods: [...inventory.pods, ...extraPods],
     podLogDirectories:
       inventory.podLogDirectories &&
       [
-        ...inventory.podLogDirectories.filter(({ name }) => isDirectory(name)),
+        ...thereOf('pod-log-directory'),
         ...extra.flatMap((object) => (object.kind === 'pod-log-directory' ? [untried(object.entry)] : [])),
       ].toSorted(byName),
     logSymlinks:
       inventory.logSymlinks &&
       [
-        ...inventory.logSymlinks.filter(({ name }) => isSymlink(name)),
+        ...thereOf('log-symlink'),
         ...extra.flatMap((object) => (object.kind === 'log-symlink' ? [untried(object.entry)] : [])),
       ].toSorted(byName),
+    images: [
+      ...thereOf('image'),
+      ...extra.flatMap((object) => (object.kind === 'image' ? [unlayered(object.entry)] : [])),
+    ].map(asUsed),
+  };
+  return {
+    ...inventory,
+    ...lists,
+    reclaim: null,
+    pods: [...inventory.pods, ...extraPods],
     containersWithoutImage: inventory.containersWithoutImage.filter(isContainer),
     diedContainerIds: inventory.diedContainerIds.filter(isContainer),
     filesystems: shiftedReadings(inventory.filesystems, shiftBy(alteration, inventory)),

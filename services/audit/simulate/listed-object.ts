@@ -1,45 +1,38 @@
-import type { ObjectKind } from '../../../schemas/events/command.ts';
-import type {
-  CompleteInventory,
-  InventoryContainer,
-  InventoryImage,
-  InventoryLogSymlink,
-  InventoryPodLogDirectory,
-  InventorySandbox,
-} from '../../../schemas/events/inventory.ts';
-
-interface Entries {
-  readonly image: InventoryImage;
-  readonly container: InventoryContainer;
-  readonly sandbox: InventorySandbox;
-  readonly 'pod-log-directory': InventoryPodLogDirectory;
-  readonly 'log-symlink': InventoryLogSymlink;
-}
+import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 
 /** An object as an inventory lists it. */
-export type ListedObject = {
-  [Kind in ObjectKind]: { readonly kind: Kind; readonly id: string; readonly entry: Entries[Kind] };
-}[ObjectKind];
+export type ListedObject = { [Kind in ObjectKind]: ListedOf<Kind> }[ObjectKind];
+
+export interface ListedOf<Kind extends ObjectKind> {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly entry: EntryOf<Kind>;
+}
 
 /** Tells objects of a node apart. */
 export const objectKey = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind} ${id}`;
 
+const listedOf = <Kind extends ObjectKind>(inventory: CompleteInventory, kind: Kind): ListedOf<Kind>[] =>
+  entriesOf(inventory, kind).map((entry) => ({ kind, id: idOf(kind, entry), entry }));
+
 /** Users of images before the images, by their keys. */
 export const objectsIn = (inventory: CompleteInventory): ReadonlyMap<string, ListedObject> =>
   new Map(
-    [
-      ...inventory.containers.map((entry): ListedObject => ({ kind: 'container', id: entry.id, entry })),
-      ...inventory.sandboxes.map((entry): ListedObject => ({ kind: 'sandbox', id: entry.id, entry })),
-      ...(inventory.podLogDirectories ?? []).map(
-        (entry): ListedObject => ({ kind: 'pod-log-directory', id: entry.name, entry }),
-      ),
-      ...(inventory.logSymlinks ?? []).map(
-        (entry): ListedObject => ({ kind: 'log-symlink', id: entry.name, entry }),
-      ),
-      ...inventory.images.map((entry): ListedObject => ({ kind: 'image', id: entry.id, entry })),
-    ].map((object) => [objectKey(object), object]),
+    ObjectKind.options
+      .flatMap((kind): readonly ListedObject[] => LISTED[kind](inventory))
+      .map((object) => [objectKey(object), object]),
   );
+
+const LISTED: { readonly [Kind in ObjectKind]: (inventory: CompleteInventory) => ListedOf<Kind>[] } = {
+  container: (inventory) => listedOf(inventory, 'container'),
+  sandbox: (inventory) => listedOf(inventory, 'sandbox'),
+  'pod-log-directory': (inventory) => listedOf(inventory, 'pod-log-directory'),
+  'log-symlink': (inventory) => listedOf(inventory, 'log-symlink'),
+  image: (inventory) => listedOf(inventory, 'image'),
+};
 
 /** Of which pod it is; `null` of images and symlinks. */
 export function podUidOf(object: ListedObject): string | null {
@@ -49,7 +42,8 @@ export function podUidOf(object: ListedObject): string | null {
     case 'sandbox':
     case 'pod-log-directory':
       return object.entry.podUid;
-    default:
+    case 'image':
+    case 'log-symlink':
       return null;
   }
 }

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { type PartitionReading, readPartition } from '../../../packages/pipeline/read-log.ts';
-import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Measured } from '../../../schemas/events/result.ts';
 import { objectKey } from './listed-object.ts';
 

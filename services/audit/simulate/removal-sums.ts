@@ -1,4 +1,4 @@
-import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { RemovedCounts } from '../../../schemas/reports/audit-simulation.ts';
 
 const COUNTED_AS: Readonly<Record<ObjectKind, keyof RemovedCounts>> = {

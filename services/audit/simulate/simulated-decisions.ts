@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { OBJECT_KINDS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
@@ -16,7 +16,7 @@ const Removal = z.object({
   type: z.literal('fleetgc.node.command'),
   items: z.array(
     z.object({
-      kind: z.enum(OBJECT_KINDS),
+      kind: ObjectKind,
       id: z.string(),
       /** Of images. */
       estimatedBytes: z.int().nonnegative().optional(),

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import type { ObjectKind } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 
 /** Where a record lies, and since when by the log's clock. */
 export interface Place {

@@ -36,7 +36,7 @@ export function createReclaims() {
     commanded: (command: Command, record: LogRecord): void => {
       const { id, cluster, node, nodeInstance, reclaim } = command;
       if (reclaim === null) return;
-      const holders = command.kind === 'image-removal' ? command.holders : [];
+      const holders = 'holders' in command ? command.holders : [];
       const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
       for (const idOf of FACT_IDS) remember(byFactId, idOf(id), commanded);
     },

@@ -10,6 +10,7 @@ export interface Room {
 }
 
 export interface Admission<Item extends Listed> {
+  readonly kind: Verdict['kind'];
   /** In the order in which they go. */
   readonly planned: readonly Selected<Item>[];
   /** Of all that were selected, by position. */
@@ -21,6 +22,7 @@ export interface Admission<Item extends Listed> {
  * so that it costs no other object its place (G14).
  */
 export function admit<Item extends Listed>(
+  kind: Verdict['kind'],
   selected: readonly Selected<Item>[],
   room: Room,
   withhold: (item: Item) => Kept | undefined,
@@ -33,11 +35,12 @@ export function admit<Item extends Listed>(
     const kept = withhold(item) ?? (isFull ? { rule: room.waitBy, facts: {} } : undefined);
     if (!kept) planned.push(candidate);
     verdicts.set(item.position, {
+      kind,
       position: item.position,
       ...(kept
         ? { action: 'keep', rule: kept.rule, facts: { ...kept.facts, selectedBy: rule } }
         : { action: 'remove', rule, facts }),
     });
   }
-  return { planned, verdicts };
+  return { kind, planned, verdicts };
 }

@@ -24,4 +24,7 @@ export interface Judged {
   readonly facts: Facts;
 }
 
+/** The same with the entry. */
+export type JudgedEntry<Entry> = Judged & { readonly entry: Entry };
+
 export const kept = (rule: string, facts: Facts): Judged => ({ action: 'keep', rule, facts });

@@ -3,7 +3,7 @@ import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/events/inventory.ts';
 import { podUidOfLogDirectory } from '../../../schemas/events/log-names.ts';
-import { type Judged, kept, type LogPass } from './log-pass.ts';
+import { type Judged, type JudgedEntry, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
 import { judgeSymlinks } from './symlinks.ts';
 
@@ -15,61 +15,49 @@ export type LogItem = Extract<
 export interface LogPlan {
   /** In the order in which they go: directories first, each kind as it was listed (I3). */
   readonly items: readonly LogItem[];
-  readonly verdicts: { readonly podLogDirectories: Verdict[]; readonly logSymlinks: Verdict[] };
+  /** Of every entry, in the same order. */
+  readonly verdicts: readonly Verdict[];
 }
 
 /** What goes of the two log directories (I). */
 export function planLogs(pass: LogPass): LogPlan {
-  const directories = judgeDirectories(pass);
-  const symlinks = judgeSymlinks(pass);
   const items: LogItem[] = [];
-  const admitted = (judged: Judged, item: LogItem | undefined, position: number): Verdict => {
-    const { action, rule, facts } = judged;
-    if (action === 'keep' || !item) return { action: 'keep', facts, position, rule };
+  const admitted = ({ action, rule, facts }: Judged, item: LogItem, position: number): Verdict => {
+    const { kind } = item;
+    if (action === 'keep') return { action, facts, kind, position, rule };
     if (items.length >= pass.room.objects)
-      return { action: 'keep', facts: { ...facts, selectedBy: rule }, position, rule: pass.room.waitBy };
+      return {
+        action: 'keep',
+        facts: { ...facts, selectedBy: rule },
+        kind,
+        position,
+        rule: pass.room.waitBy,
+      };
     items.push(item);
-    return { action, facts, position, rule };
+    return { action, facts, kind, position, rule };
   };
-  const verdictsOf = <Entry>(
-    entries: readonly Entry[] | null,
-    judged: readonly Judged[],
-    itemOf: (entry: Entry, rule: string) => LogItem,
-  ): Verdict[] =>
-    judged.map((one, position) => {
-      const entry = entries?.[position];
-      return admitted(one, entry && itemOf(entry, one.rule), position);
-    });
-  return {
-    items,
-    verdicts: {
-      podLogDirectories: verdictsOf(
-        pass.inventory.podLogDirectories,
-        directories,
-        ({ name, podUid }, rule) => ({
-          kind: 'pod-log-directory',
-          id: name,
-          podUid,
-          podGone: pass.gone.has(podUid),
-          rule,
-        }),
-      ),
-      logSymlinks: verdictsOf(pass.inventory.logSymlinks, symlinks, ({ name }, rule) => ({
-        kind: 'log-symlink',
-        id: name,
-        rule,
-      })),
-    },
-  };
+  const directories = judgeDirectories(pass).map(({ entry: { name, podUid }, ...judged }, position) => {
+    const podGone = pass.gone.has(podUid);
+    return admitted(
+      judged,
+      { kind: 'pod-log-directory', id: name, podUid, podGone, rule: judged.rule },
+      position,
+    );
+  });
+  const symlinks = judgeSymlinks(pass).map(({ entry: { name }, ...judged }, position) =>
+    admitted(judged, { kind: 'log-symlink', id: name, rule: judged.rule }, position),
+  );
+  return { items, verdicts: [...directories, ...symlinks] };
 }
 
-function judgeDirectories(pass: LogPass): Judged[] {
+function judgeDirectories(pass: LogPass): JudgedEntry<InventoryPodLogDirectory>[] {
   const entries = pass.inventory.podLogDirectories ?? [];
   const twice = listedTwice(entries.map(({ name }) => name));
   const active = activePods(pass.inventory);
-  return entries.map((entry) =>
-    isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeDirectory(entry, pass, active),
-  );
+  return entries.map((entry) => ({
+    entry,
+    ...(isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeDirectory(entry, pass, active)),
+  }));
 }
 
 function judgeDirectory(entry: InventoryPodLogDirectory, pass: LogPass, active: ReadonlySet<string>): Judged {

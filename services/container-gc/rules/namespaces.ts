@@ -1,5 +1,7 @@
 import type { Kept, Note } from '../../../packages/decision/conclusion.ts';
+import { type EntryOf, entriesOf } from '../../../packages/decision/listed-objects.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** Why an object of this namespace is kept; one whose namespace nobody knows could be in any (M11). */
@@ -21,17 +23,24 @@ export function namespaceOfSymlink(name: string): string | undefined {
   return rest.length === 1 ? namespace : undefined;
 }
 
+/** The namespace of an object, by its kind; images have none. */
+const NAMESPACES: { readonly [Kind in ObjectKind]: (entry: EntryOf<Kind>) => string | undefined } = {
+  container: ({ pod }) => pod?.namespace,
+  sandbox: ({ pod }) => pod?.namespace,
+  'pod-log-directory': ({ name }) => namespaceOfLogDirectory(name),
+  'log-symlink': ({ name }) => namespaceOfSymlink(name),
+  image: () => undefined,
+};
+
+const namespacesOf = <Kind extends ObjectKind>(
+  inventory: CompleteInventory,
+  kind: Kind,
+): readonly (string | undefined)[] => entriesOf(inventory, kind).map(NAMESPACES[kind]);
+
 /** Rules of the keep list that no object of the node meets. */
-export function unmatchedNamespaces(
-  { containers, sandboxes, podLogDirectories, logSymlinks }: CompleteInventory,
-  { keep }: Policy,
-): Note[] {
+export function unmatchedNamespaces(inventory: CompleteInventory, { keep }: Policy): Note[] {
   if (keep.namespaces.length === 0) return [];
-  const found = new Set([
-    ...[...containers, ...sandboxes].map(({ pod }) => pod?.namespace),
-    ...(podLogDirectories ?? []).map(({ name }) => namespaceOfLogDirectory(name)),
-    ...(logSymlinks ?? []).map(({ name }) => namespaceOfSymlink(name)),
-  ]);
+  const found = new Set(ObjectKind.options.flatMap((kind) => namespacesOf(inventory, kind)));
   return keep.namespaces
     .filter((namespace) => !found.has(namespace))
     .map((namespace) => ({

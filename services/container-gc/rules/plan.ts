@@ -34,8 +34,8 @@ export interface ContainerPlan {
   readonly containers: readonly Selected<DeadContainer>[];
   readonly sandboxes: readonly Selected<PodSandbox>[];
   readonly logs: LogPlan['items'];
-  /** One for every object, in the order of the inventory. */
-  readonly verdicts: { readonly containers: Verdict[]; readonly sandboxes: Verdict[] } & LogPlan['verdicts'];
+  /** One for every object. */
+  readonly verdicts: readonly Verdict[];
 }
 
 /**
@@ -47,6 +47,7 @@ export function planPass(pass: Pass): ContainerPlan {
   const stand = standing(inventory, policy);
   const needed = neededInitContainers(inventory, stand.dead, policy);
   const containers = admit(
+    'container',
     selectContainers(pass, stand),
     roomBeside(pass, 0),
     ({ position, container }) =>
@@ -58,6 +59,7 @@ export function planPass(pass: Pass): ContainerPlan {
   const planned = new Set(containers.planned.map(({ item }) => item.id));
   const selection = selectSandboxes(inventory, policy, removablePodsUngated(pass), planned);
   const sandboxes = admit(
+    'sandbox',
     selection.selected,
     roomBeside(pass, planned.size),
     ({ sandbox }) => failedLately(sandbox, pass) ?? idTooLong(sandbox.id, pass),
@@ -75,11 +77,11 @@ export function planPass(pass: Pass): ContainerPlan {
     containers: containers.planned,
     sandboxes: sandboxes.planned,
     logs: logs.items,
-    verdicts: {
-      containers: inOrder(inventory.containers, containers, keptContainers(stand, policy)),
-      sandboxes: inOrder(inventory.sandboxes, sandboxes, selection.kept),
+    verdicts: [
+      ...inOrder(inventory.containers, containers, keptContainers(stand, policy)),
+      ...inOrder(inventory.sandboxes, sandboxes, selection.kept),
       ...logs.verdicts,
-    },
+    ],
   };
 }
 
@@ -125,20 +127,21 @@ function keptContainers({ dead, kept }: Standing, policy: Policy): ReadonlyMap<n
 
 function inOrder<Item extends Listed>(
   objects: readonly unknown[],
-  { verdicts }: Admission<Item>,
+  { kind, verdicts }: Admission<Item>,
   kept: ReadonlyMap<number, Kept>,
 ): Verdict[] {
   return objects.flatMap((_, position) => {
     const reason = kept.get(position);
-    const verdict = verdicts.get(position) ?? (reason && stays(position, reason));
+    const verdict = verdicts.get(position) ?? (reason && stays(kind, position, reason));
     return verdict ? [verdict] : [];
   });
 }
 
 // In the order of canonical JSON, as in image-gc: what is kept is most of what there is.
-const stays = (position: number, { rule, facts }: Kept): Verdict => ({
+const stays = (kind: Verdict['kind'], position: number, { rule, facts }: Kept): Verdict => ({
   action: 'keep',
   facts,
+  kind,
   position,
   rule,
 });

@@ -1,19 +1,20 @@
 import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventoryLogSymlink } from '../../../schemas/events/inventory.ts';
 import { containerIdOfSymlink, containersOfSymlink } from '../../../schemas/events/log-names.ts';
-import { type Judged, kept, type LogPass } from './log-pass.ts';
+import { type Judged, type JudgedEntry, kept, type LogPass } from './log-pass.ts';
 import { keptByNamespace, namespaceOfSymlink } from './namespaces.ts';
 
 type SymlinkPass = Pick<LogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
 
 /** What becomes of the dangling symlinks (I4 to I8), in the order in which they are listed. */
-export function judgeSymlinks(pass: SymlinkPass): Judged[] {
+export function judgeSymlinks(pass: SymlinkPass): JudgedEntry<InventoryLogSymlink>[] {
   const links = pass.inventory.logSymlinks ?? [];
-  if (isSkipped(pass)) return links.map(() => kept('I1', { podLogsRead: false }));
+  if (isSkipped(pass)) return links.map((entry) => ({ entry, ...kept('I1', { podLogsRead: false }) }));
   const twice = listedTwice(links.map(({ name }) => name));
-  return links.map((link) =>
-    isAmong(twice, link.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(link, pass),
-  );
+  return links.map((entry) => ({
+    entry,
+    ...(isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(entry, pass)),
+  }));
 }
 
 /**

@@ -25,6 +25,7 @@ export function verdicts({ removals, spared, protected: kept }: Fates): Verdict[
 const stays = (position: Candidate['position'], rule: string, facts: Verdict['facts']): Verdict => ({
   action: 'keep',
   facts,
+  kind: 'image',
   position,
   rule,
 });
@@ -36,6 +37,7 @@ const goes = ({ position, image, rule, estimatedBytes }: Removal, index: number)
     lastUsedMs: image.lastUsedMs,
     place: index + 1,
   },
+  kind: 'image',
   position,
   rule,
 });

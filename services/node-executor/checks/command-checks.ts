@@ -1,5 +1,6 @@
 import { pluralOf } from '../../../packages/decision/kind-text.ts';
-import type { Command, ObjectKind } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { LastActions } from '../journal/journal-state.ts';

@@ -1,6 +1,6 @@
 import type { ListedImage } from '../../../packages/cri/listing-types.ts';
 import type { ImageUsage } from '../../../packages/cri/usage.ts';
-import type { ImageRemoval } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import {
   type KeepRules,
   keepMatcher,
@@ -27,7 +27,7 @@ export interface ImageFacts {
 /** Why a listed image may not go, looked at just before its removal (K2, M5). */
 export const imageRefusal = (
   image: ListedImage,
-  command: ImageRemoval,
+  command: Command,
   { usage, history, local, keep }: ImageFacts,
 ): Refusal | undefined =>
   unknownUsers(usage) ??
@@ -84,7 +84,7 @@ const keptBy = (image: ListedImage, keep: KeepRules): string | undefined => keep
  */
 function sinceInventory(
   image: ListedImage,
-  { takenAt }: ImageRemoval,
+  { takenAt }: Command,
   history: KnownHistory,
 ): Refusal | undefined {
   if (history.kind === 'unreadable')

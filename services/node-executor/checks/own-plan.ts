@@ -1,9 +1,10 @@
+import { idsIn } from '../../../packages/decision/listed-objects.ts';
 import { whyNotMetLately } from '../../../packages/decision/thresholds/met-lately.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';
-import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
+import type { RemovalKind } from '../../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
@@ -64,14 +65,19 @@ function whyUnmet(
   return why === null ? null : { reason: 'kept-by-own-plan', message: why };
 }
 
-function planned(command: Command, inventory: CompleteInventory, policy: Policy): OwnPlan {
-  return command.kind === 'image-removal'
-    ? planOf(inventory, [decideImages(inventory, policy)])
-    : planOf(inventory, [
-        decideContainers(inventory, policy),
-        decideContainers(afterDeaths(inventory), policy),
-      ]);
-}
+const planned = (command: Command, inventory: CompleteInventory, policy: Policy): OwnPlan =>
+  planOf(inventory, DECIDED[command.kind](inventory, policy));
+
+/** What the decider of each removal says now; of the first, why it keeps what it keeps. */
+const DECIDED: Readonly<
+  Record<RemovalKind, (inventory: CompleteInventory, policy: Policy) => readonly Decided[]>
+> = {
+  'image-removal': (inventory, policy) => [decideImages(inventory, policy)],
+  'container-removal': (inventory, policy) => [
+    decideContainers(inventory, policy),
+    decideContainers(afterDeaths(inventory), policy),
+  ],
+};
 
 /** Every container that is not running has died some time, after which some of its unit go at once (G23). */
 const afterDeaths = (inventory: CompleteInventory): CompleteInventory => ({
@@ -99,51 +105,17 @@ function planOf(inventory: CompleteInventory, decided: readonly Decided[]): OwnP
 const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`;
 
 function keptBecause(
-  item: CommandItem,
+  { kind, id }: CommandItem,
   inventory: CompleteInventory,
   decided: Decided | undefined,
 ): Refusal | null {
-  const position = positionOf(item, inventory);
+  const position = idsIn(inventory, kind).indexOf(id);
   if (position < 0)
     return { reason: 'first-detected-later', message: 'it was not there when this node looked for itself' };
-  const rule = decided && verdictsOf(item, decided)[position]?.rule;
-  const by = rule === undefined ? '' : ` by rule ${rule}`;
+  const verdict = decided?.verdicts.find((one) => one.kind === kind && one.position === position);
+  const by = verdict === undefined ? '' : ` by rule ${verdict.rule}`;
   const message = `this node keeps it now${by}, as it decides itself: ${decided?.reason ?? 'nothing was decided'}`;
   return { reason: 'kept-by-own-plan', message };
-}
-
-const verdictsOf = ({ kind }: CommandItem, { verdicts }: Decided): readonly Verdict[] => {
-  switch (kind) {
-    case 'image':
-      return verdicts.images;
-    case 'container':
-      return verdicts.containers;
-    case 'sandbox':
-      return verdicts.sandboxes;
-    case 'pod-log-directory':
-      return verdicts.podLogDirectories;
-    case 'log-symlink':
-      return verdicts.logSymlinks;
-  }
-};
-
-function positionOf({ kind, id }: CommandItem, inventory: CompleteInventory): number {
-  const byId = (listed: readonly { readonly id: string }[]): number =>
-    listed.findIndex((one) => one.id === id);
-  const byName = (listed: readonly { readonly name: string }[] | null): number =>
-    (listed ?? []).findIndex((one) => one.name === id);
-  switch (kind) {
-    case 'image':
-      return byId(inventory.images);
-    case 'container':
-      return byId(inventory.containers);
-    case 'sandbox':
-      return byId(inventory.sandboxes);
-    case 'pod-log-directory':
-      return byName(inventory.podLogDirectories);
-    case 'log-symlink':
-      return byName(inventory.logSymlinks);
-  }
 }
 
 /** Nothing of the command goes, for one reason. */

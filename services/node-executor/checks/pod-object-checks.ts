@@ -1,5 +1,5 @@
 import type { CompleteListing, ListedContainer, ListedSandbox } from '../../../packages/cri/listing-types.ts';
-import type { ContainerRemoval } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Refusal } from '../results/results.ts';
@@ -14,7 +14,7 @@ const NOT_OURS: Refusal = {
 /** Why a listed container may not go (G3, K2, K6, M32, M41). */
 export const containerRefusal = (
   container: ListedContainer,
-  command: ContainerRemoval,
+  command: Command,
   at: { readonly policy: Policy; readonly now: Instant },
 ): Refusal | undefined =>
   (isOurs(container.labels) && container.name !== '' ? undefined : NOT_OURS) ??
@@ -25,7 +25,7 @@ export const containerRefusal = (
 /** Why a listed sandbox may not go (H1, H3). */
 export function sandboxRefusal(
   sandbox: ListedSandbox,
-  command: ContainerRemoval,
+  command: Command,
   { containers }: CompleteListing,
 ): Refusal | undefined {
   if (!isOurs(sandbox.labels)) return NOT_OURS;
@@ -66,7 +66,7 @@ function createdLater(
 /** A container that was created and never started may be about to start. */
 function tooYoung(
   { state, createdAtNs }: ListedContainer,
-  { takenAt }: ContainerRemoval,
+  { takenAt }: Command,
   { policy, now }: { readonly policy: Policy; readonly now: Instant },
 ): Refusal | undefined {
   // The kubelet has no such age.

@@ -6,6 +6,7 @@ import type {
 } from '../../../packages/cri/listing-types.ts';
 import type { ImageUsage } from '../../../packages/cri/usage.ts';
 import type { Command } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { removalsInLastHour } from '../local/removal-rate.ts';
@@ -17,11 +18,21 @@ import { imageRefusal, type KnownHistory } from './image-checks.ts';
 import { activePod, containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
 
 export type CommandItem = Command['items'][number];
-type LogItem = Extract<CommandItem, { kind: 'pod-log-directory' | 'log-symlink' }>;
+type ItemOf<Kind extends ObjectKind> = Extract<CommandItem, { kind: Kind }>;
+type LogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
 
 /** Whether it is an entry of a log directory, of which the runtime knows nothing. */
-export const isLog = (item: CommandItem): item is LogItem =>
-  item.kind === 'pod-log-directory' || item.kind === 'log-symlink';
+export function isLog(item: CommandItem): item is LogItem {
+  switch (item.kind) {
+    case 'pod-log-directory':
+    case 'log-symlink':
+      return true;
+    case 'container':
+    case 'sandbox':
+    case 'image':
+      return false;
+  }
+}
 
 /** What the runtime holds at this moment. */
 export interface RuntimeFacts {
@@ -76,54 +87,57 @@ export function secondLook(
   const refusal = refusalBeforeLook(command, item, restrictions, now);
   if (refusal) return { action: 'refuse', refusal };
   if (policy.kind !== 'enforced') return { action: 'refuse', refusal: NO_POLICY };
-  const inForce = policy.record.policy;
-  switch (command.kind) {
-    case 'image-removal':
-      return lookAtImage(command, item.id, facts, { ...restrictions, policy: inForce });
-    case 'container-removal':
-      return isLog(item)
-        ? lookAtLog(item, facts)
-        : lookAtPodObject(command, item, facts, { policy: inForce, now });
+  return lookAt(item, { command, facts, restrictions, policy: policy.record.policy, now });
+}
+
+interface Looking {
+  readonly command: Command;
+  readonly facts: RuntimeFacts;
+  readonly restrictions: Restrictions;
+  readonly policy: Policy;
+  readonly now: Instant;
+}
+
+/** Entries of log directories themselves are looked at when they are removed. */
+function lookAt(item: CommandItem, looking: Looking): Verdict {
+  switch (item.kind) {
+    case 'container':
+      return lookAtContainer(item, looking);
+    case 'sandbox':
+      return lookAtSandbox(item, looking);
+    case 'pod-log-directory': {
+      const { kind, id: name, podUid } = item;
+      return verdict(activePod(podUid, looking.facts.listing), { kind, name, podUid });
+    }
+    case 'log-symlink':
+      return { action: 'remove', object: { kind: item.kind, name: item.id } };
+    case 'image':
+      return lookAtImage(item, looking);
   }
 }
 
-function lookAtImage(
-  command: Extract<Command, { kind: 'image-removal' }>,
-  id: string,
-  { listing, usage, history }: RuntimeFacts,
-  { local, policy }: Pick<Restrictions, 'local'> & { readonly policy: Policy },
-): Verdict {
-  const image = listing.images.find((listed) => listed.id === id);
-  if (!image) return { action: 'none' };
-  return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {
-    kind: 'image',
-    image,
-  });
+function lookAtContainer({ kind, id }: ItemOf<'container'>, { facts, ...looking }: Looking): Verdict {
+  const container = facts.listing.containers.find((listed) => listed.id === id);
+  if (!container) return { action: 'none' };
+  return verdict(containerRefusal(container, looking.command, looking), { kind, container });
 }
 
-function lookAtPodObject(
-  command: Extract<Command, { kind: 'container-removal' }>,
-  { kind, id }: CommandItem,
-  { listing }: RuntimeFacts,
-  { policy, now }: { readonly policy: Policy; readonly now: Instant },
-): Verdict {
-  if (kind === 'container') {
-    const container = listing.containers.find((listed) => listed.id === id);
-    if (!container) return { action: 'none' };
-    return verdict(containerRefusal(container, command, { policy, now }), { kind: 'container', container });
-  }
+function lookAtSandbox({ kind, id }: ItemOf<'sandbox'>, { command, facts: { listing } }: Looking): Verdict {
   const sandbox = listing.sandboxes.find((listed) => listed.id === id);
   if (!sandbox) return { action: 'none' };
-  return verdict(sandboxRefusal(sandbox, command, listing), { kind: 'sandbox', sandbox });
+  return verdict(sandboxRefusal(sandbox, command, listing), { kind, sandbox });
 }
 
-/** The entries themselves are looked at when they are removed. */
-function lookAtLog(item: LogItem, { listing }: RuntimeFacts): Verdict {
-  if (item.kind === 'log-symlink') {
-    return { action: 'remove', object: { kind: 'log-symlink', name: item.id } };
-  }
-  const { id: name, podUid } = item;
-  return verdict(activePod(podUid, listing), { kind: 'pod-log-directory', name, podUid });
+function lookAtImage({ kind, id }: ItemOf<'image'>, looking: Looking): Verdict {
+  const { command, facts, restrictions, policy } = looking;
+  const { listing, usage, history } = facts;
+  const image = listing.images.find((listed) => listed.id === id);
+  if (!image) return { action: 'none' };
+  const { local } = restrictions;
+  return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {
+    kind,
+    image,
+  });
 }
 
 const verdict = (refusal: Refusal | undefined, object: Removable): Verdict =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { Command, type ObjectKind } from '../../../schemas/events/command.ts';
+import { Command } from '../../../schemas/events/command.ts';
 import { Uint64 } from '../../../schemas/events/filesystem.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import {
   CommandResult,
   ObjectOutcome,
@@ -79,12 +80,12 @@ const LastAction = z.object({
 });
 export type LastAction = z.infer<typeof LastAction>;
 const LastActions = z.object({
-  image: LastAction.nullable(),
   container: LastAction.nullable(),
   sandbox: LastAction.nullable(),
   'pod-log-directory': LastAction.nullable().default(null),
   'log-symlink': LastAction.nullable().default(null),
-});
+  image: LastAction.nullable(),
+} satisfies Readonly<Record<ObjectKind, z.ZodType>>);
 export type LastActions = z.infer<typeof LastActions>;
 
 export const JournalState = z.object({

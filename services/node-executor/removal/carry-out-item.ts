@@ -1,6 +1,7 @@
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
-import { type Command, MEASURED_FILESYSTEM } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
+import { OBJECT_KINDS, REMOVALS } from '../../../schemas/events/object-kinds.ts';
 import type { Measured, ObjectOutcome, ObjectRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { OwnFactsSince, OwnPlan } from '../checks/own-plan.ts';
@@ -46,8 +47,13 @@ interface MeasuredWork extends ItemWork {
 }
 
 /** Where a command has its effect: on its target, or where its objects lie. */
-export const measuredFilesystem = ({ reclaim, kind, items }: Command): FilesystemName =>
-  reclaim?.target.filesystem ?? (items.every(isLog) ? 'nodefs' : MEASURED_FILESYSTEM[kind]);
+export function measuredFilesystem({ reclaim, kind, items }: Command): FilesystemName {
+  if (reclaim !== null) return reclaim.target.filesystem;
+  const [first = REMOVALS[kind].filesystem, ...others] = new Set(
+    items.map((item) => OBJECT_KINDS[item.kind].filesystem),
+  );
+  return others.length === 0 ? first : REMOVALS[kind].filesystem;
+}
 
 /** Brings one object to its one final result. Others free space too, so it is measured before each. */
 export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Command } from '../../../schemas/events/command.ts';
+import type { RemovalKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { commandRefusal, holding, NO_POLICY } from '../checks/command-checks.ts';
@@ -111,7 +112,12 @@ function measurement({ reclaim }: Command, reading: Reading | null): Omit<Measur
   return { targetReached: isReached(target, reading), availableNow: reading?.[target.resource] ?? null };
 }
 
-/** After images it was waited each time; containers are waited for here, all together. */
+/** How long to wait at the end: after images it was waited each time, containers are waited for all together. */
+const SETTLES_WITHIN_MS: Readonly<Record<RemovalKind, number>> = {
+  'image-removal': 0,
+  'container-removal': SETTLE_MS,
+};
+
 function readingAtEnd(
   { command }: JournalEntry,
   { first, hasRemoved }: { readonly first: Reading | null; readonly hasRemoved: boolean },
@@ -123,7 +129,7 @@ function readingAtEnd(
     target: command.reclaim?.target ?? null,
     before: first,
     estimatedBytes: 0n,
-    waitMs: hasRemoved && command.kind === 'container-removal' ? SETTLE_MS : 0,
+    waitMs: hasRemoved ? SETTLES_WITHIN_MS[command.kind] : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
 }

@@ -1,4 +1,4 @@
-import type { Command, Holder } from '../../../schemas/events/command.ts';
+import type { Command, Holder, ImageRemoval } from '../../../schemas/events/command.ts';
 import type { ItemProgress, JournalEntry } from '../journal/journal-state.ts';
 
 /**
@@ -7,8 +7,19 @@ import type { ItemProgress, JournalEntry } from '../journal/journal-state.ts';
  * own file ended it.
  */
 export function holdersAfter(command: Command, items: JournalEntry['items'], isHeld: boolean): Holder[] {
-  if (command.kind !== 'image-removal') return [];
-  const left = isHeld ? 'held' : 'waiting';
+  switch (command.kind) {
+    case 'container-removal':
+      return [];
+    case 'image-removal':
+      return holdersOfImages(command, items, isHeld ? 'held' : 'waiting');
+  }
+}
+
+function holdersOfImages(
+  command: ImageRemoval,
+  items: JournalEntry['items'],
+  left: 'waiting' | 'held',
+): Holder[] {
   const stayed = command.items.flatMap(({ estimatedBytes }, index): Holder[] => {
     const reason = reasonToStay(items[index], left);
     return reason ? [{ reason, objects: 1, bytes: estimatedBytes }] : [];

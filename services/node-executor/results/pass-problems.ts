@@ -22,20 +22,25 @@ export function passProblems(
   pass: Pass,
   { imagePassFailed }: Pick<JournalState, 'imagePassFailed'>,
 ): PassProblem[] {
-  if (pass.command.kind !== 'image-removal') return hasErrors(pass) ? ['container-gc-failed'] : [];
-  if (!isOwnPass(pass)) return [];
-  return [
-    ...(missesTarget(pass) ? (['free-disk-space-failed'] as const) : []),
-    ...(isFailed(pass) && imagePassFailed ? (['image-gc-failed'] as const) : []),
-  ];
+  switch (pass.command.kind) {
+    case 'container-removal':
+      return hasErrors(pass) ? ['container-gc-failed'] : [];
+    case 'image-removal':
+      return isOwnImagePass(pass) ? imagePassProblems(pass, imagePassFailed) : [];
+  }
 }
+
+const imagePassProblems = (pass: Pass, failedBefore: boolean): PassProblem[] => [
+  ...(missesTarget(pass) ? (['free-disk-space-failed'] as const) : []),
+  ...(isFailed(pass) && failedBefore ? (['image-gc-failed'] as const) : []),
+];
 
 /** What is remembered for the next pass of images; forced ones and those of other objects leave it as it is. */
 export const withPass = (state: JournalState, pass: Pass): JournalState =>
-  isOwnPass(pass) ? { ...state, imagePassFailed: isFailed(pass) } : state;
+  isOwnImagePass(pass) ? { ...state, imagePassFailed: isFailed(pass) } : state;
 
 /** One of image GC's own passes, by age or by usage: the kubelet's periodic ones. */
-const isOwnPass = ({ command: { kind, reclaim } }: Pass): boolean =>
+const isOwnImagePass = ({ command: { kind, reclaim } }: Pass): boolean =>
   kind === 'image-removal' && (reclaim === null || !isForced(reclaim));
 
 const isFailed = (pass: Pass): boolean => hasErrors(pass) || missesTarget(pass);

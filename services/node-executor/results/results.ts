@@ -94,10 +94,15 @@ export const commandDone = (
 
 /** Sizes of anything but images are not known before. A sum that no number can hold is told as the largest. */
 function estimateOf(command: Command, items: JournalEntry['items']): number | null {
-  if (command.kind !== 'image-removal') return null;
-  const removed = command.items.filter((_, index) => isDone(items[index], 'removed'));
-  const sum = removed.reduce((bytes, { estimatedBytes }) => bytes + estimatedBytes, 0);
-  return Math.min(sum, Number.MAX_SAFE_INTEGER);
+  switch (command.kind) {
+    case 'container-removal':
+      return null;
+    case 'image-removal': {
+      const removed = command.items.filter((_, index) => isDone(items[index], 'removed'));
+      const sum = removed.reduce((bytes, { estimatedBytes }) => bytes + estimatedBytes, 0);
+      return Math.min(sum, Number.MAX_SAFE_INTEGER);
+    }
+  }
 }
 
 export const passFailed = (

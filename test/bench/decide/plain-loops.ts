@@ -48,10 +48,12 @@ export const answering =
     const going = plain(inventory, policy);
     const goes = new Set(going);
     const names = OBJECTS_OF[of](inventory);
+    const kind = of === 'images' ? 'image' : 'container';
     const verdicts = names.map(
       (name, position): Verdict => ({
         action: goes.has(name) ? 'remove' : 'keep',
         facts: { lastUsedMs: position },
+        kind,
         position,
         rule: goes.has(name) ? 'D11' : 'D6',
       }),

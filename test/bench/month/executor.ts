@@ -1,6 +1,6 @@
 import type { Output } from '../../../packages/decision/handler.ts';
 import type { Command } from '../../../schemas/events/command.ts';
-import { MEASURED_FILESYSTEM } from '../../../schemas/events/command.ts';
+import { REMOVALS } from '../../../schemas/events/object-kinds.ts';
 import type { Measured, ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { ItemProgress } from '../../../services/node-executor/journal/journal-state.ts';
 import { afterCommand } from '../../../services/node-executor/results/reclaim.ts';
@@ -67,7 +67,7 @@ const reached = (world: World, { reclaim }: Command): boolean | null =>
   reclaim === null ? null : availableBytes(world) >= BigInt(reclaim.target.atLeast);
 
 const measuredOf = (command: Command, beforeBytes: bigint, afterBytes: bigint): Measured => ({
-  filesystem: command.reclaim?.target.filesystem ?? MEASURED_FILESYSTEM[command.kind],
+  filesystem: command.reclaim?.target.filesystem ?? REMOVALS[command.kind].filesystem,
   beforeBytes: String(beforeBytes),
   afterBytes: String(afterBytes),
 });

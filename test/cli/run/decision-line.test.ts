@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { decisionLine } from '../../../cli/run/decision-line.ts';
-import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
+import { verdictsOf } from '../../fixtures/verdicts.ts';
 
 const NAMES = {
-  images: ['a:1', 'b:1', 'c:1', 'd:1'],
-  containers: ['web/app'],
-  sandboxes: ['web'],
-  podLogDirectories: ['a_b_c'],
-  logSymlinks: [],
+  image: ['a:1', 'b:1', 'c:1', 'd:1'],
+  container: ['web/app'],
+  sandbox: ['web'],
+  'pod-log-directory': ['a_b_c'],
+  'log-symlink': [],
 };
 const verdict = (position: number, action: 'remove' | 'keep' = 'remove') => ({
   position,
@@ -35,7 +35,7 @@ const decision = (overrides: Partial<Decision> = {}): Decision => ({
   notBelieved: [],
   reclaim: null,
   estimatedBytes: 0,
-  verdicts: NO_VERDICTS,
+  verdicts: [],
   notes: [],
   outputIds: [],
   ...overrides,
@@ -57,7 +57,7 @@ test.each<{ name: string; given: Partial<Decision>; says: string | null }>([
     given: {
       outcome: 'commanded',
       decider: { name: 'container-gc', version: '1' },
-      verdicts: { ...NO_VERDICTS, containers: [verdict(0)], sandboxes: [verdict(0)] },
+      verdicts: verdictsOf({ container: [verdict(0)], sandbox: [verdict(0)] }),
     },
     says: 'container-gc wants to remove 1 container (web/app) and 1 sandbox (web)',
   },
@@ -66,7 +66,10 @@ test.each<{ name: string; given: Partial<Decision>; says: string | null }>([
     given: {
       outcome: 'commanded',
       decider: { name: 'container-gc', version: '1' },
-      verdicts: { ...NO_VERDICTS, podLogDirectories: [verdict(0)], logSymlinks: [verdict(0), verdict(1)] },
+      verdicts: verdictsOf({
+        'pod-log-directory': [verdict(0)],
+        'log-symlink': [verdict(0), verdict(1)],
+      }),
     },
     says: 'container-gc wants to remove 1 pod log directory (a_b_c) and 2 log symlinks',
   },
@@ -105,11 +108,10 @@ test('without the inventory that was decided on nobody knows names, and numbers 
 
 function images(...positions: readonly number[]): Decision['verdicts'] {
   const kept = [0, 1, 2, 3].filter((position) => !positions.includes(position));
-  return {
-    ...NO_VERDICTS,
-    images: [
+  return verdictsOf({
+    image: [
       ...positions.map((position) => verdict(position)),
       ...kept.map((position) => verdict(position, 'keep')),
     ],
-  };
+  });
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { lineTeller } from '../../../cli/run/node-teller.ts';
-import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { objectResult } from '../../fixtures/results.ts';
+import { verdictsOf } from '../../fixtures/verdicts.ts';
 
 function teller() {
   const lines: string[] = [];
@@ -26,10 +26,9 @@ test('names are known from inventories of before: of what was decided on them, a
   const { lines, know, tell } = teller();
   know(inventory({ id: 'before', images: [image('image-1', { repoTags: ['registry.example/web:1'] })] }));
   know(inventory({ id: 'later', images: [] }));
-  const verdicts = {
-    ...NO_VERDICTS,
-    images: [{ position: 0, action: 'remove' as const, rule: 'D11', facts: {} }],
-  };
+  const verdicts = verdictsOf({
+    image: [{ position: 0, action: 'remove' as const, rule: 'D11', facts: {} }],
+  });
   tell(decision({ outcome: 'commanded', input: { ...decision().input, id: 'before' }, verdicts }));
   tell(objectResult());
   expect(lines).toEqual([

@@ -1,21 +1,20 @@
 import { expect, test } from 'vitest';
 import { createNarrator } from '../../../cli/views/narration/narrator.ts';
-import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { container, image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { objectResult } from '../../fixtures/results.ts';
+import { verdictsOf } from '../../fixtures/verdicts.ts';
 
 const keep = (position: number, rule: string) => ({ position, action: 'keep', rule, facts: {} }) as const;
 const remove = (position: number) => ({ position, action: 'remove', rule: 'G7', facts: {} }) as const;
 const tell = (over: Partial<Decision>) => createNarrator().tell(decision(over));
 
 test('a decision of container-gc tells what it kept of containers and of sandboxes, and why', () => {
-  const verdicts = {
-    ...NO_VERDICTS,
-    containers: [keep(0, 'G7'), remove(1), keep(2, 'G7')],
-    sandboxes: [keep(0, 'H1')],
-  };
+  const verdicts = verdictsOf({
+    container: [keep(0, 'G7'), remove(1), keep(2, 'G7')],
+    sandbox: [keep(0, 'H1')],
+  });
 
   expect(tell({ decider: { name: 'container-gc', version: '1' }, verdicts })).toMatchObject([
     { kind: 'kept', object: 'container', byReason: new Map([['kept for looking at its logs', 2]]) },
@@ -27,7 +26,7 @@ test.each<{ outcome: Decision['outcome']; reason: string }>([
   { outcome: 'waits-for-containers', reason: 'containers go first' },
   { outcome: 'nothing-to-do', reason: 'no room had to be made' },
 ])('[P6] images that stay, where the outcome is $outcome: $reason', ({ outcome, reason }) => {
-  const verdicts = { ...NO_VERDICTS, images: [keep(0, 'P6')] };
+  const verdicts = verdictsOf({ image: [keep(0, 'P6')] });
 
   expect(tell({ outcome, verdicts })).toMatchObject([
     { kind: 'kept', object: 'image', byReason: new Map([[reason, 1]]) },
@@ -40,7 +39,7 @@ test('[M11] images that stay as last versions are counted together, whatever the
     facts: { keptVersionOf: repository },
   }));
 
-  expect(tell({ verdicts: { ...NO_VERDICTS, images } })).toMatchObject([
+  expect(tell({ verdicts: verdictsOf({ image: images }) })).toMatchObject([
     { byReason: new Map([['one of the last versions of a repository', 2]]) },
   ]);
 });

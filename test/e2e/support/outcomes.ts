@@ -2,6 +2,7 @@ import type { Decision } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 import type { FleetLog } from './fleet-log.ts';
 
 /** What became of the objects that were commanded on a node, in order. */
@@ -51,7 +52,7 @@ export function inventoryOf(log: FleetLog, { input }: Decision): CompleteInvento
 export function imageRules(log: FleetLog, decision: Decision): Record<string, string> {
   const { images } = inventoryOf(log, decision);
   return Object.fromEntries(
-    decision.verdicts.images.map(({ position, rule }) => [images[position]?.id, rule]),
+    ofKind(decision.verdicts, 'image').map(({ position, rule }) => [images[position]?.id, rule]),
   );
 }
 
@@ -100,7 +101,7 @@ export function verdictsOnEnded(log: FleetLog, node: string, podUid: string): re
       )
     )
       continue;
-    return decision.verdicts.containers
+    return ofKind(decision.verdicts, 'container')
       .filter(({ position }) => containers[position]?.pod?.uid === podUid)
       .map(({ action }) => action);
   }

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { countedKind } from '../../../packages/decision/kind-text.ts';
-import { OBJECT_KINDS } from '../../../schemas/events/command.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { overtaken } from '../../../services/node-executor/checks/command-checks.ts';
 import { instant } from '../../fixtures/time.ts';
 
 test('kinds of objects are told in words, one and many', () => {
-  expect(OBJECT_KINDS.map((kind) => countedKind(1, kind))).toEqual([
-    '1 image',
+  expect(ObjectKind.options.map((kind) => countedKind(1, kind))).toEqual([
     '1 container',
     '1 sandbox',
     '1 pod log directory',
     '1 log symlink',
+    '1 image',
   ]);
   expect(countedKind(2, 'pod-log-directory')).toBe('2 pod log directories');
   expect(countedKind(0, 'sandbox')).toBe('0 sandboxes');

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { Command, ObjectKind } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { commandResults, objectResults } from './events.ts';
 import type { Pipeline } from './pipeline.ts';
 

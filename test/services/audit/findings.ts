@@ -24,9 +24,7 @@ function ofDecider(decider: SourceDecider, recorded: CorpusCase): readonly strin
     `because ${reason.split(/[;:,(]/)[0]?.replaceAll(/[\d.]+/g, '#')}`,
     ...notBelieved.map(({ rule }) => `doubts ${rule}`),
     ...notes.map(({ rule }) => `notes ${rule}`),
-    ...Object.entries(verdicts).flatMap(([kind, list]) =>
-      list.map(({ action, rule }) => `${action} ${kind} ${rule}`),
-    ),
+    ...verdicts.map(({ kind, action, rule }) => `${action} ${kind} ${rule}`),
     ...others.map(({ type }) => `gives ${type}`),
   ];
 }

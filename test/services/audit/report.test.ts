@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { NO_VERDICTS } from '../../../packages/decision/conclusion.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
@@ -78,6 +77,7 @@ test('what a policy in dry-run would have removed is told once for each object o
   const look = (id: string, over: Partial<CompleteInventory> = {}) =>
     listed({ id, images, containers, ...over });
   const removes = (position: number, estimatedBytes: number): Verdict => ({
+    kind: 'image',
     position,
     action: 'remove',
     rule: 'D11',
@@ -92,24 +92,18 @@ test('what a policy in dry-run would have removed is told once for each object o
           outcome: 'dry-run',
           input: { ...decision().input, id: inventoryId },
           policy: { name: 'try-out', version: 2, hash: 'h', setHash: 's' },
-          verdicts: {
-            ...NO_VERDICTS,
-            images: [{ ...removes(0, 0), action: 'keep', rule: 'C8' }, removes(1, 100), removes(2, 50)],
-          },
+          verdicts: [{ ...removes(0, 0), action: 'keep', rule: 'C8' }, removes(1, 100), removes(2, 50)],
           ...over,
         }),
       ),
     );
-  const dead = {
-    ...NO_VERDICTS,
-    containers: [{ position: 0, action: 'remove' as const, rule: 'G7', facts: {} }],
-  };
+  const dead: Verdict[] = [{ kind: 'container', position: 0, action: 'remove', rule: 'G7', facts: {} }];
   await publishAt(T, look('i1'));
   await publishAt(T + 1, planned('d1', 'i1'), planned('d1', 'i1'));
   await publishAt(T + MINUTE, look('i2', { images: images.toReversed() }));
   await publishAt(
     T + MINUTE + 1,
-    planned('d2', 'i2', { verdicts: { ...NO_VERDICTS, images: [removes(0, 60), removes(1, 90)] } }),
+    planned('d2', 'i2', { verdicts: [removes(0, 60), removes(1, 90)] }),
     planned('d3', 'i2', { decider: { name: 'container-gc', version: '1' }, verdicts: dead }),
     planned('d4', 'long gone'),
     planned('d5', 'i2', { outcome: 'commanded' }),

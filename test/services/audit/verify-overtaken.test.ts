@@ -234,10 +234,7 @@ describe('a forged record of an overtaken inventory', () => {
     {
       name: 'that judges an image',
       change: {
-        verdicts: {
-          ...inventoryVerdicts(),
-          images: [{ position: 0, action: 'remove', rule: 'E3', facts: {} }],
-        },
+        verdicts: [{ kind: 'image', position: 0, action: 'remove', rule: 'E3', facts: {} }],
       },
       kinds: ['decided-differently'],
     },
@@ -291,10 +288,6 @@ describe('a forged record of an overtaken inventory', () => {
     expect(await kindsOf({ ...recording, commands: [...recording.commands, sent] })).toEqual(['not-decided']);
   });
 });
-
-function inventoryVerdicts(): Decision['verdicts'] {
-  return { images: [], containers: [], sandboxes: [], podLogDirectories: [], logSymlinks: [] };
-}
 
 describe('the inventories', () => {
   const rewritten = (offset: number, value: Buffer): Recording => ({

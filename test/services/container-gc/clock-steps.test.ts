@@ -6,6 +6,7 @@ import { decide } from '../../../services/container-gc/decide.ts';
 import { container, gonePod, inventory } from '../../fixtures/inventory.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { HOUR, instant, MINUTE, NOW, nsAgo, SECOND } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 const created = container('created', { state: 'created', createdAtNs: nsAgo(24 * HOUR) });
@@ -60,7 +61,7 @@ describe('what was stamped a day ago by a clock that was set since', () => {
   test('the record says that nobody told it, and how old each counts', () => {
     const { notBelieved, verdicts } = decided('fleetgc', null);
     expect(notBelieved).toMatchObject([{ rule: 'M26' }]);
-    expect(verdicts.containers).toMatchObject([
+    expect(ofKind(verdicts, 'container')).toMatchObject([
       { rule: 'M32', facts: { ageMs: 0 } },
       { rule: 'M26', facts: { ageMs: 0 } },
     ]);

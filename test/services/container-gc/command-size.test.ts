@@ -15,6 +15,7 @@ import {
 } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
+import { verdictsOf } from '../../fixtures/verdicts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 /** How many of each kind may go. */
@@ -126,7 +127,9 @@ test('[P8] an entry stays whose name takes more than 300 bytes as JSON, and keep
 
   expect(followUp).toMatchObject({ event: { items: [{ id: short }] } });
   expect(decision).toMatchObject({
-    event: { verdicts: { logSymlinks: [{ action: 'keep', rule: 'P8' }, { action: 'remove' }] } },
+    event: {
+      verdicts: verdictsOf({ 'log-symlink': [{ action: 'keep', rule: 'P8' }, { action: 'remove' }] }),
+    },
   });
 });
 
@@ -150,7 +153,7 @@ test.each([
       { kind: 'sandbox', id: short },
     ]);
     const stays = [{ action: 'keep', rule: 'P8' }, { action: 'remove' }];
-    expect(decision).toMatchObject({ event: { verdicts: { containers: stays, sandboxes: stays } } });
+    expect(decision).toMatchObject({ event: { verdicts: verdictsOf({ container: stays, sandbox: stays }) } });
   },
 );
 

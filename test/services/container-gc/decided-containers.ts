@@ -4,6 +4,7 @@ import { decide } from '../../../services/container-gc/decide.ts';
 import { container, inventory, pod } from '../../fixtures/inventory.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { MINUTE, nsAgo } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 
 /** A dead container of that unit, so many minutes old. */
 export const dead = (
@@ -38,7 +39,7 @@ export const removed = (...args: Parameters<typeof decided>): string[] =>
 
 /** What becomes of each container, and by which rule. */
 export const rules = (...args: Parameters<typeof decided>): string[] =>
-  decided(...args).verdicts.containers.map(({ action, rule }) => `${action} ${rule}`);
+  ofKind(decided(...args).verdicts, 'container').map(({ action, rule }) => `${action} ${rule}`);
 
 /** No container is protected by being the newest of its unit. */
 export const KEEP_NONE = { maximumDeadContainersPerContainer: 0 } as const;

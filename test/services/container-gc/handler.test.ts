@@ -23,6 +23,7 @@ import {
 import { NO_POLICY, POLICY_FOR_OTHERS, pauseRecord, policySet } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { instant } from '../../fixtures/time.ts';
+import { ofKind, verdictsOf } from '../../fixtures/verdicts.ts';
 
 /** One container in one sandbox of a pod that is gone. */
 const withDead = (overrides: Partial<typeof emptyNode> = {}) =>
@@ -63,11 +64,10 @@ test('[M38] the record comes first, then the command, both naming each other', a
     ],
   });
   expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 0 });
-  expect(record.verdicts).toMatchObject({
-    images: [],
-    containers: [{ rule: 'G6' }],
-    sandboxes: [{ rule: 'H2' }],
-  });
+  expect(record.verdicts).toMatchObject(
+    verdictsOf({ container: [{ rule: 'G6' }], sandbox: [{ rule: 'H2' }] }),
+  );
+  expect(record.verdicts).toHaveLength(2);
 });
 
 test('[M6] a redelivered inventory gives the same bytes', async () => {
@@ -151,10 +151,10 @@ describe('in a reclaim', () => {
     const { stages, record } = await handled(withDead(atImages));
     expect(stages).toEqual([['decisions prod/web-1']]);
     expect(record).toMatchObject({ outcome: 'nothing-to-do', outputIds: [] });
-    expect(record.verdicts.containers).toMatchObject([
+    expect(ofKind(record.verdicts, 'container')).toMatchObject([
       { action: 'keep', rule: 'P7', facts: { selectedBy: 'G6' } },
     ]);
-    expect(record.verdicts.sandboxes).toMatchObject([{ action: 'keep', rule: 'H1' }]);
+    expect(ofKind(record.verdicts, 'sandbox')).toMatchObject([{ action: 'keep', rule: 'H1' }]);
   });
 
   test('a node that accepts no command version gets neither a command nor the next step', async () => {
@@ -203,14 +203,10 @@ test.each([
   const kept = [{ position: 0, action: 'keep', rule, facts: {} }];
   expect(stages).toHaveLength(1);
   expect(record).toMatchObject({ outcome, outputIds: [] });
-  expect(record.verdicts).toEqual({
-    images: [],
-    containers: kept,
-    sandboxes: kept,
-    podLogDirectories: kept,
-    logSymlinks: kept,
-  });
-  expect((await handled(incompleteInventory, policies)).record.verdicts.containers).toEqual([]);
+  expect(record.verdicts).toEqual(
+    verdictsOf({ container: kept, sandbox: kept, 'pod-log-directory': kept, 'log-symlink': kept }),
+  );
+  expect((await handled(incompleteInventory, policies)).record.verdicts).toEqual([]);
 });
 
 test('[G1, I3, J14] logs go by the same command as containers and sandboxes, after them', async () => {
@@ -230,7 +226,7 @@ test('[G1, I3, J14] logs go by the same command as containers and sandboxes, aft
     },
   ]);
   expect(record.outputIds).toEqual([command.id]);
-  expect(record.verdicts.podLogDirectories).toMatchObject([{ action: 'remove', rule: 'I3' }]);
+  expect(ofKind(record.verdicts, 'pod-log-directory')).toMatchObject([{ action: 'remove', rule: 'I3' }]);
 });
 
 test('[I3] logs alone are reason enough for a command', async () => {

@@ -6,6 +6,7 @@ import { container, gonePod, inventory, pod } from '../../fixtures/inventory.ts'
 import { policy } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, nsAgo } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 
 const exited = (id: string, hoursAgo: number) =>
   container(id, {
@@ -82,7 +83,10 @@ test('[M28, G2] a forced pass spares the newest finished container of an unknown
 
 test('[M28] the record says whether it is known which containers those are', () => {
   const factsOf = (pods: CompleteInventory['pods']) =>
-    decide(inventory({ containers, pods }), policy({ maximumDeadContainers: 0 })).verdicts.containers[1];
+    ofKind(
+      decide(inventory({ containers, pods }), policy({ maximumDeadContainers: 0 })).verdicts,
+      'container',
+    )[1];
   expect(factsOf([unknownPod])).toMatchObject({ rule: 'M28', facts: { initContainersKnown: false } });
   expect(factsOf([pod(POD, { initContainers: ['prepare'] })])).toMatchObject({
     rule: 'M28',

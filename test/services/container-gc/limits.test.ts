@@ -3,6 +3,7 @@ import type { InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { gonePod, pod } from '../../fixtures/inventory.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 import { dead, decided, KEEP_NONE, removed, rules } from './decided-containers.ts';
 
 describe('the limit per unit', () => {
@@ -147,7 +148,8 @@ describe('what is selected and does not go', () => {
 
   test('[M33] the record names the rule that would have taken it', () => {
     const failing = dead('old', 'a', 2, { backoff: { failures: 2, untilMs: NOW + 1 } });
-    expect(decided([failing, dead('new', 'a', 1)]).verdicts.containers[0]).toEqual({
+    expect(ofKind(decided([failing, dead('new', 'a', 1)]).verdicts, 'container')[0]).toEqual({
+      kind: 'container',
       position: 0,
       action: 'keep',
       rule: 'M33',
@@ -163,7 +165,7 @@ describe('what is selected and does not go', () => {
     ];
     const { items, verdicts, notBelieved } = decided(containers);
     expect(items).toEqual([]);
-    expect(verdicts.containers.map(({ rule }) => rule)).toEqual(['C5', 'C5', 'G7']);
+    expect(ofKind(verdicts, 'container').map(({ rule }) => rule)).toEqual(['C5', 'C5', 'G7']);
     expect(notBelieved.map(({ rule }) => rule)).toEqual(['C5']);
   });
 
@@ -184,6 +186,6 @@ describe('what is selected and does not go', () => {
     const containers = Array.from({ length: 60 }, (_, index) => dead(`c${index}`, 'a', 60 - index));
     const { items, verdicts } = decided(containers);
     expect(items.map(({ id }) => id)).toEqual(containers.slice(0, 50).map(({ id }) => id));
-    expect(verdicts.containers.filter(({ rule }) => rule === 'P4')).toHaveLength(9);
+    expect(ofKind(verdicts, 'container').filter(({ rule }) => rule === 'P4')).toHaveLength(9);
   });
 });

@@ -19,6 +19,7 @@ import {
 import { keepList, policy } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { NOW } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 
 type Profile = Policy['profile'];
 
@@ -29,9 +30,9 @@ const removed = (...args: Parameters<typeof decided>): string[] =>
     .items.filter(({ kind }) => kind === 'pod-log-directory' || kind === 'log-symlink')
     .map(({ id }) => id);
 const directoryRules = (...args: Parameters<typeof decided>): string[] =>
-  decided(...args).verdicts.podLogDirectories.map(({ action, rule }) => `${action} ${rule}`);
+  ofKind(decided(...args).verdicts, 'pod-log-directory').map(({ action, rule }) => `${action} ${rule}`);
 const linkRules = (...args: Parameters<typeof decided>): string[] =>
-  decided(...args).verdicts.logSymlinks.map(({ action, rule }) => `${action} ${rule}`);
+  ofKind(decided(...args).verdicts, 'log-symlink').map(({ action, rule }) => `${action} ${rule}`);
 
 const UID = uid(1);
 const NAME = `default_web_${UID}`;
@@ -298,5 +299,5 @@ test.each([
   expect(decided(given).items).toHaveLength(50);
   expect(removed(given)).toHaveLength(room.logs);
   const waits = { action: 'keep', rule: 'P4' };
-  if (room.logs < 2) expect(decided(given).verdicts.logSymlinks).toMatchObject([waits]);
+  if (room.logs < 2) expect(ofKind(decided(given).verdicts, 'log-symlink')).toMatchObject([waits]);
 });

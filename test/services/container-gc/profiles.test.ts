@@ -7,6 +7,7 @@ import { container, gonePod, inventory, pod, sandbox } from '../../fixtures/inve
 import { keepList, policy } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, MINUTE, NOW, nsAgo } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 
 const removed = (given: Partial<CompleteInventory>, settings: Partial<Policy> = {}): string[] =>
   decide(inventory(given), policy(settings)).items.map(({ id, rule }) => `${id} ${rule}`);
@@ -185,8 +186,8 @@ describe.each(PROFILES)('in profile %s', (profile) => {
     const keep = keepList({ namespaces: ['default'] });
     expect(removed(given, { profile, keep })).toEqual(['other G6', 't H2']);
     const { verdicts } = decide(inventory(given), policy({ profile, keep }));
-    expect(verdicts.containers[0]).toMatchObject({ rule: 'M11', facts: { namespace: 'default' } });
-    expect(verdicts.sandboxes[0]).toMatchObject({ rule: 'M11' });
+    expect(ofKind(verdicts, 'container')[0]).toMatchObject({ rule: 'M11', facts: { namespace: 'default' } });
+    expect(ofKind(verdicts, 'sandbox')[0]).toMatchObject({ rule: 'M11' });
   });
 
   test('[M11] a kept namespace of which the node has nothing is noted', () => {

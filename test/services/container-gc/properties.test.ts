@@ -8,6 +8,7 @@ import { shuffled } from '../../fixtures/arbitrary-node.ts';
 import { incompleteInventory, tooLargeInventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { NOW } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 import { runs } from '../../support/property-runs.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from './arbitrary.ts';
 import { referencePass } from './reference.ts';
@@ -124,23 +125,29 @@ describe('on any node, under any policy', () => {
       const { verdicts } = decide(given, settings);
       const { items, logItems } = plan(given, settings);
       const { podLogDirectories: directories, logSymlinks: links } = given;
-      expect(verdicts.podLogDirectories.map(({ position }) => position)).toEqual([
+      expect(ofKind(verdicts, 'pod-log-directory').map(({ position }) => position)).toEqual([
         ...(directories ?? []).keys(),
       ]);
-      expect(verdicts.logSymlinks.map(({ position }) => position)).toEqual([...(links ?? []).keys()]);
-      const namesOf = (list: readonly { readonly name: string }[] | null, of: typeof verdicts.logSymlinks) =>
+      expect(ofKind(verdicts, 'log-symlink').map(({ position }) => position)).toEqual([
+        ...(links ?? []).keys(),
+      ]);
+      const namesOf = (list: readonly { readonly name: string }[] | null, of: typeof verdicts) =>
         of.filter(({ action }) => action === 'remove').map(({ position }) => list?.[position]?.name);
       expect([
-        ...namesOf(directories, verdicts.podLogDirectories),
-        ...namesOf(links, verdicts.logSymlinks),
+        ...namesOf(directories, ofKind(verdicts, 'pod-log-directory')),
+        ...namesOf(links, ofKind(verdicts, 'log-symlink')),
       ]).toEqual(logItems.map(({ id }) => id));
-      expect(verdicts.containers.map(({ position }) => position)).toEqual([...given.containers.keys()]);
-      expect(verdicts.sandboxes.map(({ position }) => position)).toEqual([...given.sandboxes.keys()]);
+      expect(ofKind(verdicts, 'container').map(({ position }) => position)).toEqual([
+        ...given.containers.keys(),
+      ]);
+      expect(ofKind(verdicts, 'sandbox').map(({ position }) => position)).toEqual([
+        ...given.sandboxes.keys(),
+      ]);
       const goes = [
-        ...verdicts.containers
+        ...ofKind(verdicts, 'container')
           .filter(({ action }) => action === 'remove')
           .map((v) => given.containers[v.position]?.id),
-        ...verdicts.sandboxes
+        ...ofKind(verdicts, 'sandbox')
           .filter(({ action }) => action === 'remove')
           .map((v) => given.sandboxes[v.position]?.id),
       ];

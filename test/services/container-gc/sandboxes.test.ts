@@ -6,6 +6,7 @@ import { planPass } from '../../../services/container-gc/rules/plan.ts';
 import { container, gonePod, inventory, pod, sandbox } from '../../fixtures/inventory.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { MINUTE, NOW, nsAgo } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
 
 const old = (id: string, minutesOld: number, overrides: Partial<InventorySandbox> = {}) =>
   sandbox(id, { createdAtNs: nsAgo(minutesOld * MINUTE), ...overrides });
@@ -19,7 +20,7 @@ const decided = (
 const removed = (...args: Parameters<typeof decided>): string[] => decided(...args).items.map(({ id }) => id);
 
 const rules = (...args: Parameters<typeof decided>): string[] =>
-  decided(...args).verdicts.sandboxes.map(({ action, rule }) => `${action} ${rule}`);
+  ofKind(decided(...args).verdicts, 'sandbox').map(({ action, rule }) => `${action} ${rule}`);
 
 describe('a pod that is not gone', () => {
   const three = [old('2', 2), old('3', 3), old('1', 1)];
@@ -170,7 +171,7 @@ describe('a sandbox is kept', () => {
   test('[C5] that is listed twice', () => {
     const twice = [old('1', 1), old('1', 2)];
     const { verdicts, notBelieved } = decided(twice, { pods: [gonePod('pod-1')] });
-    expect(verdicts.sandboxes.map(({ rule }) => rule)).toEqual(['C5', 'C5']);
+    expect(ofKind(verdicts, 'sandbox').map(({ rule }) => rule)).toEqual(['C5', 'C5']);
     expect(notBelieved).toMatchObject([{ rule: 'C5' }]);
   });
 });

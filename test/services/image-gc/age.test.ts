@@ -37,7 +37,7 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
       items: [{ kind: 'image', id: 'longer', sizeBytes: 10, estimatedBytes: 10, rule: 'E3' }],
       outcome: 'commanded',
     });
-    expect(verdicts.images.slice(0, 2)).toMatchObject([
+    expect(verdicts.slice(0, 2)).toMatchObject([
       { action: 'keep', rule: 'E3', facts: { unusedMs: MAXIMUM, maximumAgeMs: MAXIMUM } },
       { action: 'remove', rule: 'E3' },
     ]);
@@ -75,7 +75,7 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
   ])('$name it stays', ({ kept, rule }) => {
     const { items, verdicts } = decided([unused('a', 7 * HOUR, kept)], by);
     expect(items).toEqual([]);
-    expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule });
+    expect(verdicts[0]).toMatchObject({ action: 'keep', rule });
   });
 
   test('[M11] on the keep list it stays', () => {
@@ -92,8 +92,8 @@ describe.each(['fleetgc', 'kubelet'] as const)('by age, in the profile %s', (pro
     const images = Array.from({ length: 4 }, (_, index) => unused(`${index}`, 7 * HOUR));
     const { items, verdicts, reason } = decided([], by, { images });
     expect(items).toHaveLength(2);
-    expect(verdicts.images.map(({ rule }) => rule)).toEqual(['E3', 'E3', 'P5', 'P5']);
-    expect(verdicts.images.slice(2).map(({ facts }) => facts)).toEqual([
+    expect(verdicts.map(({ rule }) => rule)).toEqual(['E3', 'E3', 'P5', 'P5']);
+    expect(verdicts.slice(2).map(({ facts }) => facts)).toEqual([
       { place: 3, removed: 2 },
       { place: 4, removed: 2 },
     ]);
@@ -189,6 +189,6 @@ describe('where the profiles differ by age', () => {
   test('[E2] an agent of another boot has not started at any known time', () => {
     const agentStartedAt = instant({ sinceBootMs: 0, bootId: 'another' });
     expect(both([unused('a', 7 * HOUR)], {}, { agentStartedAt })).toEqual({ fleetgc: ['a'], kubelet: [] });
-    expect(decided([], { profile: 'kubelet' }, { agentStartedAt }).verdicts.images[0]?.rule).toBe('E2');
+    expect(decided([], { profile: 'kubelet' }, { agentStartedAt }).verdicts[0]?.rule).toBe('E2');
   });
 });

@@ -198,8 +198,8 @@ test('[P4, P5, K8] a command is the beginning of the plan, at most half of the l
 test('[M38] every image has one verdict, and exactly what goes has the verdict to go', () => {
   holds(({ given, settings }) => {
     const { items, verdicts } = decide(given, settings);
-    expect(verdicts.images.map(({ position }) => position)).toEqual([...given.images.keys()]);
-    const goes = verdicts.images.filter(({ action }) => action === 'remove');
+    expect(verdicts.map(({ position }) => position)).toEqual([...given.images.keys()]);
+    const goes = verdicts.filter(({ action }) => action === 'remove');
     expect(goes.map(({ position }) => given.images[position]?.id).toSorted()).toEqual(
       items.map(({ id }) => id).toSorted(),
     );

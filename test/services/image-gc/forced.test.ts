@@ -65,7 +65,7 @@ describe('forced by an eviction signal', () => {
     for (const profile of ['fleetgc', 'kubelet'] as const) {
       const { items, verdicts } = decided({ profile }, {}, [image('a', kept)]);
       expect(items).toEqual([]);
-      expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule });
+      expect(verdicts[0]).toMatchObject({ action: 'keep', rule });
     }
   });
 
@@ -79,7 +79,7 @@ describe('forced by an eviction signal', () => {
     const many = Array.from({ length: 120 }, (_, index) => image(`image-${index}`));
     const { items, verdicts } = decided({ profile: 'kubelet' }, {}, many);
     expect(items).toHaveLength(50);
-    expect(verdicts.images.filter(({ rule }) => rule === 'P4')).toHaveLength(70);
+    expect(verdicts.filter(({ rule }) => rule === 'P4')).toHaveLength(70);
   });
 
   test.each<{ name: string; settings: Partial<Policy>; rule: string; says: RegExp }>([
@@ -99,7 +99,7 @@ describe('forced by an eviction signal', () => {
     for (const profile of ['fleetgc', 'kubelet'] as const) {
       const { outcome, items, verdicts, reason } = decided({ ...settings, profile });
       expect({ outcome, items }).toEqual({ outcome: 'nothing-to-do', items: [] });
-      expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule });
+      expect(verdicts[0]).toMatchObject({ action: 'keep', rule });
       expect(reason).toMatch(says);
     }
   });

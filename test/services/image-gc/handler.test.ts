@@ -98,11 +98,11 @@ test.each([
   const { stages, record } = await handled(full, policies);
   expect(stages).toHaveLength(1);
   expect(record).toMatchObject({ outcome, outputIds: [], estimatedBytes: 0 });
-  expect(record.verdicts.images).toEqual([
-    { position: 0, action: 'keep', rule, facts: {} },
-    { position: 1, action: 'keep', rule, facts: {} },
+  expect(record.verdicts).toEqual([
+    { kind: 'image', position: 0, action: 'keep', rule, facts: {} },
+    { kind: 'image', position: 1, action: 'keep', rule, facts: {} },
   ]);
-  expect((await handled(incompleteInventory, policies)).record.verdicts.images).toEqual([]);
+  expect((await handled(incompleteInventory, policies)).record.verdicts).toEqual([]);
 });
 
 test('dry-run sends no command', async () => {

@@ -47,7 +47,7 @@ describe('[M11, M12] what cannot be pulled again', () => {
 
   test('is told with its reason', () => {
     const { verdicts, holders } = decided({}, [image('a', { repoDigests: [`localhost/a@${DIGEST}`] })]);
-    expect(verdicts.images[0]).toMatchObject({
+    expect(verdicts[0]).toMatchObject({
       rule: 'M11',
       facts: { unpullable: 'its name has no registry', repoDigests: 1 },
     });
@@ -59,7 +59,7 @@ describe('[M12] what this node did not pull', () => {
   const fateOf = (profile: Policy['profile'], unpullable: boolean, given: InventoryImage) => {
     const facts = inventory({ images: [given, ...USED], reclaim: reclaim() });
     const { verdicts, holders } = decide(facts, policy({ profile, keep: keepList({ unpullable }) }));
-    return { verdict: verdicts.images[0], holders };
+    return { verdict: verdicts[0], holders };
   };
   const BOTH = ['fleetgc', 'kubelet'] as const;
 
@@ -133,7 +133,7 @@ describe('[M11] the last versions of a repository', () => {
       version('other', '1', 30, 'registry.example/other'),
     ];
     const { verdicts } = decided({ lastVersions: 1 }, images);
-    expect(verdicts.images.slice(0, 3)).toMatchObject([
+    expect(verdicts.slice(0, 3)).toMatchObject([
       { rule: 'C8' },
       { action: 'remove' },
       { rule: 'M11', facts: { keptVersionOf: 'registry.example/other' } },

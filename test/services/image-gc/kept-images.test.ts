@@ -138,7 +138,7 @@ describe('an image is kept', () => {
       image('b'),
     ]);
     expect(items.map(({ id }) => id)).toEqual(['b']);
-    expect(verdicts.images.slice(0, 2).map(({ rule }) => rule)).toEqual(['C5', 'C5']);
+    expect(verdicts.slice(0, 2).map(({ rule }) => rule)).toEqual(['C5', 'C5']);
     expect(notBelieved).toEqual([
       { rule: 'C5', message: '1 image id(s) are listed more than once and kept; first by name: a' },
     ]);

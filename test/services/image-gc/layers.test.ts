@@ -158,7 +158,7 @@ describe('the record', () => {
   test('[M7, M38] has the estimate of each removal, and in sum', () => {
     const { estimatedBytes, verdicts, reason } = decided({ images: [A, B, C], missing: 130 });
     expect(estimatedBytes).toBe(130);
-    expect(verdicts.images.slice(0, 2)).toMatchObject([
+    expect(verdicts.slice(0, 2)).toMatchObject([
       { facts: { place: 1, estimatedBytes: 10 } },
       { facts: { place: 2, estimatedBytes: 120 } },
     ]);

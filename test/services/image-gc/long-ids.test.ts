@@ -13,6 +13,6 @@ test.each([
   const { items, verdicts, holders } = decide(given, policy());
 
   expect(items.map(({ id }) => id)).toEqual([short]);
-  expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule: 'P8' });
+  expect(verdicts[0]).toMatchObject({ action: 'keep', rule: 'P8' });
   expect(holders).toContainEqual({ reason: 'not-believed', objects: 1, bytes: 10 });
 });

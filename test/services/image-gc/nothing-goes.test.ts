@@ -63,7 +63,7 @@ describe('no image goes', () => {
     const { outcome, items, notBelieved, verdicts } = decided([image('a')], facts, settings);
     expect({ outcome, items }).toEqual({ outcome: 'not-believed', items: [] });
     expect(notBelieved.map((doubt) => doubt.rule)).toEqual([rule]);
-    expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule });
+    expect(verdicts[0]).toMatchObject({ action: 'keep', rule });
   });
 
   test.each([
@@ -80,7 +80,7 @@ describe('no image goes', () => {
       reclaim: null,
     });
     expect({ outcome, items }).toEqual({ outcome: 'nothing-to-do', items: [] });
-    expect(verdicts.images.slice(0, 2).map(({ rule }) => rule)).toEqual(['P6', 'D7']);
+    expect(verdicts.slice(0, 2).map(({ rule }) => rule)).toEqual(['P6', 'D7']);
   });
 
   test('[P6] at the step of the containers', () => {

@@ -68,7 +68,7 @@ describe('the end of the plan', () => {
 
   test('[D12] the rest is kept by D12, and named as waiting', () => {
     const { verdicts, holders, estimatedBytes } = decided(sizes(100, 10, 5));
-    expect(verdicts.images.slice(0, 3).map(({ action, rule }) => [action, rule])).toEqual([
+    expect(verdicts.slice(0, 3).map(({ action, rule }) => [action, rule])).toEqual([
       ['remove', 'D11'],
       ['keep', 'D12'],
       ['keep', 'D12'],
@@ -81,7 +81,7 @@ describe('the end of the plan', () => {
     const many = Array.from({ length: 200 }, (_, index) => image(`image-${index}`, { sizeBytes: 1 }));
     const { items, verdicts } = decided(many);
     expect(items).toHaveLength(50);
-    const waiting = (kept: string) => verdicts.images.filter(({ rule }) => rule === kept);
+    const waiting = (kept: string) => verdicts.filter(({ rule }) => rule === kept);
     expect([waiting('P4').length, waiting('D12').length]).toEqual([50, 100]);
   });
 

@@ -84,6 +84,6 @@ describe('a plan that holds something', () => {
 
   test('[M38] every image has one verdict, at its position', () => {
     const { verdicts } = decided([image('a'), image('b', { pinned: true })]);
-    expect(verdicts.images.map(({ position }) => position)).toEqual([...Array(22).keys()]);
+    expect(verdicts.map(({ position }) => position)).toEqual([...Array(22).keys()]);
   });
 });

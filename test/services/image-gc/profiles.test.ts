@@ -93,7 +93,7 @@ describe('in both profiles an image stays', () => {
   ])('$name', ({ given, rules }) => {
     const facts = { containers: [container('foreign', { pod: null })] };
     const ruleUnder = (profile: Policy['profile']) =>
-      decided(profile, [image('a', given)], facts).verdicts.images[0];
+      decided(profile, [image('a', given)], facts).verdicts[0];
     expect([ruleUnder('fleetgc'), ruleUnder('kubelet')]).toMatchObject(
       rules.map((rule) => ({ action: 'keep', rule })),
     );

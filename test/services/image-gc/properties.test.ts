@@ -63,7 +63,7 @@ describe('one protection more', () => {
         expect(gone).not.toContain(`image-${chosen}`);
         const removableBefore = new Set(
           decide(given, settings)
-            .verdicts.images.filter(({ rule }) => ['D11', 'D12', 'P5'].includes(rule))
+            .verdicts.filter(({ rule }) => ['D11', 'D12', 'P5'].includes(rule))
             .map(({ position }) => given.images[position]?.id),
         );
         expect(gone.filter((id) => !removableBefore.has(id))).toEqual([]);
@@ -98,7 +98,7 @@ describe('the plan', () => {
   test('[D8] takes the first candidates in order, and leaves none out', () => {
     holds((given, settings) => {
       const { items, verdicts } = decide(given, settings);
-      const candidates = verdicts.images
+      const candidates = verdicts
         .filter(({ rule }) => ['D11', 'D12', 'P5'].includes(rule))
         .flatMap(({ position }) => given.images.slice(position, position + 1))
         .toSorted(referenceOrder);
@@ -120,8 +120,8 @@ describe('the plan', () => {
   test('[M38] every image has one verdict, and exactly what goes has the verdict to go', () => {
     holds((given, settings) => {
       const { items, verdicts } = decide(given, settings);
-      expect(verdicts.images.map(({ position }) => position)).toEqual([...given.images.keys()]);
-      const goes = verdicts.images.filter(({ action }) => action === 'remove');
+      expect(verdicts.map(({ position }) => position)).toEqual([...given.images.keys()]);
+      const goes = verdicts.filter(({ action }) => action === 'remove');
       expect(goes.map(({ position }) => given.images[position]?.id).toSorted()).toEqual(
         items.map(({ id }) => id).toSorted(),
       );

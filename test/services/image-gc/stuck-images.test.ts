@@ -27,7 +27,7 @@ const settingsOf = (profile: Policy['profile']): Policy =>
 test.each(PROFILES)('[M17, M33, D11] a command goes on to the next image, in profile %s', (profile) => {
   const { items, verdicts } = decide(given, settingsOf(profile));
   expect(items.map(({ id }) => id)).toEqual(['a']);
-  expect(verdicts.images[0]).toMatchObject({ action: 'keep', rule: 'M33' });
+  expect(verdicts[0]).toMatchObject({ action: 'keep', rule: 'M33' });
 });
 
 test.each(PROFILES)('[E6, M17] by age neither does it go, in profile %s', (profile) => {
@@ -80,7 +80,7 @@ describe('[M17, M33, E6] whatever images fail to go', () => {
         const stuck = one.given.images.filter((_, index) => ((seed >> index) & 1) === 1);
         const end = atEnd(one, new Set(stuck.map(({ id }) => id)));
         expect(end).not.toBeNull();
-        const left = end === null ? [] : decide(end, one.settings).verdicts.images;
+        const left = end === null ? [] : decide(end, one.settings).verdicts;
         expect(left.filter(({ action, rule }) => action === 'remove' || ['P4', 'P5'].includes(rule))).toEqual(
           [],
         );

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { NO_VERDICTS } from '../../../../packages/decision/conclusion.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { type Explained, Explanation } from '../../../../schemas/reports/explanation.ts';
 import {
@@ -329,7 +328,7 @@ test('looks that were passed over are one entry, between the decisions on others
       {
         outcome: 'overtaken',
         reason: 'a newer look was already there',
-        verdicts: NO_VERDICTS,
+        verdicts: [],
         overtakenBy: { ...decision().input, offset: '3', id: 'look-240' },
       },
     );

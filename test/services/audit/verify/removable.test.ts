@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { removableObjects, removalCounts } from '../../../../services/audit/verify/removable.ts';
 import { container, image, inventory, sandbox } from '../../../fixtures/inventory.ts';
+import { verdictsOf } from '../../../fixtures/verdicts.ts';
 
 const verdict = (position: number, action: 'remove' | 'keep') => ({
   position,
@@ -21,13 +22,13 @@ const INVENTORY = {
 
 /** One of each kind stays, and the other goes. */
 const DECISION = {
-  verdicts: {
-    images: [verdict(0, 'keep'), verdict(1, 'remove')],
-    containers: [verdict(0, 'remove'), verdict(1, 'keep')],
-    sandboxes: [verdict(0, 'keep'), verdict(1, 'remove')],
-    podLogDirectories: [verdict(0, 'remove'), verdict(1, 'keep')],
-    logSymlinks: [verdict(0, 'keep'), verdict(1, 'remove')],
-  },
+  verdicts: verdictsOf({
+    container: [verdict(0, 'remove'), verdict(1, 'keep')],
+    sandbox: [verdict(0, 'keep'), verdict(1, 'remove')],
+    'pod-log-directory': [verdict(0, 'remove'), verdict(1, 'keep')],
+    'log-symlink': [verdict(0, 'keep'), verdict(1, 'remove')],
+    image: [verdict(0, 'keep'), verdict(1, 'remove')],
+  }),
 };
 
 test('what a decision says to remove is what has that verdict, and not what it keeps, of each kind', () => {
@@ -51,7 +52,7 @@ test('without the inventory, how many of each kind it says to remove', () => {
 });
 
 test('a verdict about a position that nothing lies at names nothing; lists that were left out are empty', () => {
-  const beyond = { verdicts: { images: [verdict(2, 'remove')], containers: [], sandboxes: [] } };
+  const beyond = { verdicts: verdictsOf({ image: [verdict(2, 'remove')] }) };
   expect(removableObjects(beyond, INVENTORY)).toEqual(new Set());
   const { podLogDirectories: _, logSymlinks: __, ...older } = INVENTORY;
   expect(removableObjects(DECISION, older)).toEqual(new Set(['image i1', 'container c0', 'sandbox s1']));

@@ -24,4 +24,4 @@ export const removed = (...args: Parameters<typeof decided>): string[] =>
   decided(...args).items.map(({ id }) => id);
 
 /** The verdict about the first image. */
-export const verdict = (...args: Parameters<typeof decided>) => decided(...args).verdicts.images[0];
+export const verdict = (...args: Parameters<typeof decided>) => decided(...args).verdicts[0];

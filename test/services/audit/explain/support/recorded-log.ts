@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { NO_VERDICTS } from '../../../../../packages/decision/conclusion.ts';
 import { nodeOutput, type Output } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
@@ -92,10 +91,15 @@ export const judged = (
   over: Partial<Decision> = {},
 ): Logged => {
   const input = { ...decision().input, id: `look-${lookedAt}`, offset: '0' };
-  const images = [{ position: 0, action: 'keep', facts: {}, ...verdict } as const];
-  const verdicts = { ...NO_VERDICTS, images };
+  const verdicts: Verdict[] = [{ kind: 'image', position: 0, action: 'keep', facts: {}, ...verdict }];
   const id = `decision-on-${lookedAt}`;
-  const base = { id, takenAt: at(lookedAt), outcome: 'nothing-to-do', input, verdicts } as const;
+  const base = {
+    id,
+    takenAt: at(lookedAt),
+    outcome: 'nothing-to-do',
+    input,
+    verdicts,
+  } satisfies Partial<Decision>;
   return [seconds, nodeOutput('decisions', decision({ ...base, ...over }))];
 };
 
