@@ -1,5 +1,4 @@
-import { countedKind } from '../../packages/decision/kind-text.ts';
-import type { ObjectNames } from '../../packages/decision/listed-objects.ts';
+import { countedKind, type ObjectNames } from '../../packages/decision/listed-objects.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 

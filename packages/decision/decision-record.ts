@@ -7,10 +7,9 @@ import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { PressureUnrelieved } from '../../schemas/events/result.ts';
 import type { Instant } from '../../schemas/events/time.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
-import { deriveId } from '../canonical/ids.ts';
+import { canonicalJson, deriveId, sha256Hex } from '../canonical/ids.ts';
 import type { Conclusion } from './conclusion.ts';
 import { type Input, nodeOutput, type Output, type Outputs } from './handler.ts';
-import { outputHash } from './output-hash.ts';
 
 /** What every event that is decided on has. */
 export interface DecidableEvent extends NodeIdentity {
@@ -30,7 +29,7 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
 }
 
 /** What the id of a decision follows from. */
-export interface DecisionName {
+interface DecisionName {
   readonly decider: Pick<Decision['decider'], 'version'> & { readonly name: string };
   readonly input: {
     readonly event: { readonly id: string };
@@ -72,7 +71,7 @@ const policyReference = (
   setHash: set.hash,
 });
 
-export const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
+const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
   cluster,
   node,
   nodeInstance,
@@ -169,3 +168,11 @@ export const pressureUnrelieved = (
   takenAt: deciding.input.event.takenAt,
   ...ending,
 });
+
+/**
+ * SHA-256 of the canonical JSON of what a decision gave: its record, which comes first, and what follows from it, in order. The
+ * record holds this hash itself, so the hash is taken without that field.
+ */
+export function outputHash([record, ...others]: readonly object[]): string {
+  return sha256Hex(canonicalJson([{ ...record, outputSha256: undefined }, ...others]));
+}

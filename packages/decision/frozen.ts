@@ -14,13 +14,13 @@ export interface Readable<Event> {
 }
 
 /** A decider with its parser, as it is frozen (docs/architecture.md, "Frozen deciders"). */
-export interface Freezable<Event> extends Readable<Event> {
+interface Freezable<Event> extends Readable<Event> {
   readonly decider: Decision['decider'];
   readonly handler: (policies: () => PolicySet) => PureHandler<Event>;
 }
 
 /** A message that a newer one is said to have overtaken. */
-export interface SaidOvertaken {
+interface SaidOvertaken {
   /** The beginning of the message, or all of it. */
   readonly older: unknown;
   /** What `read` made of the newer one; its lists may be left out. */

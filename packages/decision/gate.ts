@@ -18,7 +18,7 @@ export interface ClosedGate {
   readonly record: PolicyRecord | null;
 }
 
-export type Gate = ClosedGate | { readonly kind: 'open'; readonly record: PolicyRecord };
+type Gate = ClosedGate | { readonly kind: 'open'; readonly record: PolicyRecord };
 
 /** What holds for a node before its facts are looked at: a policy, a pause, or nothing. */
 export function gateFor(policies: PolicySet, node: SelectableNode): Gate {

@@ -1,5 +1,5 @@
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
-import { type OBJECT_KINDS, ObjectKind } from '../../schemas/events/object-kinds.ts';
+import { OBJECT_KINDS, ObjectKind } from '../../schemas/events/object-kinds.ts';
 
 type ListOf<Kind extends ObjectKind> = (typeof OBJECT_KINDS)[Kind]['list'];
 
@@ -85,3 +85,9 @@ const listedOf = <Kind extends ObjectKind>(inventory: CompleteInventory, kind: K
 /** All that an inventory lists, in the order of a pass. */
 export const objectsIn = (inventory: CompleteInventory): readonly ListedObject[] =>
   ObjectKind.options.flatMap((kind) => listedOf(inventory, kind));
+
+export const pluralOf = (kind: ObjectKind): string => OBJECT_KINDS[kind].words[1];
+
+/** `1 sandbox`, `2 sandboxes` */
+export const countedKind = (count: number, kind: ObjectKind): string =>
+  `${count} ${OBJECT_KINDS[kind].words[count === 1 ? 0 : 1]}`;

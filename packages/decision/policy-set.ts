@@ -4,7 +4,9 @@ import {
   type PolicySet,
   pauseKey,
 } from '../../schemas/policy/policy.ts';
-import { contentHash } from '../canonical/ids.ts';
+import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
+import { contentHash, deriveId } from '../canonical/ids.ts';
+import { compareText } from './listing.ts';
 
 /** All policies of one moment, in an order of their own: whatever order they came in, equal sets have equal hashes. */
 export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<PauseRecord>): PolicySet {
@@ -23,7 +25,7 @@ export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<Pau
 }
 
 /** A policy as the hash of a set names it. */
-export interface NamedPolicy {
+interface NamedPolicy {
   readonly name: string;
   readonly policyVersion: number;
   readonly hash: string;
@@ -36,4 +38,29 @@ export const policySetHash = (policies: readonly NamedPolicy[], pauses: readonly
     pauses,
   });
 
-const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+/** The fact that tells what a set consisted of. */
+export const policySetRecord = ({ hash, policies, pauses }: PolicySet): PolicySetRecord => ({
+  type: 'fleetgc.policy-set',
+  version: 1,
+  id: deriveId('policy-set', hash),
+  hash,
+  policies: policies.map(({ policy: { name }, policyVersion, hash }) => ({ name, policyVersion, hash })),
+  pauses: [...pauses],
+});
+
+/**
+ * The set that a fact tells of, its policies found by the hashes of their contents. `null` when one of them is not found, or when
+ * what is put together has another hash than the fact says. A content that was applied twice has two versions: the fact knows
+ * which of them was in force.
+ */
+export function rebuiltPolicySet(
+  { hash, policies, pauses }: PolicySetRecord,
+  find: (contentHash: string) => PolicyRecord | undefined,
+): PolicySet | null {
+  const records = policies.flatMap(({ hash, policyVersion }) => {
+    const record = find(hash);
+    return record === undefined ? [] : [{ ...record, policyVersion }];
+  });
+  const set = policySet(records, pauses);
+  return set.hash === hash ? set : null;
+}

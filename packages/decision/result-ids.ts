@@ -2,7 +2,7 @@ import type { PassProblem } from '../../schemas/events/result.ts';
 import { deriveId } from '../canonical/ids.ts';
 
 /** Whose answer to which command. */
-export interface Answering {
+interface Answering {
   readonly nodeInstance: string;
   readonly commandId: string;
 }

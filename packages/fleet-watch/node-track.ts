@@ -1,5 +1,7 @@
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Instant } from '../../schemas/events/time.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { StrayCluster } from './stray-clusters.ts';
 
 /** A node was heard: what its facts say of the machine they come from, and when the log got them. */
 export interface Sighting {
@@ -21,9 +23,9 @@ export interface NodeTrack {
 }
 
 /** Clocks that differ by less are as good as equal: facts wait for their batch, and for brokers that are away for a moment. */
-export const CLOCK_TOLERANCE_MS = 5 * 60_000;
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
 /** So long a machine that fell silent is remembered, and so long two that alternated are told. */
-export const TWINS_MEMORY_MS = 30 * 60_000;
+const TWINS_MEMORY_MS = 30 * 60_000;
 /** Of one name; who makes up more is told of as well by these. */
 const MOST_MACHINES = 8;
 /** Facts that came late come together: only those that are as far apart on the node as on the log came at their time. */
@@ -61,7 +63,7 @@ function clockAhead(before: NodeTrack | null, now: Sighting): number {
 }
 
 /** What is wrong with how a node reports, that no decision shows. */
-export type NodeOddity =
+type NodeOddity =
   | { readonly kind: 'clock'; readonly aheadMs: number }
   | { readonly kind: 'two-machines'; readonly machines: number };
 
@@ -76,3 +78,41 @@ export function odditiesOf(
     ...(isTwin ? [{ kind: 'two-machines', machines: machines.size } as const] : []),
   ];
 }
+
+/** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
+export const NODE_WARNINGS = ['clock', 'two-machines', 'stray-cluster'] as const;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export function oddityText(oddity: NodeOddity): string {
+  switch (oddity.kind) {
+    case 'clock': {
+      const { aheadMs } = oddity;
+      const how = aheadMs > 0 ? 'ahead of' : 'behind';
+      return `its clock is ${roughly(Math.abs(aheadMs))} ${how} that of the log: ages of images and containers are wrong there. Set the clock, and look why it was not set`;
+    }
+    case 'two-machines':
+      return `${oddity.machines} machines report under this name, in turns: each command reaches one of them. Give each a --node-name of its own`;
+  }
+}
+
+export const strayText = ({ cluster, nodes, like, likeNodes }: StrayCluster): string =>
+  `cluster ${cluster} has ${nodes === 1 ? '1 node' : `${nodes} nodes`}, and no policy names it; ${like} has ${likeNodes}. If --cluster is misspelt there, other policies hold for it than were meant. If the name is right, name it in a policy or a pause`;
+
+function roughly(ms: number): string {
+  const [span, word] =
+    ms >= 2 * DAY_MS ? [DAY_MS, 'days'] : ms >= 2 * HOUR_MS ? [HOUR_MS, 'hours'] : [MINUTE_MS, 'minutes'];
+  return `${Math.round(ms / span)} ${word}`;
+}
+
+/** Clusters that a policy or a pause names, so that they are meant. */
+export const clustersNamedBy = ({
+  policies,
+  pauses,
+}: Pick<PolicySet, 'policies' | 'pauses'>): ReadonlySet<string> =>
+  new Set([
+    ...policies.flatMap(({ policy }) => policy.selector.clusters),
+    ...pauses.flatMap(({ selector }) => selector.clusters),
+  ]);

@@ -4,13 +4,20 @@ import type { FleetEvent } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
-import { type NodeTrack, odditiesOf, track } from './node-track.ts';
-import { clustersNamedBy, NODE_WARNINGS, oddityText, strayText } from './node-warnings.ts';
+import {
+  clustersNamedBy,
+  NODE_WARNINGS,
+  type NodeTrack,
+  odditiesOf,
+  oddityText,
+  strayText,
+  track,
+} from './node-track.ts';
 import { type StrayCluster, strayClusters } from './stray-clusters.ts';
 
 type WarningKind = (typeof NODE_WARNINGS)[number];
 
-export interface NodeWatchParts {
+interface NodeWatchParts {
   /** May throw while they cannot be read. */
   readonly policies: () => PolicySet;
   readonly logger: Logger;

@@ -1,5 +1,4 @@
-import type { NodeSelector } from '../../schemas/policy/policy.ts';
-import { isPauseKey, pauseKey } from '../../schemas/policy/policy.ts';
+import { isPauseKey, type NodeSelector, pauseKey } from '../../schemas/policy/policy.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { selectorText } from './selector-text.ts';
 import type { StoredPolicies } from './stored-policies.ts';

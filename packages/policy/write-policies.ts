@@ -1,6 +1,5 @@
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { NodeSelector, PauseRecord } from '../../schemas/policy/policy.ts';
-import { pauseKey } from '../../schemas/policy/policy.ts';
+import { type NodeSelector, type PauseRecord, pauseKey } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { type Publication, toRecord } from '../pipeline/envelope.ts';

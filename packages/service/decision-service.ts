@@ -1,16 +1,18 @@
 import type { Logger } from 'pino';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { Output } from '../decision/handler.ts';
 import { overtakenHandler } from '../decision/overtaken-record.ts';
+import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
 import { serviceSource } from '../pipeline/envelope.ts';
 import type { Handlers, OnEvent } from '../pipeline/handle-record.ts';
-import { createPublisher } from '../pipeline/publisher.ts';
+import { createPublisher, type Publisher } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
-import { createPolicySetFacts } from './policy-set-facts.ts';
+import { createQueue } from '../process/turns.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps {
@@ -27,7 +29,7 @@ export interface DecisionServiceDeps {
 }
 
 /** One kind of decision service, whatever process it runs in. */
-export interface DecisionService {
+interface DecisionService {
   readonly name: string;
   /** The consumer group that its replicas share. */
   readonly group: string;
@@ -73,3 +75,45 @@ export function startDecisionService(
     monotonicNow,
   });
 }
+
+/** Tells the log what each set of policies consisted of under which something was decided. */
+interface PolicySetFacts {
+  /** All policies of this moment, for a decision; throws as the source does. */
+  readonly policies: () => PolicySet;
+  /** Resolves when every set that was given out is on the log: to be awaited before a decision leaves. */
+  tell(): Promise<void>;
+}
+
+/** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
+export function createPolicySetFacts(
+  policies: () => PolicySet,
+  publisher: Pick<Publisher, 'publish'>,
+): PolicySetFacts {
+  const told = new Set<string>();
+  const untold = new Map<string, PolicySet>();
+  const inTurn = createQueue();
+  const tellAll = async (): Promise<void> => {
+    const sets = [...untold.values()];
+    if (sets.length === 0) return;
+    await publisher.publish(sets.map(policySetOutput));
+    for (const { hash } of sets) {
+      told.add(hash);
+      untold.delete(hash);
+    }
+  };
+  return {
+    policies: () => {
+      const set = policies();
+      if (!told.has(set.hash)) untold.set(set.hash, set);
+      return set;
+    },
+    tell: () => inTurn(tellAll),
+  };
+}
+
+/** The fact that tells what a set consisted of. */
+export const policySetOutput = (set: PolicySet): Output<'policyVersions'> => ({
+  topic: 'policyVersions',
+  key: set.hash,
+  event: policySetRecord(set),
+});

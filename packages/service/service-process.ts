@@ -8,7 +8,7 @@ import type { Address } from '../process/options/option-types.ts';
 import { addProcessMetrics, type Build } from '../process/process-metrics.ts';
 import type { Sources } from '../process/system-sources.ts';
 
-export interface ServiceProcessSettings {
+interface ServiceProcessSettings {
   readonly build: Build;
   readonly eventLog: EventLogOptions;
   /** `null`: no health and no metrics over HTTP. */

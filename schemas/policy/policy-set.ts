@@ -4,7 +4,7 @@ import { PauseRecord } from './policy.ts';
 /**
  * Fact: what a set of policies consisted of, published before the first decision under it. With the policies themselves,
  * which lie on the same topic by their hashes, the whole set can be put together again after its policies were changed
- * (`packages/service/policy-set-facts.ts`).
+ * (`packages/service/decision-service.ts`).
  */
 export const PolicySetRecord = z.object({
   type: z.literal('fleetgc.policy-set'),

@@ -1,8 +1,7 @@
 import { contentHash } from '../../packages/canonical/ids.ts';
-import { policySetHash } from '../../packages/decision/policy-set.ts';
+import { policySetHash, rebuiltPolicySet } from '../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
 import { parseJson, parseValueOf } from '../../packages/pipeline/parse/parse-record.ts';
-import { rebuiltPolicySet } from '../../packages/service/policy-set-facts.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';

@@ -1,22 +1,19 @@
-import { commandOutcome } from '../../packages/decision/command-outcome.ts';
-import type { Conclusion } from '../../packages/decision/conclusion.ts';
+import { type Conclusion, commandOutcome } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/listing.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
-import { missed } from '../../packages/decision/thresholds/reclaim-target.ts';
-import { type Wanted, wantedNow } from '../../packages/decision/thresholds/wanted-reclaim.ts';
+import { missed, type Wanted, wantedNow } from '../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { ContainerRemoval } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
 import { atNextAction, type Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
-import { doubts } from './rules/doubts.ts';
-import { runningTwice } from './rules/findings.ts';
+import { doubts, runningTwice } from './rules/doubts.ts';
 import { unmatchedNamespaces } from './rules/namespaces.ts';
 import { type ContainerPlan, type Pass, planPass } from './rules/plan.ts';
 import { gonePods } from './rules/pods.ts';
 
 export const DECIDER = { name: 'container-gc', version: '1' } as const;
 
-export type ContainerItem = ContainerRemoval['items'][number];
+type ContainerItem = ContainerRemoval['items'][number];
 
 export interface ContainerConclusion extends Conclusion {
   /** In the order in which they go (G1). They become a command only if the outcome is `commanded`. */

@@ -1,7 +1,5 @@
-import { believeUsage } from '../../packages/decision/thresholds/filesystem-usage.ts';
-import { usagePercent } from '../../packages/decision/thresholds/usage-thresholds.ts';
-import { odditiesOf } from '../../packages/fleet-watch/node-track.ts';
-import { clustersNamedBy, oddityText, strayText } from '../../packages/fleet-watch/node-warnings.ts';
+import { believeUsage, usagePercent } from '../../packages/decision/thresholds/filesystem-usage.ts';
+import { clustersNamedBy, odditiesOf, oddityText, strayText } from '../../packages/fleet-watch/node-track.ts';
 import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../schemas/events/filesystem.ts';

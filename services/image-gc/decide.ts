@@ -1,5 +1,4 @@
-import { commandOutcome } from '../../packages/decision/command-outcome.ts';
-import { type Conclusion, reportedBytes } from '../../packages/decision/conclusion.ts';
+import { type Conclusion, commandOutcome, reportedBytes } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/listing.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { Holder, ImageRemoval } from '../../schemas/events/command.ts';
@@ -8,12 +7,11 @@ import { isForced, type Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { type ImageGcMode, type ImagePlan, planImageCommand } from './plan-images.ts';
 import type { Removal } from './rules/candidates.ts';
-import { type Limited, withinCommand } from './rules/command-limit.ts';
 import { imageDoubts } from './rules/doubts.ts';
-import { heldBy } from './rules/holders.ts';
-import { keepNotes } from './rules/keep-notes.ts';
-import type { KeepTurn, RemoveTurn } from './rules/turn.ts';
-import { verdicts } from './rules/verdicts.ts';
+import { keepNotes } from './rules/keep-list.ts';
+import type { KeepingPass, RemovingPass } from './rules/pass.ts';
+import { type Limited, withinCommand } from './rules/selection.ts';
+import { heldBy, verdicts } from './rules/verdicts.ts';
 
 export const DECIDER = { name: 'image-gc', version: '1' } as const;
 
@@ -33,20 +31,20 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
   const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
   const limited = withinCommand(plan.removals, inventory.images.length);
-  const { turn, surveyed, spared } = plan;
+  const { pass, eligibility, spared } = plan;
   const told = {
-    reclaim: turn.reclaim,
-    notBelieved: [...turn.notBelieved, ...imageDoubts(inventory, policy, surveyed)],
+    reclaim: pass.reclaim,
+    notBelieved: [...pass.notBelieved, ...imageDoubts(inventory, policy, eligibility)],
     notes: keepNotes(inventory, policy.keep),
     verdicts: verdicts({
       removals: limited.commanded,
       spared: [...spared, ...limited.later],
-      protected: surveyed.protected,
+      protected: eligibility.protected,
     }),
   };
-  return turn.kind === 'keep'
-    ? { ...told, ...keeping(plan, turn) }
-    : { ...told, ...removing(inventory, policy, { plan, turn, limited }) };
+  return pass.kind === 'keep'
+    ? { ...told, ...keeping(plan, pass) }
+    : { ...told, ...removing(inventory, policy, { plan, pass, limited }) };
 }
 
 function modeOf(reclaim: Reclaim | null): Exclude<ImageGcMode, 'periodic'> {
@@ -70,33 +68,33 @@ type Answer = Pick<
   'outcome' | 'reason' | 'items' | 'holders' | 'estimatedBytes' | 'unrelievedAt'
 >;
 
-function keeping({ surveyed, spared }: ImagePlan, { outcome, reason, lack }: KeepTurn): Answer {
+function keeping({ eligibility, spared }: ImagePlan, { outcome, reason, lack }: KeepingPass): Answer {
   if (lack === null) return { ...NO_REMOVAL, outcome, reason };
-  const holders = heldBy(surveyed, { images: spared, reason: 'not-believed' }, lack.usedBytes);
+  const holders = heldBy(eligibility, { images: spared, reason: 'not-believed' }, lack.usedBytes);
   return { ...NO_REMOVAL, outcome, reason, holders, unrelievedAt: String(lack.availableNow) };
 }
 
 function removing(
   inventory: CompleteInventory,
   policy: Policy,
-  { plan, turn, limited }: { plan: ImagePlan; turn: RemoveTurn; limited: Limited },
+  { plan, pass, limited }: { plan: ImagePlan; pass: RemovingPass; limited: Limited },
 ): Answer {
-  const { lack, why } = turn;
+  const { lack, why } = pass;
   const waiting = [...limited.later, ...plan.spared];
   const planned = {
     items: limited.commanded.map(toItem),
     holders:
-      lack === null ? [] : heldBy(plan.surveyed, { images: waiting, reason: 'waiting' }, lack.usedBytes),
+      lack === null ? [] : heldBy(plan.eligibility, { images: waiting, reason: 'waiting' }, lack.usedBytes),
     estimatedBytes: reportedBytes(limited.estimatedBytes),
     unrelievedAt: null,
   };
   return planned.items.length > 0
     ? { ...planned, ...commandOutcome(inventory, policy, sentence(limited, why)) }
-    : { ...planned, ...nothingGoes(turn, planned.holders) };
+    : { ...planned, ...nothingGoes(pass, planned.holders) };
 }
 
 function nothingGoes(
-  { lack, why }: RemoveTurn,
+  { lack, why }: RemovingPass,
   holders: readonly Holder[],
 ): Pick<Answer, 'outcome' | 'reason' | 'unrelievedAt'> {
   if (lack === null || lack.missing <= 0n)

@@ -5,12 +5,12 @@ import { type RequestDefaults, readRequest } from './request.ts';
 import type { Line } from './split-lines.ts';
 
 /** Lines that follow each other; the first has this number, counted from 1. */
-export interface Batch {
+interface Batch {
   readonly first: number;
   readonly lines: readonly Line[];
 }
 
-export interface Answered {
+interface Answered {
   /** A `PlanLine` for each line that is not blank, in their order, each with its line feed. */
   readonly text: string;
   readonly answers: number;

@@ -3,14 +3,13 @@ import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import type { Plan } from '../../schemas/reports/plan.ts';
-import { doubts } from '../container-gc/rules/doubts.ts';
-import { runningTwice } from '../container-gc/rules/findings.ts';
+import { doubts, runningTwice } from '../container-gc/rules/doubts.ts';
 import { unmatchedNamespaces } from '../container-gc/rules/namespaces.ts';
 import { type ContainerPlan, planPass } from '../container-gc/rules/plan.ts';
 import { type ImagePlan, planImages } from '../image-gc/plan-images.ts';
 import { imageDoubts } from '../image-gc/rules/doubts.ts';
-import { keepNotes } from '../image-gc/rules/keep-notes.ts';
-import type { Turn } from '../image-gc/rules/turn.ts';
+import { keepNotes } from '../image-gc/rules/keep-list.ts';
+import type { ImagePass } from '../image-gc/rules/pass.ts';
 import { verdicts } from '../image-gc/rules/verdicts.ts';
 import { afterContainers } from './after-containers.ts';
 import { type Fates, podObjectsKept } from './objects.ts';
@@ -37,13 +36,13 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     fates: fatesOf(inventory, containers, images),
     actions: order.actions,
     reason: told.filter((text) => text !== '').join('; '),
-    target: images && targetOf(images.turn),
+    target: images && targetOf(images.pass),
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
       ...(containers === null ? [] : doubts(inventory, policy)),
       ...(images === null
         ? []
-        : [...images.turn.notBelieved, ...imageDoubts(inventory, policy, images.surveyed)]),
+        : [...images.pass.notBelieved, ...imageDoubts(inventory, policy, images.eligibility)]),
     ],
     notes: [
       ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),
@@ -82,25 +81,25 @@ const positions = (selected: readonly { readonly item: { readonly position: numb
   selected.map(({ item: { position } }) => position);
 
 /** As in a decision record, of a command that holds them all. */
-const imageVerdicts = ({ removals, spared, surveyed }: ImagePlan) =>
-  verdicts({ removals, spared, protected: surveyed.protected });
+const imageVerdicts = ({ removals, spared, eligibility }: ImagePlan) =>
+  verdicts({ removals, spared, protected: eligibility.protected });
 
-const doubted = ({ turn, spared }: ImagePlan): number[] =>
-  turn.kind === 'keep' && turn.outcome === 'not-believed' ? spared.map(({ position }) => position) : [];
+const doubted = ({ pass, spared }: ImagePlan): number[] =>
+  pass.kind === 'keep' && pass.outcome === 'not-believed' ? spared.map(({ position }) => position) : [];
 
-function imageReasons({ turn, removals }: ImagePlan): string[] {
+function imageReasons({ pass, removals }: ImagePlan): string[] {
   const byAge = removals.filter(({ rule }) => rule === 'E3').length;
   return [
     ...(byAge === 0 ? [] : [`${byAge} image(s) were unused for longer than the maximum age`]),
-    turn.kind === 'remove' ? turn.why : turn.reason,
+    pass.kind === 'remove' ? pass.why : pass.reason,
   ];
 }
 
-function targetOf(turn: Turn): Plan['target'] {
-  if (turn.kind === 'keep' || turn.lack === null) return null;
-  const { resource, availableNow, missing } = turn.lack;
+function targetOf(pass: ImagePass): Plan['target'] {
+  if (pass.kind === 'keep' || pass.lack === null) return null;
+  const { resource, availableNow, missing } = pass.lack;
   return {
-    filesystem: turn.reclaim?.target.filesystem ?? 'imagefs',
+    filesystem: pass.reclaim?.target.filesystem ?? 'imagefs',
     resource,
     atLeast: String(availableNow + missing),
     available: String(availableNow),

@@ -11,7 +11,7 @@ import { type Passed, passThrough } from './pass.ts';
 import { unpullableNotes } from './unpullable-note.ts';
 
 /** Everything a plan follows from. */
-export interface PlanInput {
+interface PlanInput {
   readonly inventory: Inventory;
   /** The one that holds for the node is chosen as a decision service chooses it. */
   readonly policies: PolicySet;

@@ -10,13 +10,13 @@ import { PlanTrigger } from '../../schemas/reports/plan.ts';
 import { type PolicyReader, policyReader, type ReadPolicy } from './policy-reader.ts';
 
 /** What a plan is asked of, read and checked. */
-export interface Request {
+interface Request {
   readonly inventory: Inventory;
   readonly policies: PolicySet;
   readonly trigger: PlanTrigger;
 }
 
-export type ReadRequest =
+type ReadRequest =
   | { readonly ok: true; readonly request: Request }
   /** A sentence each. */
   | { readonly ok: false; readonly causes: readonly string[] };

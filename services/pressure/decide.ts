@@ -2,16 +2,15 @@ import type { Doubt } from '../../packages/decision/conclusion.ts';
 import type { DecisionOutcome } from '../../schemas/events/decision.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
-import { chosen } from './rules/choice.ts';
 import { evictionThresholds } from './rules/eviction.ts';
+import { type Beginning, chosen, type Finding, type Thresholds } from './rules/finding.ts';
 import { usageThresholds } from './rules/image-usage.ts';
-import type { Beginning, Finding, Thresholds } from './rules/signal.ts';
 
 export const DECIDER = { name: 'pressure', version: '1' } as const;
 
 const THRESHOLDS: readonly Thresholds[] = [evictionThresholds, usageThresholds];
 
-export interface PressureConclusion {
+interface PressureConclusion {
   readonly outcome: Extract<DecisionOutcome, 'ordered' | 'nothing-to-do' | 'not-believed'>;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];

@@ -14,9 +14,8 @@ import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { ReclaimContinues } from '../../schemas/events/result.ts';
 import type { EventOf } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { whyContinued } from './continue.ts';
 import { DECIDER, decide } from './decide.ts';
-import type { Beginning } from './rules/signal.ts';
+import type { Beginning } from './rules/finding.ts';
 
 /** What pressure decides on: how full the disks of a node are, and that a reclaim goes on. */
 export type PressureEvent = DiskStats | ReclaimContinues;
@@ -79,3 +78,14 @@ const firstStep = (deciding: Deciding, beginning: Beginning): Reclaim => ({
   ...beginning,
   round: 1,
 });
+
+/**
+ * Why the next look of a reclaim is ordered, for the record. The fact says at which round and action it is; what policy and disk still
+ * ask for is decided on the inventory that answers.
+ */
+function whyContinued({ reclaim, availableNow }: ReclaimContinues): string {
+  const { cause, target, step, round } = reclaim;
+  const { resource, filesystem, atLeast } = target;
+  const now = availableNow === null ? 'it could not be measured' : `it has ${availableNow}`;
+  return `the reclaim for ${cause.signal} goes on with ${step}, round ${round}: ${resource} of ${filesystem} shall be at least ${atLeast}, and ${now}`;
+}

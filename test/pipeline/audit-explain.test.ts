@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Explained } from '../../schemas/reports/explanation.ts';
 import { explain } from '../../services/audit/explain/explain.ts';
-import type { Registry } from '../../sim/runtime/registry.ts';
-import { boundlessRegistry } from '../../sim/runtime/registry.ts';
+import { boundlessRegistry, type Registry } from '../../sim/runtime/registry.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { asking } from '../services/audit/explain/support/recorded-log.ts';
 import { usedPercent } from './support/images.ts';

@@ -1,7 +1,6 @@
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
-import { countedAs } from '../../../packages/decision/keep-list-text.ts';
 import { objectsIn } from '../../../packages/decision/listed-objects.ts';
-import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
+import { countedAs, keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';

@@ -1,5 +1,5 @@
-import { countedAs } from '../../../packages/decision/keep-list-text.ts';
-import { countedKind } from '../../../packages/decision/kind-text.ts';
+import { countedKind } from '../../../packages/decision/listed-objects.ts';
+import { countedAs } from '../../../packages/decision/rule-text.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import type { Plan, PlannedObject } from '../../../schemas/reports/plan.ts';

@@ -1,5 +1,10 @@
-import type { FilesystemName, Resource } from '../../../schemas/events/filesystem.ts';
-import { EvictionSignal, type EvictionThreshold } from '../../../schemas/policy/eviction.ts';
+import { type FilesystemName, LARGEST_UINT64, type Resource } from '../../../schemas/events/filesystem.ts';
+import {
+  type Amount,
+  EvictionSignal,
+  type EvictionThreshold,
+  fractionOf,
+} from '../../../schemas/policy/eviction.ts';
 import { CONTAINERFS_LIKE, type Layout } from './layout.ts';
 
 /** What a signal looks at. */
@@ -43,4 +48,29 @@ export function thresholdsInForce(
     signal: CONTAINERFS_SIGNALS[WATCHED[threshold.signal].resource],
   }));
   return [...own, ...copies];
+}
+
+/** Below this much of bytes or inodes a threshold is met (J9). */
+export const thresholdAt = ({ value }: EvictionThreshold, capacity: bigint): bigint =>
+  quantityOf(value, capacity);
+
+/**
+ * From this much on a threshold that was met counts as cleared: with its minimum reclaim (J10). A kubelet's percentage can ask
+ * for more than any number on the log holds; neither is ever free.
+ */
+export function clearedAt(threshold: EvictionThreshold, capacity: bigint): bigint {
+  const { minimumReclaim } = threshold;
+  const more = minimumReclaim === null ? 0n : quantityOf(minimumReclaim, capacity);
+  const cleared = thresholdAt(threshold, capacity) + more;
+  const most = BigInt(LARGEST_UINT64);
+  return cleared > most ? most : cleared;
+}
+
+/**
+ * A threshold or minimum reclaim in bytes or inodes. A percentage is taken as the kubelet takes it (J9): its fraction
+ * has 32 bits, the product 64, and what follows the point is cut off.
+ */
+export function quantityOf(amount: Amount, capacity: bigint): bigint {
+  if ('quantity' in amount) return BigInt(amount.quantity);
+  return BigInt(Math.trunc(Number(capacity) * fractionOf(amount.percent)));
 }

@@ -2,12 +2,10 @@ import type { FilesystemReading, FilesystemReadings } from '../../../schemas/eve
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { clearedAt } from './eviction-bars.ts';
-import { signalWatches, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
-import { believeInodes, believeUsage } from './filesystem-usage.ts';
+import { clearedAt, signalWatches, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
+import { believeInodes, believeUsage, isUsageGcOff, targetBytes } from './filesystem-usage.ts';
 import { layoutOf } from './layout.ts';
-import type { Standing } from './usage-reclaim.ts';
-import { isUsageGcOff, targetBytes } from './usage-thresholds.ts';
+import type { StillWanted } from './usage-reclaim.ts';
 
 /** What of one resource there is in all, and free. */
 interface Amounts {
@@ -21,7 +19,11 @@ interface Amounts {
  * on that disk ask for, each with its minimum reclaim (J10). Thresholds of containerfs are those of the filesystem that it
  * shares (J6).
  */
-export function forcedStanding(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): Standing {
+export function forcedStillWanted(
+  reclaim: Reclaim,
+  filesystems: FilesystemReadings,
+  policy: Policy,
+): StillWanted {
   const { signal } = reclaim.cause;
   const { name } = policy;
   if (!policy.forcedGC)
@@ -55,7 +57,7 @@ interface Facts {
   readonly filesystems: FilesystemReadings;
 }
 
-function justified({ inForce, policy, filesystems }: Facts, { target }: Reclaim): Standing {
+function justified({ inForce, policy, filesystems }: Facts, { target }: Reclaim): StillWanted {
   const amounts = amountsOf(target, filesystems[target.filesystem]);
   if (amounts === null)
     return { rule: 'J8', reason: `what ${target.filesystem} has of ${target.resource} is not known` };

@@ -2,11 +2,16 @@ import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { thresholdAt } from './eviction-bars.ts';
-import { thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
-import { believeInodes, believeUsage } from './filesystem-usage.ts';
+import { thresholdAt, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
+import {
+  believeInodes,
+  believeUsage,
+  isUsageSignal,
+  USAGE_SIGNALS,
+  usagePercent,
+  usedInodesPercent,
+} from './filesystem-usage.ts';
 import { layoutOf } from './layout.ts';
-import { isUsageSignal, USAGE_SIGNALS, usagePercent, usedInodesPercent } from './usage-thresholds.ts';
 import { wantedNow } from './wanted-reclaim.ts';
 
 /** What a node has read of its own disks, now and before. */

@@ -1,14 +1,15 @@
 import type { FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { believeInodes, believeUsage } from './filesystem-usage.ts';
 import {
+  believeInodes,
+  believeUsage,
   isUsageGcOff,
   targetBytes,
   targetInodes,
   USAGE_SIGNALS,
   type UsageSignal,
-} from './usage-thresholds.ts';
+} from './filesystem-usage.ts';
 
 /** Why nothing is to be removed for a reclaim, with the rule that says so. */
 export interface Unwanted {
@@ -17,7 +18,7 @@ export interface Unwanted {
 }
 
 /** A reclaim held against the policy in force and a reading of the disk. */
-export type Standing =
+export type StillWanted =
   | Unwanted
   /** Where the policy would stop, bytes or inodes; `null` where that is not known. */
   | {
@@ -33,11 +34,11 @@ const RESOURCES: Readonly<Record<UsageSignal, Resource>> = {
 };
 
 /** Of a reclaim that one of the usage thresholds began. */
-export function usageStanding(
+export function usageStillWanted(
   signal: UsageSignal,
   reclaim: Reclaim,
   { imagefs, policy }: { readonly imagefs: FilesystemReading | null; readonly policy: Policy },
-): Standing {
+): StillWanted {
   const { filesystem, resource } = reclaim.target;
   if (filesystem !== 'imagefs' || resource !== RESOURCES[signal])
     return { rule: 'D6', reason: `the target of the reclaim is not what ${signal} watches` };
@@ -51,7 +52,7 @@ export function usageStanding(
   }
 }
 
-function ofPercent({ cause }: Reclaim, imagefs: FilesystemReading | null, policy: Policy): Standing {
+function ofPercent({ cause }: Reclaim, imagefs: FilesystemReading | null, policy: Policy): StillWanted {
   if (isUsageGcOff(policy)) {
     const reason = `policy ${policy.name} now switches image GC by usage off (high threshold 100%)`;
     return { rule: 'D1', reason };
@@ -63,7 +64,7 @@ function ofPercent({ cause }: Reclaim, imagefs: FilesystemReading | null, policy
 }
 
 /** A limit beyond the end of the disk could never be reached, and everything would go for it. */
-function ofAvailable(imagefs: FilesystemReading | null, { name, imageGCAvailable }: Policy): Standing {
+function ofAvailable(imagefs: FilesystemReading | null, { name, imageGCAvailable }: Policy): StillWanted {
   if (imageGCAvailable === null)
     return { rule: 'M39', reason: `policy ${name} now has no absolute threshold for images` };
   const enough = BigInt(imageGCAvailable.untilBytes);
@@ -73,7 +74,7 @@ function ofAvailable(imagefs: FilesystemReading | null, { name, imageGCAvailable
   return { enough, isPressed: false };
 }
 
-function ofInodes({ cause }: Reclaim, imagefs: FilesystemReading | null, policy: Policy): Standing {
+function ofInodes({ cause }: Reclaim, imagefs: FilesystemReading | null, policy: Policy): StillWanted {
   const { name, imageGCInodes } = policy;
   if (imageGCInodes === null)
     return { rule: 'M13', reason: `policy ${name} now removes no image to free inodes` };

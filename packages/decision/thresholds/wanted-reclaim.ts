@@ -1,9 +1,9 @@
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
-import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { Reclaim, ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { forcedStanding } from './forced-reclaim.ts';
-import { type Standing, type Unwanted, usageStanding } from './usage-reclaim.ts';
-import { isUsageSignal } from './usage-thresholds.ts';
+import { isUsageSignal } from './filesystem-usage.ts';
+import { forcedStillWanted } from './forced-reclaim.ts';
+import { type StillWanted, type Unwanted, usageStillWanted } from './usage-reclaim.ts';
 
 /** What of an ordered reclaim policy and disk still ask for: all of it, less, or nothing. */
 export interface Wanted {
@@ -23,23 +23,23 @@ export interface Wanted {
  * M13, M39; J9, M16), and the target is at most what that threshold, or one of the same disk, asks for.
  */
 export function wantedNow(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): Wanted {
-  const standing = standingOf(reclaim, filesystems, policy);
-  return 'reason' in standing
-    ? { reclaim, shrunk: null, unwanted: standing, isPressed: false }
+  const still = stillWanted(reclaim, filesystems, policy);
+  return 'reason' in still
+    ? { reclaim, shrunk: null, unwanted: still, isPressed: false }
     : {
         reclaim,
         shrunk: null,
         unwanted: null,
-        isPressed: standing.isPressed,
-        ...shrunkTo(standing.enough, reclaim, policy),
+        isPressed: still.isPressed,
+        ...shrunkTo(still.enough, reclaim, policy),
       };
 }
 
-function standingOf(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): Standing {
+function stillWanted(reclaim: Reclaim, filesystems: FilesystemReadings, policy: Policy): StillWanted {
   const { signal } = reclaim.cause;
   return isUsageSignal(signal)
-    ? usageStanding(signal, reclaim, { imagefs: filesystems.imagefs, policy })
-    : forcedStanding(reclaim, filesystems, policy);
+    ? usageStillWanted(signal, reclaim, { imagefs: filesystems.imagefs, policy })
+    : forcedStillWanted(reclaim, filesystems, policy);
 }
 
 function shrunkTo(
@@ -52,4 +52,13 @@ function shrunkTo(
   const unit = target.resource === 'availableBytes' ? 'bytes' : 'inodes';
   const shrunk = `policy ${name} now asks for ${enough} ${unit}, less than the ${target.atLeast} that were ordered`;
   return { reclaim: { ...reclaim, target: { ...target, atLeast: String(enough) } }, shrunk };
+}
+
+/** What a filesystem has free while that is less than the target wants; `null` when it is enough, or not known (J8). */
+export function missed(
+  { filesystem, resource, atLeast }: ReclaimTarget,
+  readings: FilesystemReadings,
+): string | null {
+  const free = readings[filesystem]?.[resource] ?? null;
+  return free !== null && BigInt(free) < BigInt(atLeast) ? free : null;
 }

@@ -1,5 +1,4 @@
-import type { Dirent } from 'node:fs';
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, type Dirent, fsyncSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { FleetGcError } from '../../../packages/process/errors.ts';

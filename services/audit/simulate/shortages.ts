@@ -1,4 +1,4 @@
-import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 

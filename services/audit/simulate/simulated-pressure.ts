@@ -1,4 +1,4 @@
-import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';

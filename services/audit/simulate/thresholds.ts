@@ -1,9 +1,10 @@
-import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import {
+  believeInodes,
+  believeUsage,
   isUsageGcOff,
   usagePercent,
   usedInodesPercent,
-} from '../../../packages/decision/thresholds/usage-thresholds.ts';
+} from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 

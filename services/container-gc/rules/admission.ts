@@ -1,7 +1,19 @@
-import type { Kept } from '../../../packages/decision/conclusion.ts';
+import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import type { OwnRule } from '../../../packages/decision/own-rules.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
-import type { Listed, Selected } from './selected.ts';
+import type { Aged } from './age.ts';
+
+/** A container or sandbox by its position in the inventory's list. */
+export interface Listed extends Aged {
+  readonly position: number;
+}
+
+/** An object that is to go by a rule, before back-off and the size of a command are asked. */
+export interface Selected<Item extends Listed> {
+  readonly item: Item;
+  readonly rule: string;
+  readonly facts: Facts;
+}
 
 /** How many more objects the command takes, and the rule by which the others wait. */
 export interface Room {

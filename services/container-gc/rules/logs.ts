@@ -1,16 +1,48 @@
+import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
-import type { CompleteInventory, InventoryPodLogDirectory } from '../../../schemas/events/inventory.ts';
-import { podUidOfLogDirectory } from '../../../schemas/events/log-names.ts';
-import { type Judged, type JudgedEntry, kept, type LogPass } from './log-pass.ts';
-import { keptByNamespace, namespaceOfLogDirectory } from './namespaces.ts';
-import { judgeSymlinks } from './symlinks.ts';
+import type {
+  CompleteInventory,
+  InventoryLogSymlink,
+  InventoryPodLogDirectory,
+} from '../../../schemas/events/inventory.ts';
+import {
+  containerIdOfSymlink,
+  containersOfSymlink,
+  podUidOfLogDirectory,
+} from '../../../schemas/events/log-names.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { Room } from './admission.ts';
+import { keptByNamespace, namespaceOfLogDirectory, namespaceOfSymlink } from './namespaces.ts';
 
-export type LogItem = Extract<
-  ContainerRemoval['items'][number],
-  { kind: 'pod-log-directory' | 'log-symlink' }
->;
+/** What the entries of the log directories are judged by. */
+interface LogPass {
+  readonly inventory: CompleteInventory;
+  readonly policy: Policy;
+  /** UIDs of pods whose content is removable, none before all sources have delivered (I1, I3). */
+  readonly removable: ReadonlySet<string>;
+  /** UIDs of pods that are gone, which the executor asks about again. */
+  readonly gone: ReadonlySet<string>;
+  /** Ids of containers that go in this pass, with their symlinks (G22). */
+  readonly plannedContainers: ReadonlySet<string>;
+  readonly room: Room;
+  readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'name' | 'backoff'>) => Kept | undefined;
+}
+
+/** What is to become of one entry of a log directory, and by which rule. */
+interface Judged {
+  readonly action: 'remove' | 'keep';
+  readonly rule: string;
+  readonly facts: Facts;
+}
+
+/** The same with the entry. */
+type JudgedEntry<Entry> = Judged & { readonly entry: Entry };
+
+const kept = (rule: string, facts: Facts): Judged => ({ action: 'keep', rule, facts });
+
+type LogItem = Extract<ContainerRemoval['items'][number], { kind: 'pod-log-directory' | 'log-symlink' }>;
 
 export interface LogPlan {
   /** In the order in which they go: directories first, each kind as it was listed (I3). */
@@ -84,3 +116,68 @@ const activePods = ({ containers, sandboxes }: CompleteInventory): ReadonlySet<s
       .filter(({ state }) => state === 'ready')
       .flatMap(({ podUid, pod }) => [podUid, pod?.uid ?? '']),
   ]);
+
+type SymlinkPass = Pick<LogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
+
+/** What becomes of the dangling symlinks (I4 to I8), in the order in which they are listed. */
+function judgeSymlinks(pass: SymlinkPass): JudgedEntry<InventoryLogSymlink>[] {
+  const links = pass.inventory.logSymlinks ?? [];
+  if (isSkipped(pass)) return links.map((entry) => ({ entry, ...kept('I1', { podLogsRead: false }) }));
+  const twice = listedTwice(links.map(({ name }) => name));
+  return links.map((entry) => ({
+    entry,
+    ...(isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(entry, pass)),
+  }));
+}
+
+/**
+ * Where the directory of pod logs cannot be read, every link into it seems to dangle. The kubelet notices only when it
+ * reads it, which it does once all sources have delivered.
+ */
+const isSkipped = ({ inventory, policy }: SymlinkPass): boolean =>
+  inventory.podLogDirectories === null && (policy.profile === 'fleetgc' || inventory.allSourcesReady);
+
+function judgeSymlink(link: InventoryLogSymlink, pass: SymlinkPass): Judged {
+  const { inventory, policy, plannedContainers, withhold } = pass;
+  const judged =
+    policy.profile === 'kubelet' ? asTheKubelet(link) : byKnownContainers(link, inventory.containers);
+  if (judged.action === 'keep') return judged;
+  const [container] = meant(link.name, inventory.containers);
+  if (container && plannedContainers.has(container.id)) return kept('G22', { goesWith: container.id });
+  const reason = keptByNamespace(namespaceOfSymlink(link.name), policy) ?? withhold(link);
+  return reason ? kept(reason.rule, { ...reason.facts, selectedBy: judged.rule }) : judged;
+}
+
+const REMOVED_BY_KUBELET: readonly InventoryLogSymlink['container'][] = ['unreadable', 'no-answer', 'exited'];
+
+/** I6. More than one possible container is no answer of the kubelet's, and keeps here as well. */
+const asTheKubelet = ({ container }: InventoryLogSymlink): Judged =>
+  judgement(REMOVED_BY_KUBELET.includes(container), 'I6', container);
+
+/**
+ * M35. Beside the answer for the one link the whole list of containers is asked: every container that the name can mean
+ * must have exited, and a name that holds no id is not the kubelet's.
+ */
+function byKnownContainers(
+  { name, container }: InventoryLogSymlink,
+  containers: CompleteInventory['containers'],
+): Judged {
+  if (container === 'exited' || container === 'no-answer') {
+    const isReadable = containerIdOfSymlink(name) !== null;
+    const haveExited = meant(name, containers).every(({ state }) => state === 'exited');
+    return judgement(isReadable && haveExited, container === 'exited' ? 'I6' : 'M35', container);
+  }
+  const rule = container === 'not-exited' || container === 'empty' ? 'I6' : 'M35';
+  return judgement(false, rule, container);
+}
+
+const judgement = (goes: boolean, rule: string, container: InventoryLogSymlink['container']): Judged => ({
+  action: goes ? 'remove' : 'keep',
+  rule,
+  facts: { container },
+});
+
+function meant(name: string, containers: CompleteInventory['containers']): CompleteInventory['containers'] {
+  const id = containerIdOfSymlink(name);
+  return id === null ? [] : [...containersOfSymlink(id, containers)];
+}

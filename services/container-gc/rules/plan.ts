@@ -4,16 +4,18 @@ import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { type Admission, admit, type Room } from './admission.ts';
-import { selectAfterDeath } from './after-death.ts';
-import { neededInitContainers } from './init-containers.ts';
-import { selectBeyondLimits } from './limits.ts';
-import { untrustedLogPath } from './log-path.ts';
+import { type Admission, admit, type Listed, type Room, type Selected } from './admission.ts';
+import {
+  type DeadContainer,
+  type DeadContainers,
+  deadContainers,
+  neededInitContainers,
+  untrustedLogPath,
+} from './dead-containers.ts';
+import { selectAfterDeath, selectBeyondLimits } from './limits.ts';
 import { type LogPlan, planLogs } from './logs.ts';
 import { gonePods, removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';
-import type { Listed, Selected } from './selected.ts';
-import { type DeadContainer, type Standing, standing } from './standing.ts';
 
 export interface Pass {
   readonly inventory: CompleteInventory;
@@ -44,11 +46,11 @@ export interface ContainerPlan {
  */
 export function planPass(pass: Pass): ContainerPlan {
   const { inventory, policy } = pass;
-  const stand = standing(inventory, policy);
-  const needed = neededInitContainers(inventory, stand.dead, policy);
+  const found = deadContainers(inventory, policy);
+  const needed = neededInitContainers(inventory, found.dead, policy);
   const containers = admit(
     'container',
-    selectContainers(pass, stand),
+    selectContainers(pass, found),
     roomBeside(pass, 0),
     ({ position, container }) =>
       needed.get(position) ??
@@ -78,7 +80,7 @@ export function planPass(pass: Pass): ContainerPlan {
     sandboxes: sandboxes.planned,
     logs: logs.items,
     verdicts: [
-      ...inOrder(inventory.containers, containers, keptContainers(stand, policy)),
+      ...inOrder(inventory.containers, containers, keptContainers(found, policy)),
       ...inOrder(inventory.sandboxes, sandboxes, selection.kept),
       ...logs.verdicts,
     ],
@@ -100,7 +102,7 @@ const idTooLong = (id: string, { isForCommand }: Pass): Kept | undefined =>
  * What a death took is no longer there for the pass (G23, then G6 to G9). The limit of the node is left out while the
  * dead cannot be counted, or one container would pay for a doubt about another (C5).
  */
-function selectContainers(pass: Pass, { dead, canBeCounted }: Standing): Selected<DeadContainer>[] {
+function selectContainers(pass: Pass, { dead, canBeCounted }: DeadContainers): Selected<DeadContainer>[] {
   const { inventory } = pass;
   const policy = canBeCounted ? pass.policy : { ...pass.policy, maximumDeadContainers: -1 };
   const gone = removablePodsUngated({ ...pass, evictNonDeletedPods: false });
@@ -116,7 +118,7 @@ function roomBeside({ waits, isForCommand }: Pass, planned: number): Room {
 }
 
 /** Dead containers that no rule selects are within the limits (G7). */
-function keptContainers({ dead, kept }: Standing, policy: Policy): ReadonlyMap<number, Kept> {
+function keptContainers({ dead, kept }: DeadContainers, policy: Policy): ReadonlyMap<number, Kept> {
   const limit = policy.maximumDeadContainersPerContainer;
   const withinLimits: Kept = { rule: 'G7', facts: { limit } };
   return new Map([

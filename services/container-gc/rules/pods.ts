@@ -3,7 +3,7 @@ import type { CompleteInventory, InventoryPod } from '../../../schemas/events/in
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** What is asked about pods. */
-export interface PodQuestion {
+interface PodQuestion {
   readonly inventory: Pick<CompleteInventory, 'pods' | 'allSourcesReady'>;
   readonly policy: Pick<Policy, 'profile'>;
   /** Also pods whose containers have all stopped for good, deleted or not (G2). */

@@ -2,10 +2,9 @@ import type { Kept } from '../../../packages/decision/conclusion.ts';
 import { endOf, isAmong, listedTwice } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventorySandbox } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { NS_PER_MS } from './age.ts';
-import { oldestFirst } from './age-order.ts';
+import type { Listed, Selected } from './admission.ts';
+import { NS_PER_MS, oldestFirst } from './age.ts';
 import { keptByNamespace } from './namespaces.ts';
-import type { Listed, Selected } from './selected.ts';
 
 /** A sandbox that is ours and whose age is believed. */
 export interface PodSandbox extends Listed {
@@ -15,7 +14,7 @@ export interface PodSandbox extends Listed {
   readonly active: Kept | undefined;
 }
 
-export interface SandboxSelection {
+interface SandboxSelection {
   readonly selected: readonly Selected<PodSandbox>[];
   /** By position. */
   readonly kept: ReadonlyMap<number, Kept>;

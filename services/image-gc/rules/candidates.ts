@@ -1,5 +1,9 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import type { InventoryImage } from '../../../schemas/events/inventory.ts';
+import { compareText, listedTwice } from '../../../packages/decision/listing.ts';
+import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import { type Contents, contentsOf } from './contents.ts';
+import { type Protection, type Purpose, protections } from './protection.ts';
 
 /** An image that nothing protects, with its position in the inventory. */
 export interface Candidate {
@@ -16,3 +20,67 @@ export interface Removal extends Candidate {
 
 /** A candidate that stays all the same. */
 export interface Spared extends Candidate, Kept {}
+
+/** The images of one inventory, each either protected or a candidate (D7). */
+export interface Eligibility {
+  /** In the order of the inventory. */
+  readonly protected: readonly ProtectedImage[];
+  /** In the order in which they would go (D8). */
+  readonly candidates: readonly Candidate[];
+  /** Of every image of the inventory. */
+  readonly contents: Contents;
+  /** Ids that the inventory lists more than once (C5). */
+  readonly listedTwice: ReadonlySet<string>;
+}
+
+/** An image that may not go, with its position in the inventory. */
+export interface ProtectedImage extends Candidate {
+  readonly protection: Protection;
+}
+
+export function eligibilityOf(inventory: CompleteInventory, policy: Policy, purpose: Purpose): Eligibility {
+  const twice = listedTwice(inventory.images.map(({ id }) => id));
+  const protectionOf = protections(inventory, policy, purpose, twice);
+  const protectedImages: ProtectedImage[] = [];
+  const candidates: Candidate[] = [];
+  for (const [position, image] of inventory.images.entries()) {
+    const protection = protectionOf(image);
+    if (protection) protectedImages.push({ position, image, protection });
+    else candidates.push({ position, image });
+  }
+  return {
+    protected: protectedImages,
+    candidates: candidates.sort((a, b) => compareCandidates(a.image, b.image)),
+    contents: contentsOf(inventory, policy, twice),
+    listedTwice: twice,
+  };
+}
+
+/** What is left once the images at these positions are gone. */
+export const without = (eligibility: Eligibility, gone: ReadonlySet<number>): Eligibility =>
+  gone.size === 0
+    ? eligibility
+    : {
+        ...eligibility,
+        protected: eligibility.protected.filter(({ position }) => !gone.has(position)),
+        candidates: eligibility.candidates.filter(({ position }) => !gone.has(position)),
+      };
+
+/**
+ * The order in which images go (D8): least recently used first, those never seen in use before all others; then the
+ * first detected; then the larger; then by id, so that no two images are equal.
+ */
+function compareCandidates(a: InventoryImage, b: InventoryImage): number {
+  return (
+    compareLastUsed(a.lastUsedMs, b.lastUsedMs) ||
+    a.firstDetectedMs - b.firstDetectedMs ||
+    b.sizeBytes - a.sizeBytes ||
+    compareText(a.id, b.id)
+  );
+}
+
+/** `null` is the kubelet's zero time: before every instant, 1970 included. */
+function compareLastUsed(a: number | null, b: number | null): number {
+  if (a === null || b === null) return Number(b === null) - Number(a === null);
+  return a - b;
+}

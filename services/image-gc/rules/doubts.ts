@@ -2,8 +2,8 @@ import type { Doubt } from '../../../packages/decision/conclusion.ts';
 import { doubtAbout } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { Eligibility } from './candidates.ts';
 import { hasUnknownLayer } from './contents.ts';
-import type { Survey } from './survey.ts';
 
 /**
  * Facts whose lack keeps every image of the node. Which image new sandboxes need, and which images pods want, does not
@@ -55,7 +55,7 @@ const POD_IMAGES_UNKNOWN: Doubt = {
 export function imageDoubts(
   { images, takenAt, layers }: CompleteInventory,
   { profile }: Policy,
-  { listedTwice }: Pick<Survey, 'listedTwice'>,
+  { listedTwice }: Pick<Eligibility, 'listedTwice'>,
 ): Doubt[] {
   const { detectedLater, usedLater, ofUnknownLayers } = doubtful(images, layers, takenAt.wallTimeMs);
   return [

@@ -1,10 +1,11 @@
 import { reportedBytes } from '../../../packages/decision/conclusion.ts';
+import { Holder } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
-import type { Candidate, Removal, Spared } from './candidates.ts';
-import type { ProtectedImage } from './survey.ts';
+import type { Candidate, Eligibility, ProtectedImage, Removal, Spared } from './candidates.ts';
+import { countingOnce } from './contents.ts';
 
 /** What becomes of every image of an inventory. */
-export interface Fates {
+interface Fates {
   readonly removals: readonly Removal[];
   readonly spared: readonly Spared[];
   readonly protected: readonly ProtectedImage[];
@@ -41,3 +42,30 @@ const goes = ({ position, image, rule, estimatedBytes }: Removal, index: number)
   position,
   rule,
 });
+
+/** Candidates that stay all the same, and why. */
+interface Staying {
+  readonly images: readonly Candidate[];
+  readonly reason: Holder['reason'];
+}
+
+/**
+ * What holds the used space, by reason: protected images, those that stay, and what is not images at all (M8). Layers that
+ * several images have count once, for the first of the reasons (M40).
+ */
+export function heldBy(eligibility: Eligibility, staying: Staying, usedBytes: bigint): Holder[] {
+  const held = Map.groupBy(eligibility.protected, ({ protection }) => protection.holder);
+  const uncounted = countingOnce(eligibility.contents);
+  const holders: Holder[] = [];
+  let otherBytes = usedBytes;
+  for (const reason of Holder.shape.reason.options) {
+    const images = [...(held.get(reason) ?? []), ...(reason === staying.reason ? staying.images : [])];
+    if (images.length === 0) continue;
+    const bytes = uncounted(images);
+    otherBytes -= bytes;
+    holders.push({ reason, objects: images.length, bytes: reportedBytes(bytes) });
+  }
+  otherBytes -= uncounted(eligibility.candidates);
+  if (otherBytes > 0n) holders.push({ reason: 'not-images', objects: 0, bytes: reportedBytes(otherBytes) });
+  return holders;
+}

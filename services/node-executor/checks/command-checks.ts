@@ -1,4 +1,4 @@
-import { pluralOf } from '../../../packages/decision/kind-text.ts';
+import { pluralOf } from '../../../packages/decision/listed-objects.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';

@@ -13,7 +13,7 @@ import { assumeOld } from './assume-old.ts';
 import { hasHistory, keptState } from './kept-state.ts';
 import { lookOnce } from './look-once.ts';
 
-export type LiveOptions = KubeletOptions &
+type LiveOptions = KubeletOptions &
   ContainerdOptions &
   Omit<NodeOptions, 'stateDirectory' | 'machineIdFile'> & {
     readonly stateDirectory?: string | undefined;
@@ -22,7 +22,7 @@ export type LiveOptions = KubeletOptions &
   };
 
 /** What this machine is now, and what one look cannot tell. */
-export interface LiveLook {
+interface LiveLook {
   readonly inventory: Inventory;
   readonly notes: readonly Note[];
 }

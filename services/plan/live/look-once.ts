@@ -18,7 +18,7 @@ import { watchPods } from '../../node-agent/pods/pod-watch.ts';
 import type { KeptState } from './kept-state.ts';
 
 /** What a single look at a node needs. It gets only the reading half of the runtime. */
-export interface LookedAt {
+interface LookedAt {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;

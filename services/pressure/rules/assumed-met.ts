@@ -3,13 +3,12 @@ import { layoutOf } from '../../../packages/decision/thresholds/layout.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { EvictionSignal } from '../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { chosen } from './choice.ts';
 import { FORCED_GC_OFF, reclaimOf } from './eviction.ts';
+import { chosen, type Finding, type Met } from './finding.ts';
 import { observeReading } from './observation.ts';
-import type { Finding, Met } from './signal.ts';
 
 /** One reading of a node's disks. */
-export type Reading = Pick<DiskStats, 'id' | 'takenAt' | 'filesystems'>;
+type Reading = Pick<DiskStats, 'id' | 'takenAt' | 'filesystems'>;
 
 /** What is asked for, or the rule by which the signal removes nothing. */
 export type Assumed =

@@ -5,12 +5,12 @@ import {
   USAGE_SIGNALS,
   usagePercent,
   usedInodesPercent,
-} from '../../../packages/decision/thresholds/usage-thresholds.ts';
+} from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import { type Finding, notMet } from './finding.ts';
 import { type Observed, observe } from './observation.ts';
-import { type Finding, notMet } from './signal.ts';
 
 /** The usage thresholds of image GC: in percent (D), absolute (M39) and of inodes (M13). */
 export const usageThresholds = (stats: DiskStats, policy: Policy): readonly Finding[] =>

@@ -11,7 +11,7 @@ export interface Observed {
   readonly capacity: bigint;
 }
 
-export type Observation =
+type Observation =
   | Observed
   /** The filesystem does not count its inodes, as btrfs. */
   | { readonly kind: 'not-counted' }

@@ -1,5 +1,4 @@
-import type { PolicyFacts } from '../fleet/policies.ts';
-import { DEAD_PER_CONTAINER } from '../fleet/policies.ts';
+import { DEAD_PER_CONTAINER, type PolicyFacts } from '../fleet/policies.ts';
 import { KEPT_NAMESPACE, REPOSITORIES } from '../node/life.ts';
 import { policyDelays } from './delays.ts';
 import type { Evidence, Violation } from './evidence.ts';

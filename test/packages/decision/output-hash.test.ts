@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { contentHash } from '../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../packages/decision/output-hash.ts';
+import { outputHash } from '../../../packages/decision/decision-record.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
 
 test('the hash is of the record without itself and of all that follows, in canonical form', () => {

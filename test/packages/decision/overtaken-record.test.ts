@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../packages/decision/output-hash.ts';
+import { outputHash } from '../../../packages/decision/decision-record.ts';
 import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';

@@ -6,8 +6,12 @@ import { REREAD_GRACE_MS } from '../../../packages/policy/policy-knowledge.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import type { PauseRecord, PolicyRecord } from '../../../schemas/policy/policy.ts';
-import { pauseKey, selectPolicy } from '../../../schemas/policy/policy.ts';
+import {
+  type PauseRecord,
+  type PolicyRecord,
+  pauseKey,
+  selectPolicy,
+} from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { logLines } from '../../support/log-lines.ts';

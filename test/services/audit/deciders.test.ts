@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../packages/decision/output-hash.ts';
+import { outputHash } from '../../../packages/decision/decision-record.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import {
   bundleName,

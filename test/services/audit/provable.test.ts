@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../packages/decision/output-hash.ts';
-import { policySet } from '../../../packages/decision/policy-set.ts';
+import { outputHash } from '../../../packages/decision/decision-record.ts';
+import { policySet, rebuiltPolicySet } from '../../../packages/decision/policy-set.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
-import { rebuiltPolicySet } from '../../../packages/service/policy-set-facts.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { PolicyRecord } from '../../../schemas/policy/policy.ts';
 import { PolicySetRecord } from '../../../schemas/policy/policy-set.ts';

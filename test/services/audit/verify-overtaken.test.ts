@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { decisionId } from '../../../packages/decision/decision-record.ts';
+import { decisionId, outputHash } from '../../../packages/decision/decision-record.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { outputHash } from '../../../packages/decision/output-hash.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';

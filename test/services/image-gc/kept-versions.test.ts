@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keptVersions } from '../../../services/image-gc/rules/kept-versions.ts';
+import { keptVersions } from '../../../services/image-gc/rules/keep-list.ts';
 import { image } from '../../fixtures/inventory.ts';
 import { runs } from '../../support/property-runs.ts';
 

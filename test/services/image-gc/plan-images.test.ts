@@ -140,9 +140,9 @@ describe('[D3] a whole pass', () => {
       settings: { ...settings, profile: 'kubelet' },
       listed: [young],
     } as const;
-    const { removals, surveyed, spared } = plan(given);
+    const { removals, eligibility, spared } = plan(given);
     expect(removals.map(({ rule }) => rule)).toEqual(['E3']);
-    expect([...surveyed.protected, ...surveyed.candidates, ...spared]).toEqual([]);
+    expect([...eligibility.protected, ...eligibility.candidates, ...spared]).toEqual([]);
   });
 
   test('is not the answer to a reclaim', () => {

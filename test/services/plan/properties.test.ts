@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { missed } from '../../../packages/decision/thresholds/reclaim-target.ts';
+import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { EvictionSignal } from '../../../schemas/policy/eviction.ts';

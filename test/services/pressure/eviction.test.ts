@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { quantityOf } from '../../../packages/decision/thresholds/quantity.ts';
+import { quantityOf } from '../../../packages/decision/thresholds/eviction-signals.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';

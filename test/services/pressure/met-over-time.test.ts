@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bucket } from '../../../schemas/events/disk-stats.ts';
 import { LONGEST_GRACE_PERIOD_MS } from '../../../schemas/policy/eviction.ts';
-import { isMet } from '../../../services/pressure/rules/met-over-time.ts';
+import { isMet } from '../../../services/pressure/rules/eviction.ts';
 import { MINUTE, SECOND } from '../../fixtures/time.ts';
 import { bucket, NOW_MS } from './node-disks.ts';
 

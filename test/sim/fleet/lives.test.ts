@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FleetNode } from '../../../sim/fleet/fleet-node.ts';
-import { readingsAt } from '../../../sim/fleet/fleet-node.ts';
+import { type FleetNode, readingsAt } from '../../../sim/fleet/fleet-node.ts';
 import { drop } from '../../../sim/fleet/image-disk.ts';
 import { type LifeEvent, liveOn, rollOut } from '../../../sim/fleet/lives.ts';
 import { fleetInNoTime, nodesOf } from './support.ts';

@@ -2,9 +2,10 @@ import type { Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS } from './age.ts';
+import type { Listed } from './admission.ts';
+import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS, oldestFirst } from './age.ts';
 import { keptByNamespace } from './namespaces.ts';
-import type { Listed } from './selected.ts';
+import { removablePods } from './pods.ts';
 
 /** A dead container that is ours, with what the rules compare of it. */
 export interface DeadContainer extends Listed {
@@ -19,7 +20,7 @@ export interface DeadContainer extends Listed {
 }
 
 /** Every container of the inventory: dead and ours, or kept whatever the limits. */
-export interface Standing {
+export interface DeadContainers {
   readonly dead: readonly DeadContainer[];
   /** By position. */
   readonly kept: ReadonlyMap<number, Kept>;
@@ -27,7 +28,7 @@ export interface Standing {
   readonly canBeCounted: boolean;
 }
 
-export function standing(inventory: CompleteInventory, policy: Policy): Standing {
+export function deadContainers(inventory: CompleteInventory, policy: Policy): DeadContainers {
   const { containers } = inventory;
   const twice = listedTwice(containers.map(({ id }) => id));
   const clock = ageClock(inventory, policy);
@@ -97,3 +98,57 @@ function tooYoung(
 }
 
 const toMs = (ns: bigint): number => Number(ns / NS_PER_MS);
+
+/**
+ * The newest finished container of each init container of a pod that may restart, by position: without it the kubelet
+ * would run the init container again (M28, G17). Where it is not known which containers those are, any can be one. The
+ * kubelet itself spares none.
+ */
+export function neededInitContainers(
+  inventory: Pick<CompleteInventory, 'pods' | 'allSourcesReady'>,
+  dead: readonly DeadContainer[],
+  policy: Pick<Policy, 'profile'>,
+): ReadonlyMap<number, Kept> {
+  if (policy.profile === 'kubelet') return new Map();
+  const ended = removablePods({ inventory, policy, evictNonDeletedPods: true });
+  const namesOf = toldInitContainers(inventory.pods);
+  const finished = dead.filter(({ podUid, container: { name, state } }) => {
+    const mayBeInit = namesOf.get(podUid)?.includes(name) ?? true;
+    return state === 'exited' && mayBeInit && !ended.has(podUid);
+  });
+  const newest = new Map(finished.toSorted(oldestFirst).map((member) => [member.unit, member]));
+  return new Map(
+    [...newest.values()].map(({ position, podUid }) => [
+      position,
+      { rule: 'M28', facts: { lastOfItsUnit: true, initContainersKnown: namesOf.has(podUid) } },
+    ]),
+  );
+}
+
+/** By pod UID. A pod that is listed twice, or that the kubelet does not know, has told nothing. */
+function toldInitContainers(pods: CompleteInventory['pods']): ReadonlyMap<string, readonly string[]> {
+  const twice = listedTwice(pods.map(({ uid }) => uid));
+  return new Map(
+    pods.flatMap(({ uid, state, initContainers }) =>
+      state === 'known' && initContainers !== null && !isAmong(twice, uid) ? [[uid, initContainers]] : [],
+    ),
+  );
+}
+
+/** What a pattern of log files would take as more than a name (G20). */
+const GLOB_CHARACTERS = /[*?[\]{}\\]/;
+
+/**
+ * A container goes with its log files. The executor refuses a path that it cannot trust, so a command with such a
+ * container would only lose a place to it. A path that the runtime did not tell is left to the executor, who asks again.
+ */
+export function untrustedLogPath(logPath: string | null): Kept | undefined {
+  if (logPath === null || isTrusted(logPath)) return undefined;
+  return { rule: 'G20', facts: { logPath } };
+}
+
+const isTrusted = (path: string): boolean =>
+  path.startsWith('/') && !leadsUp(path) && !GLOB_CHARACTERS.test(path);
+
+/** Hardly any path has two dots in a row, so hardly any is taken apart. */
+const leadsUp = (path: string): boolean => path.includes('..') && path.split('/').includes('..');

@@ -1,16 +1,28 @@
 import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Resource } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Goal } from './selection.ts';
-import type { KnownShortfall } from './shortfall.ts';
+
+/** How far a node is from a target, by the reading in its inventory. */
+export interface KnownShortfall {
+  readonly kind: 'known';
+  readonly resource: Resource;
+  /** Bytes available or inodes free. */
+  readonly availableNow: bigint;
+  /** Zero or less: the target is reached. */
+  readonly missing: bigint;
+  /** Bytes in use on the target's filesystem; 0 where they are not known. */
+  readonly usedBytes: bigint;
+}
 
 /** Whether this inventory is one on which images may go. */
-export type Turn = {
+export type ImagePass = {
   /** As ordered, or with the smaller target that the policy in force asks for. */
   readonly reclaim: Reclaim | null;
   readonly notBelieved: readonly Doubt[];
-} & (RemoveTurn | KeepTurn);
+} & (RemovingPass | KeepingPass);
 
-export interface RemoveTurn {
+export interface RemovingPass {
   readonly kind: 'remove';
   readonly goal: Goal;
   /** How far it is to the target; `null` where there is none. */
@@ -19,7 +31,7 @@ export interface RemoveTurn {
   readonly why: string;
 }
 
-export interface KeepTurn {
+export interface KeepingPass {
   readonly kind: 'keep';
   readonly outcome: 'nothing-to-do' | 'waits-for-containers' | 'not-believed';
   /** Why images stay that nothing else protects. */
@@ -29,16 +41,16 @@ export interface KeepTurn {
   readonly lack: KnownShortfall | null;
 }
 
-export const keepTurn = (
+export const keepingPass = (
   rule: string,
   reason: string,
-  outcome: KeepTurn['outcome'] = 'nothing-to-do',
-): KeepTurn => ({ kind: 'keep', outcome, rule, reason, lack: null });
+  outcome: KeepingPass['outcome'] = 'nothing-to-do',
+): KeepingPass => ({ kind: 'keep', outcome, rule, reason, lack: null });
 
 /** Every image stays, since facts are missing; `undefined` when there is no doubt. */
-export function doubtfulTurn(doubts: readonly Doubt[], lack: KnownShortfall | null): KeepTurn | undefined {
+export function doubtfulPass(doubts: readonly Doubt[], lack: KnownShortfall | null): KeepingPass | undefined {
   const [first] = doubts;
   if (!first) return undefined;
   const reason = doubts.map(({ message }) => message).join('; ');
-  return { ...keepTurn(first.rule, reason, 'not-believed'), lack };
+  return { ...keepingPass(first.rule, reason, 'not-believed'), lack };
 }

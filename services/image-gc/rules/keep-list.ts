@@ -1,6 +1,8 @@
+import type { Note } from '../../../packages/decision/conclusion.ts';
 import { compareText } from '../../../packages/decision/listing.ts';
-import type { InventoryImage } from '../../../schemas/events/inventory.ts';
-import { tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
+import { rulesWithoutMatch, tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
+import type { PolicyKeep } from '../../../schemas/policy/policy.ts';
 
 /** One image as a version of one repository. */
 interface Version {
@@ -61,3 +63,46 @@ function compareParts(a: string, b: string): number {
   const [numberA, numberB] = [BigInt(a), BigInt(b)];
   return Number(numberA > numberB) - Number(numberA < numberB);
 }
+
+/**
+ * Whether an image has a user in one of the kept namespaces; the answer is that user's namespace. The namespace of a pod
+ * without a container or sandbox is not told: it may be a kept one, and the answer is `unknown`.
+ */
+export function keptNamespaceOf(
+  { containers, sandboxes }: CompleteInventory,
+  namespaces: readonly string[],
+): (image: InventoryImage) => string | undefined {
+  if (namespaces.length === 0) return () => undefined;
+  const kept = new Set(namespaces);
+  const podOf = new Map<string, string>();
+  for (const { id, pod } of [...containers, ...sandboxes]) {
+    if (pod === null) continue;
+    podOf.set(id, pod.namespace);
+    podOf.set(pod.uid, pod.namespace);
+  }
+  const namespaceOf = ({ kind, id }: ImageUser): string | undefined =>
+    podOf.get(id) ?? (kind === 'pod' ? UNKNOWN : undefined);
+  return ({ usedBy }) =>
+    usedBy
+      .map(namespaceOf)
+      .find((namespace) => namespace !== undefined && (namespace === UNKNOWN || kept.has(namespace)));
+}
+
+const UNKNOWN = 'unknown';
+
+/**
+ * Keep rules about images that match none of this node, which may be by mistake (M11). Of kept namespaces container-gc
+ * tells, which sees all that is in them.
+ */
+export function keepNotes({ images }: CompleteInventory, { lastVersions, ...rules }: PolicyKeep): Note[] {
+  return [
+    ...rulesWithoutMatch(rules, images).map((rule) =>
+      note(`keep rule ${rule} matches no image of this node`),
+    ),
+    ...(lastVersions > 0 && !images.some((image) => tagsByRepository(image).size > 0)
+      ? [note('no image of this node belongs to a repository of which versions are kept')]
+      : []),
+  ];
+}
+
+const note = (message: string): Note => ({ rule: 'M11', message });

@@ -4,25 +4,31 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Candidate } from './candidates.ts';
 import { nodeDoubts, watchDoubts } from './doubts.ts';
-import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
+import { doubtfulPass, type ImagePass, type KeepingPass, keepingPass, type RemovingPass } from './pass.ts';
 
 /** Removal by age (E): on any complete inventory that no images are asked of to make room, whatever the disk says. */
-export function ageTurn(inventory: CompleteInventory, policy: Policy): Turn {
+export function agePass(inventory: CompleteInventory, policy: Policy): ImagePass {
   const imagefs = believeUsage('imagefs', inventory.filesystems.imagefs);
   const onDisk = imagefs.kind === 'doubt' ? [imagefs.doubt] : [];
   const doubts = [...nodeDoubts(inventory, policy), ...watchDoubts(inventory, policy)];
   const isOff = policy.imageMaximumGCAgeMs === 0;
-  const turn =
-    doubtfulTurn(isOff ? [...doubts, ...onDisk] : doubts, null) ??
+  const pass =
+    doubtfulPass(isOff ? [...doubts, ...onDisk] : doubts, null) ??
     switchedOff(inventory, policy) ??
     startingUp(inventory, policy) ??
     removeUnused(inventory, policy);
-  return { ...turn, notBelieved: [...doubts, ...onDisk], reclaim: null };
+  return { ...pass, notBelieved: [...doubts, ...onDisk], reclaim: null };
 }
 
-function switchedOff({ reclaim }: CompleteInventory, { imageMaximumGCAgeMs }: Policy): KeepTurn | undefined {
+function switchedOff(
+  { reclaim }: CompleteInventory,
+  { imageMaximumGCAgeMs }: Policy,
+): KeepingPass | undefined {
   if (imageMaximumGCAgeMs !== 0) return undefined;
-  return keepTurn('P6', `${OWN_RULES.P6}; ${reclaim === null ? 'none is under way' : 'this one has none'}`);
+  return keepingPass(
+    'P6',
+    `${OWN_RULES.P6}; ${reclaim === null ? 'none is under way' : 'this one has none'}`,
+  );
 }
 
 /**
@@ -33,11 +39,11 @@ function switchedOff({ reclaim }: CompleteInventory, { imageMaximumGCAgeMs }: Po
 function startingUp(
   { takenAt, agentStartedAt }: CompleteInventory,
   { profile, imageMaximumGCAgeMs }: Policy,
-): KeepTurn | undefined {
+): KeepingPass | undefined {
   if (profile !== 'kubelet') return undefined;
   const sinceStartMs = takenAt.sinceBootMs - agentStartedAt.sinceBootMs;
   if (takenAt.bootId === agentStartedAt.bootId && sinceStartMs > imageMaximumGCAgeMs) return undefined;
-  return keepTurn(
+  return keepingPass(
     'E2',
     `no image goes by age until the agent has run for more than ${imageMaximumGCAgeMs} ms`,
   );
@@ -46,7 +52,7 @@ function startingUp(
 function removeUnused(
   { takenAt, imagesWatchedSinceMs }: CompleteInventory,
   { profile, imageMaximumGCAgeMs }: Policy,
-): RemoveTurn {
+): RemovingPass {
   const unusedSinceMs =
     profile === 'kubelet' ? lastUsed : seenUnusedSince(imagesWatchedSinceMs ?? takenAt.wallTimeMs);
   const unusedMs = (candidate: Candidate) => {

@@ -3,22 +3,28 @@ import { type Wanted, wantedNow } from '../../../packages/decision/thresholds/wa
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { nodeDoubts } from './doubts.ts';
-import { type KnownShortfall, shortfall } from './shortfall.ts';
-import { type Aim, orderedAim, ownAim, type SpaceMode } from './space-aim.ts';
-import { doubtfulTurn, type KeepTurn, keepTurn, type RemoveTurn, type Turn } from './turn.ts';
+import {
+  doubtfulPass,
+  type ImagePass,
+  type KeepingPass,
+  type KnownShortfall,
+  keepingPass,
+  type RemovingPass,
+} from './pass.ts';
+import { type Aim, orderedAim, ownAim, type SpaceMode, shortfall } from './space-target.ts';
 
 /** Why room is made, and whether it is done: a plan that somebody asks for assumes that a signal forces it, whatever the disk says. */
-export interface MakingRoom {
+interface MakingRoom {
   readonly mode: SpaceMode;
   readonly isForCommand: boolean;
 }
 
 /** Removal to make room: for the reclaim that the inventory answers, or without one as the policy alone says. */
-export function spaceTurn(
+export function spacePass(
   inventory: CompleteInventory,
   policy: Policy,
   { mode, isForCommand }: MakingRoom,
-): Turn {
+): ImagePass {
   const wanted = inventory.reclaim && wantedNow(inventory.reclaim, inventory.filesystems, policy);
   const aim = wanted ? orderedAim(wanted, inventory, policy, mode) : ownAim(inventory, policy, mode);
   const measured = measure(aim, inventory);
@@ -28,9 +34,9 @@ export function spaceTurn(
   ];
   // The kubelet forces its pass while the signal is met, of which an order alone is no proof (J22).
   const takesAll = mode === 'forced' && policy.profile === 'kubelet' && (wanted?.isPressed || !isForCommand);
-  const turn =
-    notItsTurn(wanted) ?? doubtfulTurn(notBelieved, unmet(measured)) ?? aimedTurn(measured, takesAll);
-  return { ...turn, notBelieved, reclaim: wanted?.reclaim ?? null };
+  const pass =
+    notForImages(wanted) ?? doubtfulPass(notBelieved, unmet(measured)) ?? aimedPass(measured, takesAll);
+  return { ...pass, notBelieved, reclaim: wanted?.reclaim ?? null };
 }
 
 type Measured =
@@ -43,21 +49,21 @@ function measure(aim: Aim, inventory: CompleteInventory): Measured {
   return lack.kind === 'doubt' ? lack : { ...aim, lack };
 }
 
-function notItsTurn(wanted: Wanted | null): KeepTurn | undefined {
+function notForImages(wanted: Wanted | null): KeepingPass | undefined {
   if (wanted?.reclaim.step === 'containers')
-    return keepTurn('P6', `${OWN_RULES.P6}; this one is at its step "containers"`, 'waits-for-containers');
-  return wanted?.unwanted ? keepTurn(wanted.unwanted.rule, wanted.unwanted.reason) : undefined;
+    return keepingPass('P6', `${OWN_RULES.P6}; this one is at its step "containers"`, 'waits-for-containers');
+  return wanted?.unwanted ? keepingPass(wanted.unwanted.rule, wanted.unwanted.reason) : undefined;
 }
 
 const unmet = (measured: Measured): KnownShortfall | null =>
   measured.kind === 'target' && measured.lack.missing > 0n ? measured.lack : null;
 
-function aimedTurn(measured: Measured, takesAll: boolean): RemoveTurn | KeepTurn {
+function aimedPass(measured: Measured, takesAll: boolean): RemovingPass | KeepingPass {
   switch (measured.kind) {
     case 'keep':
-      return measured.turn;
+      return measured.pass;
     case 'doubt':
-      return keepTurn(measured.doubt.rule, measured.doubt.message, 'not-believed');
+      return keepingPass(measured.doubt.rule, measured.doubt.message, 'not-believed');
     case 'everything':
       return { ...EVERYTHING, lack: null };
     case 'target':
@@ -75,18 +81,18 @@ function towards({
   lack,
   because,
   oneAtLeast,
-}: Extract<Measured, { kind: 'target' }>): RemoveTurn | KeepTurn {
+}: Extract<Measured, { kind: 'target' }>): RemovingPass | KeepingPass {
   const { missing, availableNow, resource } = lack;
   const isBytes = resource === 'availableBytes';
   // The kubelet, who takes one at least, knows no target in inodes (D13, M13).
   if (missing <= 0n && !(oneAtLeast && isBytes)) {
     const reached = isBytes ? `${availableNow} bytes are available` : `${availableNow} inodes are free`;
-    return keepTurn('D12', `${because}the target is reached: ${reached}`);
+    return keepingPass('D12', `${because}the target is reached: ${reached}`);
   }
   return isBytes ? forBytes(lack, because, oneAtLeast) : forInodes(lack, because);
 }
 
-const forBytes = (lack: KnownShortfall, because: string, oneAtLeast: boolean): RemoveTurn => ({
+const forBytes = (lack: KnownShortfall, because: string, oneAtLeast: boolean): RemovingPass => ({
   kind: 'remove',
   goal: { kind: 'bytes', missing: lack.missing, oneAtLeast },
   lack,
@@ -94,7 +100,7 @@ const forBytes = (lack: KnownShortfall, because: string, oneAtLeast: boolean): R
 });
 
 /** Sizes do not tell how many inodes an image frees (M13). */
-const forInodes = (lack: KnownShortfall, because: string): RemoveTurn => ({
+const forInodes = (lack: KnownShortfall, because: string): RemovingPass => ({
   kind: 'remove',
   goal: { kind: 'none' },
   lack,
