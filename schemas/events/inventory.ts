@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { FilesystemReadings } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
+import { InventoryLogSymlink, InventoryPodLogDirectory } from './log-entries.ts';
+import { Backoff } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
@@ -21,9 +23,6 @@ export const ImageUser = z.object({
   id: z.string(),
 });
 export type ImageUser = z.infer<typeof ImageUser>;
-
-/** How often the node failed to remove an object, and until when (same clock as `takenAt`) it will not try again. */
-export const Backoff = z.object({ failures: z.int().positive(), untilMs: z.int().nonnegative() });
 
 /** What images consist of on disk, and may have in common: the packed blob of a layer, and the unpacked snapshot. */
 export const InventoryLayer = z.object({
@@ -113,40 +112,6 @@ export const InventoryPod = z.object({
   initContainers: z.array(z.string()).nullable().default(null),
 });
 export type InventoryPod = z.infer<typeof InventoryPod>;
-
-/** What a directory can list: never a way out of it. */
-const EntryName = z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'must be the name of an entry of a directory');
-
-/** An entry of the directory of pod logs, file or directory alike (I1). */
-export const InventoryPodLogDirectory = z.object({
-  name: EntryName,
-  /** The last `_`-separated field of the name (I2); may be empty. */
-  podUid: z.string(),
-  backoff: Backoff.nullable().default(null),
-});
-export type InventoryPodLogDirectory = z.infer<typeof InventoryPodLogDirectory>;
-
-/**
- * What the container of a symlink, by the id in its name (I5), is said to be: the name holds no id; the runtime has no
- * answer for it, also when it knows none of that id; an empty answer; or its state. `unknown`: more than one container
- * could be meant.
- */
-export const SymlinkContainer = z.enum([
-  'unreadable',
-  'no-answer',
-  'empty',
-  'not-exited',
-  'exited',
-  'unknown',
-]);
-
-/** A `*.log` of the directory of container logs whose target does not exist (I4). */
-export const InventoryLogSymlink = z.object({
-  name: EntryName,
-  container: SymlinkContainer,
-  backoff: Backoff.nullable().default(null),
-});
-export type InventoryLogSymlink = z.infer<typeof InventoryLogSymlink>;
 
 /** Why an inventory was published. */
 export const InventoryTrigger = z.enum(['start', 'container-died', 'listing-changed', 'interval', 'order']);

@@ -78,3 +78,6 @@ export const kindsOf = (removal: RemovalKind): readonly ObjectKind[] =>
 
 /** Who decides on objects of this kind. */
 export const deciderOf = (kind: ObjectKind): DeciderName => REMOVALS[OBJECT_KINDS[kind].removal].decider;
+
+/** How often a node failed to remove an object, and until when (same clock as `takenAt`) it will not try again. */
+export const Backoff = z.object({ failures: z.int().positive(), untilMs: z.int().nonnegative() });

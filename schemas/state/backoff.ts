@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Backoff } from '../events/inventory.ts';
-import { ObjectKind } from '../events/object-kinds.ts';
+import { Backoff, ObjectKind } from '../events/object-kinds.ts';
 
 /** Name of the file in the node's state directory. Written by the executor alone, read by the agent. */
 export const BACKOFF_FILE = 'backoff';

@@ -2,16 +2,14 @@ import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
-import type {
-  CompleteInventory,
-  InventoryLogSymlink,
-  InventoryPodLogDirectory,
-} from '../../../schemas/events/inventory.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import {
   containerIdOfSymlink,
   containersOfSymlink,
+  type InventoryLogSymlink,
+  type InventoryPodLogDirectory,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-names.ts';
+} from '../../../schemas/events/log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Room } from './admission.ts';
 import { keptByNamespace, namespaceOfLogDirectory, namespaceOfSymlink } from './namespaces.ts';

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import type { LayerTable } from '../../../packages/cri/containerd/image-layers.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../../../packages/cri/listing-types.ts';
 import type {
-  Backoff,
   InventoryContainer,
   InventoryImage,
   InventorySandbox,
   PodReference,
 } from '../../../schemas/events/inventory.ts';
+import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { type BackoffFile, MAX_BACKOFF_MS } from '../../../schemas/state/backoff.ts';
 import { imageKey } from '../images/detection.ts';

@@ -4,16 +4,14 @@ import type { z } from 'zod';
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
 import type { LogDirectories } from '../../../packages/machine/log-directories.ts';
 import { mapBounded } from '../../../packages/process/bounded.ts';
-import type {
-  Backoff,
-  InventoryLogSymlink,
-  InventoryPodLogDirectory,
-} from '../../../schemas/events/inventory.ts';
 import {
   containerIdOfSymlink,
   containersOfSymlink,
+  type InventoryLogSymlink,
+  type InventoryPodLogDirectory,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-names.ts';
+} from '../../../schemas/events/log-entries.ts';
+import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 
 /** What lies in the two log directories (A10). A directory that could not be read is `null`: nothing of it goes. */
 export interface LogEntries {

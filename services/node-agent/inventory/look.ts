@@ -5,7 +5,7 @@ import { type ImageUsage, imageUsage } from '../../../packages/cri/usage.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
-import { podUidOfLogDirectory } from '../../../schemas/events/log-names.ts';
+import { podUidOfLogDirectory } from '../../../schemas/events/log-entries.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Detected, History } from '../images/history.ts';
 import type { PodState, RuntimePods } from '../pods/pod-states.ts';

@@ -3,7 +3,7 @@ import {
   containerIdOfSymlink,
   containersOfSymlink,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-names.ts';
+} from '../../../schemas/events/log-entries.ts';
 import type { LogRoots } from '../node-files.ts';
 import type { Refusal } from '../results/results.ts';
 import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './attempt.ts';

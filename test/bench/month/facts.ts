@@ -6,9 +6,9 @@ import type {
   InventoryContainer,
   InventoryImage,
   InventoryPod,
-  InventoryPodLogDirectory,
   InventorySandbox,
 } from '../../../schemas/events/inventory.ts';
+import type { InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-history.ts';
 import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/catalogue.ts';

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import type {
   CompleteInventory,
   InventoryContainer,
-  InventoryLogSymlink,
   InventoryPod,
-  InventoryPodLogDirectory,
 } from '../../../schemas/events/inventory.ts';
+import type { InventoryLogSymlink, InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { arbitraryNode, arbitraryPolicy } from '../../fixtures/arbitrary-node.ts';
 import { gonePod, podLogDirectory, uid } from '../../fixtures/inventory.ts';

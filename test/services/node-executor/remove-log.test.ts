@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { InventoryPodLogDirectory } from '../../../schemas/events/inventory.ts';
+import type { InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
 import { containerRemoval, logRemoval } from '../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
