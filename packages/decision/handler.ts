@@ -1,5 +1,5 @@
 import { nodeKey } from '../../schemas/events/identity.ts';
-import type { EventOf, TOPICS, TopicId } from '../../schemas/events/topics.ts';
+import type { EventOf, TopicAbout, TopicId } from '../../schemas/events/topics.ts';
 import type { TraceContext } from '../process/trace.ts';
 
 /** Where a message lies on the log, and the hash of its bytes. */
@@ -39,10 +39,8 @@ export type Handler<Event> = (input: Input<Event>) => Outputs | Promise<Outputs>
 /** A handler that needs its input alone. */
 export type PureHandler<Event> = (input: Input<Event>) => Outputs;
 
-type NodeTopicId = { [Id in TopicId]: (typeof TOPICS)[Id]['key'] extends 'node' ? Id : never }[TopicId];
-
 /** An output about a node, keyed as its topic wants. */
-export const nodeOutput = <Id extends NodeTopicId>(topic: Id, event: EventOf<Id>): Output<Id> => ({
+export const nodeOutput = <Id extends TopicAbout<'node'>>(topic: Id, event: EventOf<Id>): Output<Id> => ({
   topic,
   key: nodeKey(event),
   event,

@@ -1,4 +1,6 @@
-import { isNodeKey } from '../../schemas/events/identity.ts';
+import { SUBJECTS } from '../../schemas/events/identity.ts';
+import { subjectKindOf } from '../../schemas/events/topics.ts';
+import { topicSpec } from '../event-log/partition.ts';
 import type { LogRecord, Subscription } from '../event-log/port.ts';
 import type { FailedMessage } from './dead-letters/dead-letters.ts';
 
@@ -17,9 +19,14 @@ export function sortRecords(records: readonly LogRecord[], assignment: Subscript
   const readable = lost.length === 0 ? records : records.filter(({ unreadable }) => unreadable === undefined);
   if (assignment.kind === 'shared') return { own: readable, misplaced: lost, others: 0 };
   const own = readable.filter(({ key }) => key === assignment.key);
-  const keyless = readable.filter(({ key }) => key === null || !isNodeKey(key)).map(misplacement);
+  const keyless = readable.filter((record) => !namesSubject(record)).map(misplacement);
   const misplaced = [...lost, ...keyless];
   return { own, misplaced, others: records.length - own.length - misplaced.length };
+}
+
+function namesSubject({ topic, key }: LogRecord): boolean {
+  const kind = subjectKindOf(topicSpec(topic));
+  return key !== null && kind !== null && SUBJECTS[kind].isKey(key);
 }
 
 /** Whose limit of dead letters they share: any number of keys can be made up. */
@@ -34,6 +41,6 @@ const unreadableOf = (record: LogRecord): FailedMessage | null =>
 const misplacement = (record: LogRecord): FailedMessage => ({
   record,
   cause: 'key-mismatch',
-  message: 'the key of the record names no node, so nobody takes it',
+  message: `the key of the record names no ${subjectKindOf(topicSpec(record.topic)) ?? 'subject'}, so nobody takes it`,
   limitedAs: NOBODY,
 });

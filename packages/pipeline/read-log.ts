@@ -1,4 +1,4 @@
-import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { TOPICS, type TopicAbout, type TopicId } from '../../schemas/events/topics.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 
 /** What is audited: an event log that lives, or an archive of one. */
@@ -32,7 +32,7 @@ export const NODE_TOPICS = [
   'commands',
   'results',
   'deadLetters',
-] as const satisfies readonly TopicId[];
+] as const satisfies readonly (TopicAbout<'node'> | 'deadLetters')[];
 
 /** Causes before effects, where the log gives several topics the same time. */
 export const CAUSES_FIRST = [

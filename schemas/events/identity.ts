@@ -29,3 +29,26 @@ export function isNodeKey(key: string): boolean {
   const [cluster, node, ...more] = key.split('/');
   return more.length === 0 && ClusterName.safeParse(cluster).success && NodeName.safeParse(node).success;
 }
+
+/** What events can be about. Each kind of subject has keys and topics of its own. */
+export const SubjectKind = z.enum(['node']);
+export type SubjectKind = z.infer<typeof SubjectKind>;
+
+/** A subject by its names, as record keys know it. */
+interface NamedSubjects {
+  readonly node: Pick<NodeIdentity, 'cluster' | 'node'>;
+}
+export type NamedSubject<Kind extends SubjectKind = SubjectKind> = NamedSubjects[Kind];
+
+interface SubjectRow<Kind extends SubjectKind> {
+  /** The record key of everything that concerns one subject. */
+  readonly keyOf: (subject: NamedSubject<Kind>) => string;
+  readonly isKey: (key: string) => boolean;
+  /** Of every topic that is keyed by it. Another number means new topic names and a drain. */
+  readonly partitions: number;
+}
+
+/** The one table of subjects. */
+export const SUBJECTS: { readonly [Kind in SubjectKind]: SubjectRow<Kind> } = {
+  node: { keyOf: nodeKey, isKey: isNodeKey, partitions: 32 },
+};

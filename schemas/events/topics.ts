@@ -5,6 +5,7 @@ import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { Decision } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
+import { SUBJECTS, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
@@ -22,13 +23,13 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Partitions of every topic that is keyed by node. Changing it means new topic names and a drain. */
-export const NODE_PARTITIONS = 32;
+/** Partitions of every topic that is keyed by node. */
+export const NODE_PARTITIONS = SUBJECTS.node.partitions;
 
 export interface TopicSpec {
   readonly name: string;
-  /** What the record key is. */
-  readonly key: 'node' | 'policy name' | 'content hash' | 'original key';
+  /** What the record key is: that of the subject which the events are about, or something else. */
+  readonly key: SubjectKind | 'policy name' | 'content hash' | 'original key';
   readonly partitions: number;
   /** `forever` also means: never deleted by size. */
   readonly retentionMs: number | 'forever';
@@ -40,47 +41,48 @@ export interface TopicSpec {
 }
 
 const topic = <const T extends TopicSpec>(spec: T): T => spec;
-const byNode = { key: 'node', partitions: NODE_PARTITIONS, compacted: false } as const;
+const about = <const Kind extends SubjectKind>(subject: Kind) =>
+  ({ key: subject, partitions: SUBJECTS[subject].partitions, compacted: false }) as const;
 
 /** The one table of topics. Nothing else spells a topic name. */
 export const TOPICS = {
   diskStats: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.disk-stats',
     retentionMs: DAY_MS,
     bounds: HISTORY_OF_DISKS,
     schemas: [DiskStats],
   }),
   inventory: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.inventory',
     retentionMs: 14 * DAY_MS,
     bounds: OBJECTS_OF_A_NODE,
     schemas: [Inventory],
   }),
   observe: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.observe',
     retentionMs: DAY_MS,
     bounds: ONE_ORDER,
     schemas: [Observe],
   }),
   commands: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.commands',
     retentionMs: 14 * DAY_MS,
     bounds: ONE_COMMAND,
     schemas: [Command],
   }),
   results: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.results',
     retentionMs: 14 * DAY_MS,
     bounds: ONE_RESULT,
     schemas: [ObjectResult, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
   }),
   decisions: topic({
-    ...byNode,
+    ...about('node'),
     name: 'gc.node.decisions',
     retentionMs: 14 * DAY_MS,
     bounds: OBJECTS_OF_A_NODE,
@@ -117,6 +119,14 @@ export const TOPICS = {
 
 export type TopicId = keyof typeof TOPICS;
 export type TopicName = (typeof TOPICS)[TopicId]['name'];
+/** Topics whose events are about subjects of this kind. */
+export type TopicAbout<Kind extends SubjectKind> = {
+  [Id in TopicId]: (typeof TOPICS)[Id]['key'] extends Kind ? Id : never;
+}[TopicId];
+
+/** Of what kind the subject is whose key the records of a topic have; `null` where they have other keys. */
+export const subjectKindOf = ({ key }: Pick<TopicSpec, 'key'>): SubjectKind | null =>
+  SubjectKind.options.find((kind) => kind === key) ?? null;
 
 /** The events that may stand on a topic. */
 export type EventOf<Id extends TopicId> = z.infer<(typeof TOPICS)[Id]['schemas'][number]>;

@@ -1,11 +1,12 @@
-import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { Headers } from '../../event-log/port.ts';
 
 /** Who published a message, as far as it proves it. */
 export type Principal =
   | { readonly kind: 'unauthenticated' }
-  | { readonly kind: 'node'; readonly cluster: string; readonly node: string }
+  /** What speaks for itself, by its record key. */
+  | { readonly kind: SubjectKind; readonly key: string }
   | { readonly kind: 'decider' }
   | { readonly kind: 'operator' };
 
@@ -17,11 +18,11 @@ export const authenticate = (_bytes: Buffer | null, _headers: Headers): Principa
   kind: 'unauthenticated',
 });
 
-/** Who may speak on which topic. A node speaks for itself only; dead letters come from every consumer. */
+/** Who may speak on which topic. A subject speaks for itself only; dead letters come from every consumer. */
 const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
   diskStats: ['unauthenticated', 'node'],
   inventory: ['unauthenticated', 'node'],
-  observe: ['unauthenticated', 'node', 'decider'],
+  observe: ['unauthenticated', 'decider'],
   commands: ['unauthenticated', 'decider'],
   results: ['unauthenticated', 'node'],
   decisions: ['unauthenticated', 'decider'],
@@ -33,5 +34,5 @@ const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
 /** Whether the principal may publish this record: its key says whom it is about. */
 export function maySpeak(principal: Principal, topic: TopicId, key: string | null): boolean {
   if (!SPEAKERS[topic].includes(principal.kind)) return false;
-  return principal.kind !== 'node' || topic === 'deadLetters' || key === nodeKey(principal);
+  return !('key' in principal) || topic === 'deadLetters' || key === principal.key;
 }

@@ -2,19 +2,17 @@ import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 
+const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
+  diskStats: nodeKey,
+  inventory: nodeKey,
+  observe: nodeKey,
+  commands: nodeKey,
+  results: nodeKey,
+  decisions: nodeKey,
+  policies: (event) => (event.type === 'fleetgc.pause' ? pauseKey(event.selector) : event.policy.name),
+  policyVersions: ({ hash }) => hash,
+  deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),
+};
+
 /** The key that a record of this event must have on this topic. */
-export function keyOf(topic: TopicId, event: EventOf<TopicId>): string {
-  switch (event.type) {
-    case 'fleetgc.dead-letter':
-    case 'fleetgc.dead-letter-redrive':
-      return event.key === null ? '' : Buffer.from(event.key, 'base64').toString('utf8');
-    case 'fleetgc.pause':
-      return pauseKey(event.selector);
-    case 'fleetgc.policy':
-      return topic === 'policyVersions' ? event.hash : event.policy.name;
-    case 'fleetgc.policy-set':
-      return event.hash;
-    default:
-      return nodeKey(event);
-  }
-}
+export const keyOf = <Id extends TopicId>(topic: Id, event: EventOf<Id>): string => KEYS[topic](event);

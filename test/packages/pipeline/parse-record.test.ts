@@ -7,6 +7,7 @@ import { EVENT_SCHEMAS, topicIdOf } from '../../../packages/pipeline/parse/event
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats as diskStatsOf } from '../../fixtures/disk-stats.ts';
@@ -222,9 +223,9 @@ test('refuses what its publisher may not say, before looking at it', () => {
   expect(parseRecord('diskStats', garbled(), decider)).toMatchObject({
     rejection: { cause: 'not-allowed', message: 'decider may not publish this on gc.node.disk-stats' },
   });
-  const node = { kind: 'node', ...NODE } as const;
+  const node = { kind: 'node', key: nodeKey(NODE) } as const;
   expect(parseRecord('diskStats', good(), node).ok).toBe(true);
-  expect(parseRecord('diskStats', good(), { ...node, node: 'web-2' })).toMatchObject({
+  expect(parseRecord('diskStats', good(), { ...node, key: 'prod/web-2' })).toMatchObject({
     rejection: { cause: 'not-allowed' },
   });
 });
@@ -275,7 +276,7 @@ test.each(['nonsense', '', '00-00000000000000000000000000000000-b7ad6b7169203331
 
 describe('who may speak', () => {
   const key = 'prod/web-1';
-  const node = { kind: 'node', cluster: 'prod', node: 'web-1' } as const;
+  const node = { kind: 'node', key } as const;
 
   test('nobody proves anything yet, and everybody may', () => {
     expect(authenticate(good().value, good().headers)).toEqual({ kind: 'unauthenticated' });
@@ -285,7 +286,7 @@ describe('who may speak', () => {
   });
 
   test.each<[kind: 'node' | 'decider' | 'operator', topics: readonly TopicId[]]>([
-    ['node', ['diskStats', 'inventory', 'observe', 'results', 'deadLetters']],
+    ['node', ['diskStats', 'inventory', 'results', 'deadLetters']],
     ['decider', ['observe', 'commands', 'decisions', 'policyVersions', 'deadLetters']],
     ['operator', ['policies', 'policyVersions', 'deadLetters']],
   ])('a %s speaks on %j', (kind, topics) => {
