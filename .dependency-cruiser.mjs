@@ -183,7 +183,7 @@ const roomRules = Object.entries(ROOMS).map(([room, known]) => ({
   },
 }));
 
-const PURE_PLAN = '^services/plan/(plan|pass|ordered|objects|after-containers|unpullable-note)\\.ts$';
+const PURE_PLAN = '^services/plan/(plan|pass|trigger|objects)\\.ts$';
 
 export default {
   forbidden: [

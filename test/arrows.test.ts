@@ -13,7 +13,7 @@ const PURE = [
   'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
   'services/{image-gc,container-gc,pressure}/rules/**/*.ts',
   'packages/decision/**/*.ts',
-  'services/plan/{plan,pass,ordered,objects,after-containers}.ts',
+  'services/plan/{plan,pass,trigger,objects}.ts',
 ];
 /** A program, which writes the JSON Schemas into the repository. */
 const PROGRAMS = ['schemas/generate.ts'];

@@ -4,7 +4,7 @@ import { Text, withMeta } from '../../packages/process/options/option-types.ts';
 import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
-import type { LetterFilter } from '../../services/dead-letters/choose-letters.ts';
+import type { LetterFilter } from '../../services/dead-letters/letters.ts';
 
 const aboutWhich = { commandLineOnly: true } as const;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readStatus } from '../../services/fleet-status/read-status.ts';
+import { readStatus } from '../../services/fleet-status/fleet-status.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
 import { openTaskLog } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';

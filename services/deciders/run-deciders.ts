@@ -15,7 +15,7 @@ export const DECIDERS = {
 } as const satisfies Record<string, (deps: DecisionServiceDeps) => Promise<Consumer>>;
 export type DeciderName = keyof typeof DECIDERS;
 
-export interface DeciderRun {
+interface DeciderRun {
   readonly process: ServiceProcess;
   readonly policies: PolicySource;
   readonly signal: AbortSignal;

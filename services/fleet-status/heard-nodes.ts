@@ -20,7 +20,7 @@ export interface HeardNodes {
   readonly unreadable: number;
 }
 
-export interface HeardNeeds {
+interface HeardNeeds {
   readonly log: Pick<EventLog, 'read'>;
   /** Epoch milliseconds. */
   readonly nowMs: number;

@@ -1,5 +1,5 @@
 import { type Doubt, type Kept, keepAll, type Note } from '../../packages/decision/conclusion.ts';
-import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { CompleteInventory, ImageUser, InventoryImage } from '../../schemas/events/inventory.ts';
 import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import type { Plan } from '../../schemas/reports/plan.ts';
@@ -11,9 +11,8 @@ import { imageDoubts } from '../image-gc/rules/doubts.ts';
 import { keepNotes } from '../image-gc/rules/keep-list.ts';
 import type { ImagePass } from '../image-gc/rules/pass.ts';
 import { verdicts } from '../image-gc/rules/verdicts.ts';
-import { afterContainers } from './after-containers.ts';
 import { type Fates, podObjectsKept } from './objects.ts';
-import type { Order } from './ordered.ts';
+import type { Order } from './trigger.ts';
 
 /** What one pass over a node comes to. */
 export interface Passed extends Pick<Plan, 'target' | 'reason'> {
@@ -104,4 +103,42 @@ function targetOf(pass: ImagePass): Plan['target'] {
     atLeast: String(availableNow + missing),
     available: String(availableNow),
   };
+}
+
+/**
+ * The inventory once what is planned of containers and sandboxes is gone: images are decided on a fresh look, at which
+ * those that only a removed container used are free (J21).
+ */
+export function afterContainers(
+  inventory: CompleteInventory,
+  { containers, sandboxes }: Pick<ContainerPlan, 'containers' | 'sandboxes'>,
+): CompleteInventory {
+  const gone = new Set([...containers, ...sandboxes].map(({ item: { id } }) => id));
+  if (gone.size === 0) return inventory;
+  const stays = ({ id }: { readonly id: string }): boolean => !gone.has(id);
+  const uses = (user: ImageUser): boolean =>
+    (user.kind !== 'container' && user.kind !== 'sandbox') || stays(user);
+  const { wallTimeMs } = inventory.takenAt;
+  return {
+    ...inventory,
+    containers: inventory.containers.filter(stays),
+    sandboxes: inventory.sandboxes.filter(stays),
+    containersWithoutImage: inventory.containersWithoutImage.filter((id) => !gone.has(id)),
+    images: inventory.images.map((image) => released(image, uses, wallTimeMs)),
+  };
+}
+
+/**
+ * What was in use when the node was looked at was last used then, which is before the next look (D9). A time after the
+ * look is not believed and goes on to keep the image.
+ */
+function released(
+  image: InventoryImage,
+  uses: (user: ImageUser) => boolean,
+  takenAtMs: number,
+): InventoryImage {
+  const usedBy = image.usedBy.filter(uses);
+  if (usedBy.length === image.usedBy.length) return image;
+  const isFree = usedBy.length === 0 && image.lastUsedMs === takenAtMs;
+  return { ...image, usedBy, lastUsedMs: isFree ? takenAtMs - 1 : image.lastUsedMs };
 }

@@ -4,11 +4,10 @@ import { statusDoubts } from '../../packages/decision/listing.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
-import type { Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
+import type { Plan, PlannedObject, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { allKept, plannedObjects } from './objects.ts';
-import { type Ordered, ordered } from './ordered.ts';
 import { type Passed, passThrough } from './pass.ts';
-import { unpullableNotes } from './unpullable-note.ts';
+import { type Ordered, ordered } from './trigger.ts';
 
 /** Everything a plan follows from. */
 interface PlanInput {
@@ -98,3 +97,30 @@ const notPlanned = (input: PlanInput, inventory: Exclude<Inventory, CompleteInve
   notBelieved: statusDoubts(inventory),
   notes: [...(input.notes ?? [])],
 });
+
+/** Images that stay because they could not be pulled again: why, and what to set, once for all of them. */
+function unpullableNotes(keep: readonly PlannedObject[]): readonly Note[] {
+  const notPulled = keep.filter(({ kind, rule }) => kind === 'image' && rule === 'M12').length;
+  const noSource = keep.filter(({ rule, facts }) => rule === 'M11' && facts.unpullable !== undefined).length;
+  return [
+    ...(notPulled === 0
+      ? []
+      : [
+          {
+            rule: 'M12',
+            message: `${images(notPulled)} not pulled through CRI as far as containerd tells, as those that ctr or nerdctl fetched or imported: nobody knows whether they can be pulled again. With keep: {unpullable: false} in the policy they may go`,
+          },
+        ]),
+    ...(noSource === 0
+      ? []
+      : [
+          {
+            rule: 'M11',
+            message: `${images(noSource)} without a place to be pulled from again. With keep: {unpullable: false} in the policy they may go`,
+          },
+        ]),
+  ];
+}
+
+const images = (count: number): string =>
+  count === 1 ? '1 image that stays is' : `${count} images that stay are`;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
-import { filterLetters } from '../../../services/dead-letters/choose-letters.ts';
-import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
+import { filterLetters, readStoredLetters } from '../../../services/dead-letters/letters.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

@@ -2,10 +2,13 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
-import { filterLetters, findLetter } from '../../../services/dead-letters/choose-letters.ts';
-import { compareOriginals } from '../../../services/dead-letters/compare-originals.ts';
-import { planRedrive, type RedrivePlan, redrive } from '../../../services/dead-letters/redrive.ts';
-import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
+import { filterLetters, findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
+import {
+  compareOriginals,
+  planRedrive,
+  type RedrivePlan,
+  redrive,
+} from '../../../services/dead-letters/redrive.ts';
 import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { about } from '../../framework/verb-list.ts';

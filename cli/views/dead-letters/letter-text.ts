@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { originalKey, originalValue } from '../../../services/dead-letters/original.ts';
-import type { StoredLetter } from '../../../services/dead-letters/stored-letters.ts';
+import { originalKey, originalValue, type StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Without the content, which may be large; `fleetgc dead-letters show` has it. */

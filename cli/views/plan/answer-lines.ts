@@ -1,7 +1,6 @@
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { answerBatch, MAX_LINE_BYTES } from '../../../services/plan/answer.ts';
+import { answerBatch, MAX_LINE_BYTES, splitLines } from '../../../services/plan/answer.ts';
 import { type Asked, defaultsOf } from '../../../services/plan/request.ts';
-import { splitLines } from '../../../services/plan/split-lines.ts';
 import { readBytes } from '../../framework/byte-stream.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 

@@ -9,9 +9,7 @@ import { openKubeletPods } from '../../node/kubelet-pods.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../../node/node-options.ts';
 import { thisMachine } from '../../node/this-machine.ts';
 import { logReader } from '../../node-agent/inventory/log-entries.ts';
-import { assumeOld } from './assume-old.ts';
-import { hasHistory, keptState } from './kept-state.ts';
-import { lookOnce } from './look-once.ts';
+import { hasHistory, keptState, lookOnce } from './look-once.ts';
 
 type LiveOptions = KubeletOptions &
   ContainerdOptions &
@@ -111,3 +109,18 @@ const podNote = ({ kubeletUrl }: KubeletOptions): Note =>
         message:
           'that a pod is gone takes two answers of the kubelet, a minute apart: after one look what only goes with its pod is kept',
       };
+
+/** Longer than any policy asks for. */
+const LONG_MS = 10 * 365 * 24 * 60 * 60 * 1000;
+
+/** The same node as if an agent had watched it for ever: what nobody uses was never used, and is as old as can be. */
+function assumeOld(inventory: Inventory): Inventory {
+  if (inventory.status !== 'complete') return inventory;
+  const longAgoMs = Math.max(0, inventory.takenAt.wallTimeMs - LONG_MS);
+  return {
+    ...inventory,
+    clockSteadySinceMs: longAgoMs,
+    imagesWatchedSinceMs: longAgoMs,
+    images: inventory.images.map((image) => ({ ...image, firstDetectedMs: longAgoMs })),
+  };
+}

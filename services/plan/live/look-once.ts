@@ -1,11 +1,16 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
+import { openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
 import type { PodSource } from '../../../packages/kubelet/pod-source.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openHistory } from '../../node-agent/images/history.ts';
 import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../node-agent/inventory/events.ts';
@@ -15,7 +20,6 @@ import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
 import { createLook } from '../../node-agent/inventory/look.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
 import { watchPods } from '../../node-agent/pods/pod-watch.ts';
-import type { KeptState } from './kept-state.ts';
 
 /** What a single look at a node needs. It gets only the reading half of the runtime. */
 interface LookedAt {
@@ -52,3 +56,24 @@ export async function lookOnce(node: LookedAt): Promise<Inventory> {
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
   );
 }
+
+/** What agent and executor of a node keep, for one who only reads it. */
+type KeptState = Pick<StateDirectory, 'open' | 'openReadOnly'>;
+
+/** The files of a state directory as they are; without a directory there is none of them. Writes nothing, takes no lock. */
+export function keptState(directory: string | undefined): KeptState {
+  const openReadOnly: KeptState['openReadOnly'] = (name, schema) =>
+    directory === undefined ? { read: () => null } : openReadOnlyFile(join(directory, name), schema);
+  return {
+    openReadOnly,
+    open: (name, _sizeBytes, schema) => ({ ...openReadOnly(name, schema), write: refuseToWrite }),
+  };
+}
+
+function refuseToWrite(): never {
+  throw new FleetGcError('INTERNAL', 'who only asks for a plan keeps nothing');
+}
+
+/** Whether an agent has kept when images were seen and used. Throws `STATE_UNREADABLE`. */
+export const hasHistory = (state: KeptState): boolean =>
+  state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile).read() !== null;

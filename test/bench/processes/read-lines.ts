@@ -1,10 +1,8 @@
 /** Reads, parses and checks the same lines with the same functions as `fleetgc plan -o ndjson`, and plans nothing. */
 import { once } from 'node:events';
 import { readBytes } from '../../../cli/framework/byte-stream.ts';
-import { MAX_LINE_BYTES } from '../../../services/plan/answer.ts';
-import { policyReader } from '../../../services/plan/policy-reader.ts';
-import { type RequestDefaults, readRequest } from '../../../services/plan/request.ts';
-import { splitLines } from '../../../services/plan/split-lines.ts';
+import { MAX_LINE_BYTES, splitLines } from '../../../services/plan/answer.ts';
+import { policyReader, type RequestDefaults, readRequest } from '../../../services/plan/request.ts';
 import { policySet } from '../../fixtures/policy.ts';
 
 const defaults: RequestDefaults = {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import type { StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { planRedrive, redrive } from '../../../services/dead-letters/redrive.ts';
-import type { StoredLetter } from '../../../services/dead-letters/stored-letters.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PlanLine } from '../../../schemas/reports/plan.ts';
-import { answerBatch } from '../../../services/plan/answer.ts';
-import { policyReader } from '../../../services/plan/policy-reader.ts';
-import { type Asked, defaultsOf } from '../../../services/plan/request.ts';
-import { splitLines } from '../../../services/plan/split-lines.ts';
+import { answerBatch, splitLines } from '../../../services/plan/answer.ts';
+import { type Asked, defaultsOf, policyReader } from '../../../services/plan/request.ts';
 import { image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { runs } from '../../support/property-runs.ts';

@@ -9,7 +9,7 @@ import { Plan, type PlanTrigger } from '../../../schemas/reports/plan.ts';
 import { decide as decideContainers } from '../../../services/container-gc/decide.ts';
 import { planPass } from '../../../services/container-gc/rules/plan.ts';
 import { decide as decideImages } from '../../../services/image-gc/decide.ts';
-import { afterContainers } from '../../../services/plan/after-containers.ts';
+import { afterContainers } from '../../../services/plan/pass.ts';
 import { decide as decidePressure } from '../../../services/pressure/decide.ts';
 import { assumedMet } from '../../../services/pressure/rules/assumed-met.ts';
 import { shuffled } from '../../fixtures/arbitrary-node.ts';

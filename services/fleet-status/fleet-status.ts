@@ -1,16 +1,17 @@
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { differenceSentences } from '../../packages/event-log/difference-sentences.ts';
 import type { EventLog, GroupProgress, TopicDifference } from '../../packages/event-log/port.ts';
+import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
+import { counted } from '../../packages/text/counted.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { selects } from '../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
-import { readStoredLetters, type StoredLetters } from '../dead-letters/stored-letters.ts';
+import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { fleetNodes } from './fleet-nodes.ts';
 import { readHeardNodes } from './heard-nodes.ts';
-import { statusProblems } from './status-problems.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -18,7 +19,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
 export const groupOf = (service: (typeof SERVICES)[number]): string => `fleetgc-${service}`;
 
-export interface StatusNeeds {
+interface StatusNeeds {
   readonly log: EventLog;
   readonly kind: FleetStatus['log']['kind'];
   /** Epoch milliseconds. */
@@ -27,7 +28,7 @@ export interface StatusNeeds {
 }
 
 /** What was read, before it is put together. */
-export interface StatusFacts {
+interface StatusFacts {
   readonly kind: FleetStatus['log']['kind'];
   readonly servers: readonly string[];
   readonly differences: readonly TopicDifference[];
@@ -71,7 +72,7 @@ const nothingRead = (nowMs: number): ReadTopics => ({
   nodes: { type: 'fleetgc.nodes', version: 1, readAtMs: nowMs, unreadable: 0, nodes: [] },
 });
 
-export function statusOf(facts: StatusFacts): FleetStatus {
+function statusOf(facts: StatusFacts): FleetStatus {
   const { kind, servers, differences, groups, stored, letters, nodes } = facts;
   const status = {
     type: 'fleetgc.status',
@@ -125,3 +126,94 @@ const nodeCounts = ({ nodes }: FleetNodes): FleetStatus['nodes'] => ({
   withoutPolicy: nodes.filter(({ policy }) => policy === null).length,
   warned: nodes.filter(({ warnings }) => warnings.length > 0).length,
 });
+
+/** A service that is so far behind decides on what is long past. */
+const MUCH_LAG = 1_000;
+const MOST_NAMED = 3;
+
+const WHAT_DECIDES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
+  kafka: 'Start fleetgc decide.',
+  embedded: 'Start fleetgc run.',
+};
+
+/** What a tired person has to know, the worst first. */
+export function statusProblems(
+  status: Omit<FleetStatus, 'problems'>,
+  groupsUnknown: string | null,
+): string[] {
+  const { log, services, policies, unreadablePolicies, deadLetters, nodes, warnings, pauses } = status;
+  const letters = deadLetters.total - deadLetters.redriven;
+  const silent = warnings.filter(({ kind }) => kind === 'silent').map(({ subject }) => subject);
+  const others = warnings.filter(({ kind }) => kind !== 'silent');
+  return [
+    ...log.topicProblems,
+    ...(groupsUnknown === null ? [] : [`Nobody knows how far the services are: ${groupsUnknown}`]),
+    ...services
+      .filter(({ members }) => members === 0)
+      .map(({ name }) => `No ${name} runs: nothing is decided there. ${WHAT_DECIDES[log.kind]}`),
+    ...services
+      .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
+      .map(
+        ({ name, lag }) => `${name} is ${lag} messages behind: give it more replicas, or look at its log.`,
+      ),
+    ...(unreadablePolicies === 0
+      ? []
+      : [
+          `${counted(unreadablePolicies, 'record')} of gc.policies cannot be read, so nothing is removed on nodes that may be meant: see fleetgc policy list.`,
+        ]),
+    ...(policies.length === 0 && log.topicProblems.length === 0
+      ? ['There are no policies: every node keeps everything.']
+      : []),
+    ...(pauses.length === 0
+      ? []
+      : [
+          `${counted(pauses.length, 'pause holds', 'pauses hold')}: nothing is removed there until fleetgc resume.`,
+        ]),
+    ...selectNothing(status),
+    ...(letters === 0
+      ? []
+      : [
+          `${counted(letters, 'message')} of the last day could not be processed: see fleetgc dead-letters list.`,
+        ]),
+    ...(silent.length === 0
+      ? []
+      : [`${counted(silent.length, 'node is', 'nodes are')} not heard any more: ${named(silent)}.`]),
+    ...(nodes.withoutPolicy === 0 || policies.length === 0
+      ? []
+      : [
+          `${counted(nodes.withoutPolicy, 'node keeps', 'nodes keep')} everything, since no policy selects them.`,
+        ]),
+    ...others.slice(0, MOST_NAMED).map(({ subject, message }) => `${subject}: ${message}.`),
+    ...(others.length > MOST_NAMED
+      ? [`${counted(others.length - MOST_NAMED, 'more warning')}: see fleetgc nodes.`]
+      : []),
+  ];
+}
+
+/** Nothing to say where no node is heard at all: that is another problem. */
+function selectNothing({
+  nodes,
+  policies,
+  pauses,
+}: Pick<FleetStatus, 'nodes' | 'policies' | 'pauses'>): readonly string[] {
+  if (nodes.heard + nodes.silent === 0) return [];
+  return [
+    ...policies
+      .filter(({ nodes: held }) => held === 0)
+      .map(
+        ({ name }) =>
+          `Policy ${name} holds for no node that was heard in the last day: are the names in its selector right, or does another policy go before it?`,
+      ),
+    ...pauses
+      .filter(({ nodes: stopped }) => stopped === 0)
+      .map(
+        ({ selector }) =>
+          `The pause of ${selectorText(selector)} is for no node that was heard in the last day: are the names right?`,
+      ),
+  ];
+}
+
+const named = (subjects: readonly string[]): string =>
+  subjects.length <= MOST_NAMED
+    ? subjects.join(', ')
+    : `${subjects.slice(0, MOST_NAMED).join(', ')} and ${subjects.length - MOST_NAMED} more (fleetgc nodes)`;

@@ -1,0 +1,138 @@
+import { topicSpec } from '../../packages/event-log/partition.ts';
+import type { EventLog, OutgoingRecord, ReadFrom } from '../../packages/event-log/port.ts';
+import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
+import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
+
+/** The record key as text; null where the message had none. */
+export const originalKey = ({ key }: Pick<DeadLetter, 'key'>): string | null =>
+  key === null ? null : Buffer.from(key, 'base64').toString('utf8');
+
+export const originalValue = ({ value }: Pick<DeadLetter, 'value'>): Buffer | null =>
+  value === null ? null : Buffer.from(value, 'base64');
+
+/** Where the message lies on the log. */
+export interface Position {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** The message as its dead letter tells it, or why it cannot be put back. */
+type Original =
+  | { readonly ok: true; readonly record: OutgoingRecord }
+  | { readonly ok: false; readonly reason: string };
+
+const { diskStats, inventory, results, decisions } = TOPICS;
+
+/**
+ * Facts about nodes: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
+ * an old order asks for what nobody may want any more; an old policy would replace the one that holds now.
+ */
+const REDRIVABLE: ReadonlyMap<string, TopicName> = new Map(
+  [diskStats, inventory, results, decisions].map(({ name }) => [name, name]),
+);
+
+/** What would go back, by the letter alone: whoever may write dead letters may write anything into one. */
+export function originalRecord(letter: DeadLetter): Original {
+  const topic = REDRIVABLE.get(letter.topic);
+  const key = originalKey(letter);
+  const value = originalValue(letter);
+  if (topic === undefined)
+    return { ok: false, reason: `messages of ${letter.topic} are not put back, only facts about nodes are` };
+  if (!isPosition(letter, topic))
+    return { ok: false, reason: 'its position is none that this topic can have' };
+  if (key === null) return { ok: false, reason: 'it had no key, so nobody knows where it belongs' };
+  if (Buffer.from(key, 'utf8').toString('base64') !== letter.key)
+    return { ok: false, reason: 'its key is not text' };
+  if (letter.omittedBytes > 0)
+    return { ok: false, reason: 'it was too large to be kept here; it still lies at its own position' };
+  if (value === null) return { ok: false, reason: 'it had no content' };
+  return { ok: true, record: { topic, key, value, headers: letter.headers } };
+}
+
+const isPosition = ({ partition, offset }: DeadLetter, topic: TopicName): boolean =>
+  partition < topicSpec(topic).partitions && /^\d{1,18}$/.test(offset);
+
+/** A dead letter as it lies on the log. */
+export interface StoredLetter {
+  readonly letter: DeadLetter;
+  /** Epoch milliseconds, by the log's clock: when a consumer gave the message up. */
+  readonly diedAtMs: number;
+  /** When its message was put back; null when it was not. */
+  readonly redrivenAtMs: number | null;
+}
+
+export interface StoredLetters {
+  /** Oldest first. */
+  readonly letters: readonly StoredLetter[];
+  /** Records of the topic that are no dead letters. */
+  readonly unreadable: number;
+}
+
+/** Reads the topic to its end, without a group. */
+export async function readStoredLetters(
+  log: Pick<EventLog, 'read'>,
+  from: ReadFrom,
+  signal: AbortSignal,
+): Promise<StoredLetters> {
+  const died = new Map<string, Omit<StoredLetter, 'redrivenAtMs'>>();
+  const redrivenAtMs = new Map<string, number>();
+  let unreadable = 0;
+  for await (const event of log.read({ topic: TOPICS.deadLetters.name, from, to: 'end' }, signal)) {
+    if (event.kind !== 'record') continue;
+    const parsed = parseRecord('deadLetters', event.record);
+    const { timestampMs } = event.record;
+    if (!parsed.ok) unreadable += 1;
+    else if (parsed.event.type === 'fleetgc.dead-letter-redrive')
+      redrivenAtMs.set(parsed.event.deadLetterId, timestampMs);
+    else died.set(parsed.event.id, { letter: parsed.event, diedAtMs: timestampMs });
+  }
+  const letters = [...died.values()].map((stored) => ({
+    ...stored,
+    redrivenAtMs: redrivenAtMs.get(stored.letter.id) ?? null,
+  }));
+  return { letters: letters.toSorted(byTime), unreadable };
+}
+
+const byTime = (a: StoredLetter, b: StoredLetter): number =>
+  a.diedAtMs - b.diedAtMs || (a.letter.id < b.letter.id ? -1 : 1);
+
+/** Conditions on dead letters; all that are given must hold. */
+export interface LetterFilter {
+  readonly topic?: string | undefined;
+  readonly cause?: string | undefined;
+  readonly group?: string | undefined;
+  /** Whole, e.g. `prod/web-1`. */
+  readonly key?: string | undefined;
+  /** Also those whose message was put back already. */
+  readonly redriven: boolean;
+}
+
+export const filterLetters = (
+  letters: readonly StoredLetter[],
+  { topic, cause, group, key, redriven }: LetterFilter,
+): readonly StoredLetter[] =>
+  letters.filter(
+    ({ letter, redrivenAtMs }) =>
+      (topic === undefined || letter.topic === topic) &&
+      (cause === undefined || letter.cause === cause) &&
+      (group === undefined || letter.group === group) &&
+      (key === undefined || originalKey(letter) === key) &&
+      (redriven || redrivenAtMs === null),
+  );
+
+/** The dead letter with this id, or the only one whose id begins so. Throws `NOT_FOUND`. */
+export function findLetter(letters: readonly StoredLetter[], id: string): StoredLetter {
+  const exact = letters.find(({ letter }) => letter.id === id);
+  const beginning = letters.filter(({ letter }) => letter.id.startsWith(id));
+  const [only, ...others] = exact ? [exact] : beginning;
+  if (only === undefined) throw new FleetGcError('NOT_FOUND', `there is no dead letter ${id}`);
+  if (others.length > 0)
+    throw new FleetGcError(
+      'NOT_FOUND',
+      `${others.length + 1} dead letters begin with ${id}; write more of it`,
+    );
+  return only;
+}
