@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { embeddedCreation } from '../../packages/event-log/differences.ts';
 import { type EventLogOptions, openEventLog } from '../../packages/event-log/open.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
+import { embeddedCreation } from '../../packages/event-log/topic-differences.ts';
 import { type Publication, serviceSource } from '../../packages/pipeline/envelope.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/text-file.ts';

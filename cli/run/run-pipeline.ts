@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { connectReader } from '../../packages/cri/client.ts';
-import { requireSame } from '../../packages/event-log/require-same.ts';
+import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';

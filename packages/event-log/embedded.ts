@@ -1,6 +1,4 @@
 import type { TopicName } from '../../schemas/events/topics.ts';
-import type { EventLogContext } from './context.ts';
-import { partitionDifference } from './differences.ts';
 import { append, requireDeclared } from './embedded/append.ts';
 import { watchChanges } from './embedded/changes.ts';
 import { openDatabase } from './embedded/database.ts';
@@ -13,7 +11,14 @@ import { cleanForever, removeOldest } from './embedded/retention.ts';
 import type { Statements } from './embedded/statements.ts';
 import { refuseTooLarge } from './limits.ts';
 import { TOPIC_NAMES, topicSpec } from './partition.ts';
-import type { ActiveSubscription, EventLog, OutgoingRecord, TopicDifference } from './port.ts';
+import type {
+  ActiveSubscription,
+  EventLog,
+  EventLogContext,
+  OutgoingRecord,
+  TopicDifference,
+} from './port.ts';
+import { partitionDifference } from './topic-differences.ts';
 
 export interface EmbeddedOptions {
   /** The SQLite file; created when missing, with its directory. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs, pause } from '../process/back-off.ts';
-import type { EventLogContext } from './context.ts';
 import { createCore, type KafkaCore } from './kafka/client/core.ts';
 import { type KafkaOptions, secretsOf } from './kafka/client/options.ts';
 import { sendPatiently } from './kafka/client/patience.ts';
@@ -14,7 +13,7 @@ import { readRecords } from './kafka/reading/read.ts';
 import { createDeclaredCheck } from './kafka/topics/declared.ts';
 import { type AdminWork, createMissing, findDifferences, withAdmin } from './kafka/topics/topics.ts';
 import { refuseTooLarge } from './limits.ts';
-import type { ActiveSubscription, EventLog, OutgoingRecord } from './port.ts';
+import type { ActiveSubscription, EventLog, EventLogContext, OutgoingRecord } from './port.ts';
 import { waitAtMost } from './stopping.ts';
 
 const CONNECT_BACK_OFF = { firstMs: 200, mostMs: 10_000 };

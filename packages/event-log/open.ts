@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { EventLogContext } from './context.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import { KafkaOptions } from './kafka/client/options.ts';
 import { openKafkaLog } from './kafka.ts';
-import type { EventLog } from './port.ts';
+import type { EventLog, EventLogContext } from './port.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

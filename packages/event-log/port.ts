@@ -1,5 +1,5 @@
+import type { Logger } from 'pino';
 import type { TopicName } from '../../schemas/events/topics.ts';
-import type { InHand } from './in-hand.ts';
 
 /** Headers are text on both adapters. */
 export type Headers = Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export interface Subscription {
 export type SliceHandler = (
   records: readonly LogRecord[],
   signal: AbortSignal,
-  inHand: InHand,
+  inHand: DeathCount,
 ) => Promise<void>;
 
 export interface SubscriptionState {
@@ -157,3 +157,27 @@ export interface EventLog extends AsyncDisposable {
   /** Of all that this process does on the log, or of its reading for ever of one topic. */
   health(follows?: TopicName): LogHealth;
 }
+
+/** What an adapter needs from outside. */
+export interface EventLogContext {
+  readonly logger: Logger;
+  /** Epoch milliseconds. On the embedded log this is the clock of LogAppendTime and of leases. */
+  readonly now: () => number;
+  /** 0 <= number < 1, for jitter. */
+  readonly random: () => number;
+  /** A new unique id, such as a UUID: members and passing groups are named by it. */
+  readonly newId: () => string;
+}
+
+/** Whether processes ended over records, and that one of them has these in hand now. */
+export interface DeathCount {
+  /** Processes that ended while they had the first of these records in hand. After one that did, records come one by one. */
+  readonly deaths: number;
+  /** Writes down that these records are in hand, as far as that can still be needed. What may end the process comes after it. */
+  begin(): Promise<void>;
+  /** The process has lived through it, whatever came of the records. */
+  end(): void;
+}
+
+/** Where nobody counts. */
+export const UNCOUNTED: DeathCount = { deaths: 0, begin: async () => undefined, end: () => undefined };

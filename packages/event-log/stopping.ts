@@ -1,4 +1,6 @@
 import { pause } from '../process/back-off.ts';
+import { FleetGcError } from '../process/errors.ts';
+import type { ReadTo } from './port.ts';
 
 /** How long the slice in hand may still take after a stop before its signal aborts, and then to return. */
 export const STOP_GRACE_MS = 3000;
@@ -40,4 +42,13 @@ export async function settleWork(
   await waitAtMost(Promise.allSettled(work()), STOP_GRACE_MS);
   abort();
   await waitAtMost(Promise.allSettled(work()), STOP_ABORTED_MS);
+}
+
+/** What was read until then must not pass for the whole. */
+export const interrupted = (): FleetGcError =>
+  new FleetGcError('INTERRUPTED', 'stopped before everything was read, so nothing is said of it');
+
+/** To be called where a reading stops early: one without an end may do so at any time, another throws `INTERRUPTED`. */
+export function requireEndless(to: ReadTo): void {
+  if (to !== 'forever') throw interrupted();
 }

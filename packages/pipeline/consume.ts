@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { InHand } from '../event-log/in-hand.ts';
-import type { ActiveSubscription, EventLog, LogRecord, Subscription } from '../event-log/port.ts';
+import type { ActiveSubscription, DeathCount, EventLog, LogRecord, Subscription } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { createBreath, createQueue } from '../process/turns.ts';
@@ -112,7 +111,7 @@ function problemOf(subscription: ActiveSubscription, guard: FloodGuard): string 
 
 interface Slice {
   readonly signal: AbortSignal;
-  readonly inHand: InHand;
+  readonly inHand: DeathCount;
 }
 
 /** Parse and decide (handle), act, give up on what cannot be processed; to return is to acknowledge. */

@@ -1,13 +1,14 @@
-import { type InHand, UNCOUNTED } from '../../packages/event-log/in-hand.ts';
-import type {
-  EventLog,
-  LogRecord,
-  OutgoingRecord,
-  ReadEvent,
-  ReadRequest,
-  SliceHandler,
-  Subscription,
-  SubscriptionState,
+import {
+  type DeathCount,
+  type EventLog,
+  type LogRecord,
+  type OutgoingRecord,
+  type ReadEvent,
+  type ReadRequest,
+  type SliceHandler,
+  type Subscription,
+  type SubscriptionState,
+  UNCOUNTED,
 } from '../../packages/event-log/port.ts';
 
 /** One reading of a topic, fed by the test. */
@@ -89,7 +90,7 @@ export class ScriptedLog implements EventLog {
   deliver(
     records: readonly LogRecord[],
     signal: AbortSignal = new AbortController().signal,
-    inHand: InHand = UNCOUNTED,
+    inHand: DeathCount = UNCOUNTED,
   ): Promise<void> {
     return this.handle(records, signal, inHand);
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireSame } from '../../../packages/event-log/require-same.ts';
+import { requireSame } from '../../../packages/event-log/topic-differences.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

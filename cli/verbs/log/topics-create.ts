@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import { requireSame } from '../../../packages/event-log/require-same.ts';
+import { requireSame } from '../../../packages/event-log/topic-differences.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/option-types.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';

@@ -1,8 +1,8 @@
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { missingTopic, partitionDifference, refusal } from '../differences.ts';
 import { recordBytes } from '../limits.ts';
 import { partitionOf } from '../partition.ts';
 import type { OutgoingRecord } from '../port.ts';
+import { missingTopic, partitionDifference, refusal } from '../topic-differences.ts';
 import type { PartitionEnd, Statements } from './statements.ts';
 
 /** Throws `TOPICS_MISSING`, and `TOPICS_DIFFER` for another number of partitions than declared. */

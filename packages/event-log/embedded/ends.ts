@@ -1,5 +1,5 @@
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { recreatedTopic } from '../differences.ts';
+import { recreatedTopic } from '../topic-differences.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
 

@@ -1,6 +1,6 @@
 import { FleetGcError, toFleetGcError } from '../../process/errors.ts';
 import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts';
-import { type Standing, supervise } from '../supervisor.ts';
+import { type MemberState, supervise } from '../subscription.ts';
 import { acquireLease } from './lease.ts';
 import type { EmbeddedCore, Tenure } from './membership.ts';
 import { type Position, positionName, startPositions, writtenPositions } from './positions.ts';
@@ -42,7 +42,7 @@ const isFinal = (error: unknown): boolean => {
 async function own(
   member: Member,
   positions: readonly Position[],
-  standing: Standing,
+  state: MemberState,
   stopping: AbortSignal,
 ) {
   const { core, subscription, handle, name } = member;
@@ -57,7 +57,7 @@ async function own(
       handle,
       over: over.signal,
       ending: AbortSignal.any([over.signal, stopping]),
-      problems: standing.problems,
+      problems: state.problems,
       context: core.context,
       isFinal,
     },
@@ -75,17 +75,17 @@ async function standBy({ core }: Member, seen: number, stopping: AbortSignal): P
 }
 
 /** Serves the group while it is ours. A group that was lost to another member is no failure: the member stands by. */
-async function serve(member: Member, standing: Standing, stopping: AbortSignal): Promise<void> {
+async function serve(member: Member, state: MemberState, stopping: AbortSignal): Promise<void> {
   const seen = member.core.changes.version();
   const positions = await takePositions(member);
-  standing.joined = true;
-  standing.problems.clear();
+  state.joined = true;
+  state.problems.clear();
   if (positions === null) return standBy(member, seen, stopping);
-  standing.served = positions.map((position) => ({
+  state.served = positions.map((position) => ({
     name: positionName(position),
     lag: () => position.end - position.next,
   }));
-  await own(member, positions, standing, stopping).catch((error) => {
+  await own(member, positions, state, stopping).catch((error) => {
     if (!(error instanceof FleetGcError) || error.code !== 'GROUP_LOST') throw error;
     member.core.context.logger.info({ group: member.subscription.group }, error.message);
   });
@@ -111,7 +111,7 @@ export function startMember(
   const member: Member = { core, subscription, handle, name: core.context.newId() };
   return supervise(core.context, {
     group: subscription.group,
-    serve: (standing, stopping) => serve(member, standing, stopping),
+    serve: (state, stopping) => serve(member, state, stopping),
     leave: () => leave(member),
   });
 }

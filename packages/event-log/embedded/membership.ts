@@ -1,6 +1,5 @@
-import type { EventLogContext } from '../context.ts';
-import type { Subscription } from '../port.ts';
-import type { Serving } from '../slices.ts';
+import type { EventLogContext, Subscription } from '../port.ts';
+import type { Serving } from '../subscription.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
 import type { Ends } from './ends.ts';

@@ -1,8 +1,8 @@
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { requireEndless } from '../interrupted.ts';
 import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
+import { requireEndless } from '../stopping.ts';
 import { endOf, requireDeclared } from './append.ts';
 import { endFor } from './ends.ts';
 import type { EmbeddedCore } from './membership.ts';

@@ -1,7 +1,6 @@
-import { UNCOUNTED } from '../in-hand.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
-import type { LogRecord } from '../port.ts';
-import type { SliceSource } from '../slices.ts';
+import { type LogRecord, UNCOUNTED } from '../port.ts';
+import type { SliceSource } from '../subscription.ts';
 import { requireLease } from './lease.ts';
 import type { Tenure } from './membership.ts';
 import { type Position, positionName } from './positions.ts';
@@ -42,6 +41,6 @@ export const sliceSource = (tenure: Tenure, position: Position): SliceSource => 
   name: positionName(position),
   peek: () => peek(tenure, position),
   // Only processes of this machine write this log.
-  inHand: () => UNCOUNTED,
+  deathCount: () => UNCOUNTED,
   done: (records) => done(tenure, position, records),
 });

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { embeddedCreation } from '../differences.ts';
 import { TOPIC_NAMES } from '../partition.ts';
 import type { LogRecord } from '../port.ts';
+import { embeddedCreation } from '../topic-differences.ts';
 
 const PartitionRow = z
   .object({ id: z.int(), partition: z.int(), next_offset: z.int(), last_timestamp_ms: z.int() })

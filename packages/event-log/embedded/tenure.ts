@@ -1,8 +1,8 @@
 import { pause } from '../../process/back-off.ts';
 import { toFleetGcError } from '../../process/errors.ts';
-import { partitionDifference } from '../differences.ts';
-import { type SliceSource, serveSlices } from '../slices.ts';
 import { settleWork } from '../stopping.ts';
+import { type SliceSource, serveSlices } from '../subscription.ts';
+import { partitionDifference } from '../topic-differences.ts';
 import { endFor } from './ends.ts';
 import { LEASE_RENEW_MS, renewLease } from './lease.ts';
 import type { Tenure } from './membership.ts';

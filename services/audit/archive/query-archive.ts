@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
-import { interrupted } from '../../../packages/event-log/interrupted.ts';
+import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { requireManifest, requireUnchanged } from './archive-files.ts';

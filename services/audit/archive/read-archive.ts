@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
-import { interrupted } from '../../../packages/event-log/interrupted.ts';
 import { requirePartition } from '../../../packages/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../../packages/event-log/port.ts';
+import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NameIndex } from '../names/name-index.ts';

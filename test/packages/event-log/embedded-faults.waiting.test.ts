@@ -12,9 +12,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { EventLogContext } from '../../../packages/event-log/context.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog, EventLogContext } from '../../../packages/event-log/port.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   collector,

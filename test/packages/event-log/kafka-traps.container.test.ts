@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import kafkajs, { type Admin, Kafka } from 'kafkajs';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { EventLogContext } from '../../../packages/event-log/context.ts';
 import {
   connectFor,
   disconnect,
@@ -13,7 +12,7 @@ import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.t
 import { leaveAsFormerMember } from '../../../packages/event-log/kafka/group/former-member.ts';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { EventLog, EventLogContext, LogRecord } from '../../../packages/event-log/port.ts';
 import { type Broker, startBroker } from '../../support/kafka.ts';
 import { kafkaSettings } from '../../support/kafka-answer.ts';
 import {

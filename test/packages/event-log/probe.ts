@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import type { EventLogContext } from '../../../packages/event-log/context.ts';
 import type {
   EventLog,
+  EventLogContext,
   LogRecord,
   OutgoingRecord,
   ReadRequest,

@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
-import type { EventLogContext } from '../../context.ts';
+import type { EventLogContext } from '../../port.ts';
 import { repairFetch } from '../reading/fetch-response.ts';
 import { registerCodecs } from './compression.ts';
 import { repairFirstAnswer } from './first-answer.ts';

@@ -1,9 +1,8 @@
 import type { Cluster, Consumer } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { EventLogContext } from '../../context.ts';
-import { missingTopic, partitionDifference, refusal } from '../../differences.ts';
-import type { Subscription } from '../../port.ts';
+import type { EventLogContext, Subscription } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
+import { missingTopic, partitionDifference, refusal } from '../../topic-differences.ts';
 import { assignerFor } from '../group/assigners.ts';
 import { type KafkaClient, openClient } from './client.ts';
 import { protocolType } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { FleetGcError } from '../../../process/errors.ts';
-import { interrupted } from '../../interrupted.ts';
+import { interrupted } from '../../stopping.ts';
 
 /** Of somebody who waits for brokers, though not for ever. */
 export interface Contact extends Disposable {

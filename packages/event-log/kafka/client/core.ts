@@ -1,8 +1,7 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
-import type { EventLogContext } from '../../context.ts';
-import { lastingTrouble } from '../../lasting-trouble.ts';
-import type { LogHealth } from '../../port.ts';
+import type { EventLogContext, LogHealth } from '../../port.ts';
+import { lastingTrouble } from '../../problems.ts';
 import type { KafkaClient } from './client.ts';
 import { toLogError } from './errors.ts';
 import type { KafkaOptions } from './options.ts';

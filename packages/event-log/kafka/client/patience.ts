@@ -1,5 +1,5 @@
 import { backOffMs } from '../../../process/back-off.ts';
-import type { EventLogContext } from '../../context.ts';
+import type { EventLogContext } from '../../port.ts';
 import type { Sending } from '../publishing/publisher.ts';
 import type { Batch } from '../reading/batches.ts';
 import { isBetweenLeaders, toLogError } from './errors.ts';

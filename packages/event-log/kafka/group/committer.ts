@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { backOffMs, pause } from '../../../process/back-off.ts';
-import type { EventLogContext } from '../../context.ts';
+import type { EventLogContext } from '../../port.ts';
 import { isGroupChange } from '../client/errors.ts';
 import { noteOf } from './commit-note.ts';
 

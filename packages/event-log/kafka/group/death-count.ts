@@ -1,5 +1,5 @@
-import type { InHand } from '../../in-hand.ts';
 import { MAX_SLICE_RECORDS } from '../../limits.ts';
+import type { DeathCount } from '../../port.ts';
 
 /**
  * How many processes ended while they had the next records of one partition in hand. The first slice after a partition was
@@ -7,7 +7,7 @@ import { MAX_SLICE_RECORDS } from '../../limits.ts';
  * later slice is found out by the next one, whose first slice begins with the same record. After a death records are taken
  * and counted one by one, so that the one that is to blame is known.
  */
-export class DeathCount {
+export class PartitionDeaths {
   #deaths: number;
   /** Records still to be taken one by one. */
   #oneByOne: number;
@@ -26,7 +26,7 @@ export class DeathCount {
     return this.#oneByOne > 0 ? 1 : records;
   }
 
-  inHand(): InHand {
+  forSlice(): DeathCount {
     const deaths = this.#deaths;
     const isCounted = !this.#isProven || this.#oneByOne > 0;
     if (!isCounted) return { deaths, begin: async () => undefined, end: () => undefined };

@@ -1,8 +1,8 @@
 import { MAX_SLICE_BYTES, recordBytes } from '../../limits.ts';
 import type { LogRecord } from '../../port.ts';
-import { type Serving, type SliceSource, serveSlices } from '../../slices.ts';
+import { type Serving, type SliceSource, serveSlices } from '../../subscription.ts';
 import type { Cursor } from '../reading/cursor.ts';
-import { DeathCount } from './death-count.ts';
+import { PartitionDeaths } from './death-count.ts';
 
 /** Records fetched ahead, per partition; more is fetched while there are fewer. A single larger record is taken all the same. */
 const ROOM_BYTES = 1024 * 1024;
@@ -56,7 +56,7 @@ export function openLane(options: LaneOptions): Lane {
   let queue: readonly LogRecord[] = [];
   let queuedBytes = 0;
   let handled = from;
-  const count = new DeathCount(options.deaths, async (deaths) => {
+  const count = new PartitionDeaths(options.deaths, async (deaths) => {
     commit(handled, deaths);
     await options.committed();
   });
@@ -77,7 +77,7 @@ export function openLane(options: LaneOptions): Lane {
   const source: SliceSource = {
     name,
     peek: async () => sliceOf(queue, count.atMost(maxRecords)),
-    inHand: () => count.inHand(),
+    deathCount: () => count.forSlice(),
     done,
   };
 

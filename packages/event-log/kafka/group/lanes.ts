@@ -1,8 +1,8 @@
 import type { Assignment } from 'kafkajs';
 import { backOffMs, pause } from '../../../process/back-off.ts';
 import { sliceRecords } from '../../limits.ts';
-import type { Serving } from '../../slices.ts';
 import { waitAtMost, waitUnless } from '../../stopping.ts';
+import type { Serving } from '../../subscription.ts';
 import { undecodable } from '../client/errors.ts';
 import type { TopicPartition } from '../reading/offsets.ts';
 import { committedStarts, type StartOffset } from '../reading/start-offsets.ts';
@@ -49,19 +49,19 @@ function servingOf(options: LanesOptions, lost: AbortSignal): Serving {
     handle: options.handle,
     over,
     ending: AbortSignal.any([over, options.stopping]),
-    problems: options.standing.problems,
+    problems: options.state.problems,
     context: options.core.context,
     isFinal: () => false,
   };
 }
 
 export function trackLanes(options: LanesOptions): Lanes {
-  const { connections, subscription, standing, stragglers, committer, core, over } = options;
+  const { connections, subscription, state, stragglers, committer, core, over } = options;
   const lanes = new Map<string, OwnedLane>();
   let generation = 0;
 
   function show(): void {
-    standing.served = [...lanes.values()].map(({ lane }) => lane);
+    state.served = [...lanes.values()].map(({ lane }) => lane);
     options.onRoom();
   }
 
@@ -69,12 +69,12 @@ export function trackLanes(options: LanesOptions): Lanes {
   function lose(name: string, { lane, lost }: OwnedLane): void {
     lost.abort();
     if (lane.isWorking()) stragglers.set(name, lane.working());
-    standing.problems.set(name, null);
+    state.problems.set(name, null);
     lanes.delete(name);
   }
 
   function tell(at: TopicPartition, error: unknown): void {
-    standing.problems.set(nameOf(at), error === null ? null : undecodable(at, error).message);
+    state.problems.set(nameOf(at), error === null ? null : undecodable(at, error).message);
   }
 
   function open({ topic, partition, from, deaths, isNew }: StartOffset): void {

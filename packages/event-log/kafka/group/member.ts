@@ -1,5 +1,5 @@
 import type { ActiveSubscription, SliceHandler, Subscription } from '../../port.ts';
-import { supervise } from '../../supervisor.ts';
+import { supervise } from '../../subscription.ts';
 import { prepareConnections } from '../client/connections.ts';
 import type { KafkaCore } from '../client/core.ts';
 import { runKeySession } from '../reading/key-session.ts';
@@ -19,7 +19,7 @@ export function startMember(
   const former: FormerMember = { memberId: null };
   return supervise(context, {
     group: subscription.group,
-    serve: (standing, stopping) => {
+    serve: (state, stopping) => {
       const connections = prepareConnections(options, context, subscription);
       const { client } = connections;
       const session = {
@@ -27,7 +27,7 @@ export function startMember(
         subscription,
         handle,
         core: own,
-        standing,
+        state,
         stopping,
         former,
         stragglers,

@@ -1,5 +1,5 @@
 import type { SliceHandler, Subscription } from '../../port.ts';
-import type { Standing } from '../../supervisor.ts';
+import type { MemberState } from '../../subscription.ts';
 import type { Connections } from '../client/connections.ts';
 import type { KafkaCore } from '../client/core.ts';
 import type { FormerMember } from './former-member.ts';
@@ -10,7 +10,7 @@ export interface SessionOptions {
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
   readonly core: KafkaCore;
-  readonly standing: Standing;
+  readonly state: MemberState;
   readonly stopping: AbortSignal;
   /** Outlives the session. */
   readonly former: FormerMember;

@@ -1,7 +1,7 @@
 import type { Assignment } from 'kafkajs';
 import { FleetGcError } from '../../../process/errors.ts';
-import { partitionDifference } from '../../differences.ts';
 import { STOP_ABORTED_MS, STOP_GRACE_MS, waitAtMost } from '../../stopping.ts';
+import { partitionDifference } from '../../topic-differences.ts';
 import { connectFor, disconnect, SESSION_TIMEOUT_MS } from '../client/connections.ts';
 import { startFetcher } from '../reading/fetcher.ts';
 import { type Committer, startCommitter } from './committer.ts';
@@ -59,13 +59,13 @@ function pauseAll({ connections }: SessionOptions, assignment: Assignment): void
 }
 
 /** kafkajs joins again when it learns of more partitions. Ours stay the declared ones; somebody should know. */
-function tellOfPartitions({ connections, core, standing, subscription }: SessionOptions): void {
+function tellOfPartitions({ connections, core, state, subscription }: SessionOptions): void {
   for (const topic of subscription.topics) {
     const found = connections.cluster.findTopicPartitionMetadata(topic).length;
     const difference = partitionDifference(topic, found);
     core.noteTopic(topic, difference?.message ?? null);
     if (difference === null) continue;
-    standing.problems.set(topic, difference.message);
+    state.problems.set(topic, difference.message);
     core.context.logger.warn({ topic, found }, difference.message);
   }
 }
@@ -80,8 +80,8 @@ function listen(options: SessionOptions, lanes: Lanes, { alive, fail, over }: Fa
     alive();
     options.former.memberId = payload.memberId;
     pauseAll(options, payload.memberAssignment);
-    options.standing.joined = true;
-    options.standing.problems.clear();
+    options.state.joined = true;
+    options.state.problems.clear();
     tellOfPartitions(options);
     lanes.assign(payload.memberAssignment);
   });
@@ -117,12 +117,12 @@ interface Parts {
 }
 
 function makeParts(options: SessionOptions, { over, fail }: Failing): Parts {
-  const { connections, core, standing, stopping } = options;
+  const { connections, core, state, stopping } = options;
   const { context } = core;
   const reporter = (where: string) => (error: unknown) => {
     if (error === null) core.reached();
     const failure = error === null ? null : core.explain(error);
-    standing.problems.set(where, failure?.message ?? null);
+    state.problems.set(where, failure?.message ?? null);
     // A topic that comes back may be another one: by the old offset what lies at its beginning would be passed over.
     if (failure?.code === 'TOPICS_MISSING') fail(failure);
   };

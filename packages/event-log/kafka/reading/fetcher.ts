@@ -1,6 +1,6 @@
 import type { Broker, Cluster } from 'kafkajs';
 import { backOffMs, pause } from '../../../process/back-off.ts';
-import type { EventLogContext } from '../../context.ts';
+import type { EventLogContext } from '../../port.ts';
 import { distribute, type FetchAnswer } from '../client/answers.ts';
 import { tolerantWithin, withinBytes } from '../client/inflation.ts';
 import { type Asked, ask, type Cursor, cursorName, topicsOf } from './cursor.ts';

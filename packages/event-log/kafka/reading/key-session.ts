@@ -2,8 +2,8 @@ import { pause } from '../../../process/back-off.ts';
 import { sliceRecords } from '../../limits.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Subscription } from '../../port.ts';
-import type { Serving } from '../../slices.ts';
 import { settleWork, waitUnless } from '../../stopping.ts';
+import type { Serving } from '../../subscription.ts';
 import { connectFor, disconnect } from '../client/connections.ts';
 import { undecodable } from '../client/errors.ts';
 import { untilSilent } from '../client/silence.ts';
@@ -26,18 +26,18 @@ interface KeySession extends SessionOptions {
   readonly ended: AbortController;
 }
 
-const servingOf = ({ handle, over, stopping, standing, core }: KeySession): Serving => ({
+const servingOf = ({ handle, over, stopping, state, core }: KeySession): Serving => ({
   handle,
   over,
   ending: AbortSignal.any([over, stopping]),
-  problems: standing.problems,
+  problems: state.problems,
   context: core.context,
   isFinal: () => false,
 });
 
 /** Handlers of the session before that have not returned yet are waited for: nothing is served twice at a time. */
 async function openLanes(session: KeySession, starts: readonly StartOffset[], onRoom: () => void) {
-  const { stragglers, subscription, standing, stopping } = session;
+  const { stragglers, subscription, state, stopping } = session;
   await waitUnless(Promise.all(stragglers.values()), stopping);
   stragglers.clear();
   return starts.map(({ topic, partition, from }) =>
@@ -53,7 +53,7 @@ async function openLanes(session: KeySession, starts: readonly StartOffset[], on
       committed: async () => undefined,
       onRoom,
       onUndecodable: (error) =>
-        standing.problems.set(
+        state.problems.set(
           `${topic}/${partition}`,
           error === null ? null : undecodable({ topic, partition }, error).message,
         ),
@@ -63,13 +63,13 @@ async function openLanes(session: KeySession, starts: readonly StartOffset[], on
 
 /** Fetches for the lanes; resolves after a stop, rejects when the brokers fell silent. */
 async function serve(session: KeySession, starts: readonly StartOffset[]): Promise<void> {
-  const { connections, core, subscription, standing, stopping, ended, stragglers } = session;
+  const { connections, core, subscription, state, stopping, ended, stragglers } = session;
   const lanes: readonly Lane[] = await openLanes(session, starts, () => fetcher.kick());
   const { alive, settled } = untilSilent(subscription.group, stopping);
   const missing = Promise.withResolvers<never>();
   const report = (error: unknown): void => {
     const failure = error === null ? null : core.explain(error);
-    standing.problems.set('fetch', failure?.message ?? null);
+    state.problems.set('fetch', failure?.message ?? null);
     if (failure === null) {
       core.reached();
       alive();
@@ -85,9 +85,9 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     report,
     signal: AbortSignal.any([session.over, stopping]),
   });
-  standing.served = lanes;
-  standing.joined = true;
-  standing.problems.clear();
+  state.served = lanes;
+  state.joined = true;
+  state.problems.clear();
   fetcher.kick();
   void watchPartitions(
     {
@@ -96,7 +96,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
       random: core.context.random,
       wait: pause,
       tell: (topic, problem) => {
-        standing.problems.set(topic, problem);
+        state.problems.set(topic, problem);
         core.noteTopic(topic, problem);
       },
     },

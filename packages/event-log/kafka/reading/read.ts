@@ -1,10 +1,10 @@
 import { pause } from '../../../process/back-off.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
-import { recreatedTopic } from '../../differences.ts';
-import { requireEndless } from '../../interrupted.ts';
 import { recordBytes } from '../../limits.ts';
 import { requirePartition } from '../../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../port.ts';
+import { requireEndless } from '../../stopping.ts';
+import { recreatedTopic } from '../../topic-differences.ts';
 import { type Connections, connectFor, disconnect, prepareConnections } from '../client/connections.ts';
 import { type Contact, watchContact } from '../client/contact.ts';
 import { followerName, type KafkaCore } from '../client/core.ts';

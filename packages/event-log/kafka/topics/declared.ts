@@ -1,6 +1,6 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import { partitionDifference, refusal } from '../../differences.ts';
 import { TOPIC_NAMES } from '../../partition.ts';
+import { partitionDifference, refusal } from '../../topic-differences.ts';
 import type { KafkaCore } from '../client/core.ts';
 import { partitionCounts, withAdmin } from './topics.ts';
 

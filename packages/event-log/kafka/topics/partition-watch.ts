@@ -1,7 +1,7 @@
 import type { Cluster } from 'kafkajs';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import type { pause } from '../../../process/back-off.ts';
-import { partitionDifference } from '../../differences.ts';
+import { partitionDifference } from '../../topic-differences.ts';
 
 /** How soon somebody is told of partitions that were added behind our back, and stands still: about as long as a command lives. */
 const LOOK_EVERY_MS = 60_000;

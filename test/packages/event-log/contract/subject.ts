@@ -1,9 +1,9 @@
 import type { TestContext } from 'vitest';
-import type { EventLogContext } from '../../../../packages/event-log/context.ts';
 import type { EventLogOptions } from '../../../../packages/event-log/open.ts';
 import type {
   ActiveSubscription,
   EventLog,
+  EventLogContext,
   SliceHandler,
   Subscription,
 } from '../../../../packages/event-log/port.ts';

@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFil
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { interrupted } from '../../../../packages/event-log/interrupted.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { openArchiveWriter } from '../../../../services/audit/archive/archive-writer.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';

@@ -1,5 +1,5 @@
-import { interrupted } from '../../../../packages/event-log/interrupted.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
+import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import {
   type ArchiveRequest,

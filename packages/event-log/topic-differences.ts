@@ -46,3 +46,25 @@ export const recreatedTopic = (topic: TopicName): FleetGcError =>
 /** A missing topic may come; another number of partitions is never mended by waiting. */
 export const refusal = (difference: TopicDifference): FleetGcError =>
   new FleetGcError(difference.kind === 'missing' ? 'TOPICS_MISSING' : 'TOPICS_DIFFER', difference.message);
+
+/** A sentence for each difference, and only one where several topics differ in the same setting. */
+export function differenceSentences(differences: readonly TopicDifference[]): readonly string[] {
+  const groups = Map.groupBy(differences, ({ topic, kind, message }) =>
+    kind === 'config' ? message.replace(topic, '') : message,
+  );
+  return [...groups.values()].map(
+    ([first, ...others]) =>
+      `${first?.message ?? ''}${others.length === 0 ? '' : ` The same holds for ${others.map(({ topic }) => topic).join(', ')}.`}`,
+  );
+}
+
+/** Throws `TOPICS_DIFFER` with what to do about each difference. */
+export function requireSame(differences: readonly TopicDifference[]): void {
+  if (differences.length === 0) return;
+  const topics = new Set(differences.map(({ topic }) => topic)).size;
+  const sentences = differenceSentences(differences).map((sentence) => `  ${sentence}`);
+  throw new FleetGcError(
+    'TOPICS_DIFFER',
+    `${topics === 1 ? '1 topic differs' : `${topics} topics differ`} from what this release declares:\n${sentences.join('\n')}`,
+  );
+}

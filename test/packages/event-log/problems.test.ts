@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastingTrouble } from '../../../packages/event-log/lasting-trouble.ts';
+import { lastingTrouble } from '../../../packages/event-log/problems.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { logLines } from '../../support/log-lines.ts';
 

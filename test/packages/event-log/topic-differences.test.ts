@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { differenceSentences } from '../../../packages/event-log/difference-sentences.ts';
 import type { TopicDifference } from '../../../packages/event-log/port.ts';
+import { differenceSentences } from '../../../packages/event-log/topic-differences.ts';
 
 const differs = (topic: TopicDifference['topic'], message: string): TopicDifference => ({
   topic,

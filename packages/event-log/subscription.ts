@@ -1,0 +1,174 @@
+import { backOffMs, pause } from '../process/back-off.ts';
+import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
+import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
+import { type LastingTrouble, lastingTrouble, type Problems, trackProblems } from './problems.ts';
+
+/** After a slice that failed, and after a member that did. */
+const SLICE_BACK_OFF = { firstMs: 100, mostMs: 5000 };
+const MEMBER_BACK_OFF = { firstMs: 200, mostMs: 5000 };
+
+/** One partition as a member serves it. */
+export interface SliceSource {
+  /** `topic/partition`. */
+  readonly name: string;
+  /** The next records, without taking them away; empty when there are none now. */
+  peek(): Promise<readonly LogRecord[]>;
+  /** Of what `peek` gave. */
+  deathCount(): DeathCount;
+  /** The handler is done with these: they do not come again, and their offsets are committed. */
+  done(records: readonly LogRecord[]): Promise<void>;
+}
+
+/** How slices are served. */
+export interface Serving {
+  readonly handle: SliceHandler;
+  /** Aborts the handlers: the partition was lost, or a stop took too long. */
+  readonly over: AbortSignal;
+  /** Aborts with `over`, and before it when no further slice is to begin. */
+  readonly ending: AbortSignal;
+  readonly problems: Problems;
+  readonly context: EventLogContext;
+  /** Failures after which nothing more is tried; they end the loop. */
+  readonly isFinal: (error: unknown) => boolean;
+}
+
+/** `empty`: nothing is left. `over`: the handlers were aborted, and nothing is committed. */
+type Outcome = 'done' | 'empty' | 'over' | { readonly failed: unknown };
+
+async function serveSlice(source: SliceSource, { handle, over, isFinal }: Serving): Promise<Outcome> {
+  try {
+    const records = await source.peek();
+    if (records.length === 0) return 'empty';
+    await handle(records, over, source.deathCount());
+    if (over.aborted) return 'over';
+    await source.done(records);
+    return 'done';
+  } catch (error) {
+    if (over.aborted) return 'over';
+    if (isFinal(error)) throw error;
+    return { failed: error };
+  }
+}
+
+/** Whatever a handler throws, a TypeError too, is a slice that comes again. */
+async function backOff(
+  source: SliceSource,
+  serving: Serving,
+  { error, failures, trouble }: { error: unknown; failures: number; trouble: LastingTrouble },
+) {
+  const { context, problems, ending } = serving;
+  const { code, message } = toFleetGcError(error);
+  const problem = `${source.name} stands still, try ${failures}: ${message}`;
+  trouble.met(code, { err: error, failures }, problem);
+  problems.set(source.name, problem);
+  await pause(backOffMs(SLICE_BACK_OFF, failures - 1, context.random), ending);
+}
+
+/**
+ * Serves a partition until nothing is left. A slice that fails comes again after a back-off and holds up its own
+ * partition only. Rejects with a final failure.
+ */
+export async function serveSlices(source: SliceSource, serving: Serving): Promise<void> {
+  const trouble = lastingTrouble(serving.context);
+  let failures = 0;
+  while (!serving.ending.aborted) {
+    const outcome = await serveSlice(source, serving);
+    if (outcome === 'empty' || outcome === 'over') return;
+    if (outcome === 'done') {
+      if (failures > 0) serving.problems.set(source.name, null);
+      trouble.well();
+      failures = 0;
+      continue;
+    }
+    failures += 1;
+    await backOff(source, serving, { error: outcome.failed, failures, trouble });
+  }
+}
+
+/** A partition a member serves, and how many of its records are still to be processed. */
+export interface ServedPartition {
+  readonly name: string;
+  lag(): number;
+}
+
+/** What a member knows of itself. */
+export interface MemberState {
+  joined: boolean;
+  served: readonly ServedPartition[];
+  readonly problems: Problems;
+}
+
+export interface Supervised {
+  readonly group: string;
+  /** Serves until `stopping` aborts (then resolves), or something failed (then rejects), or once in a while. */
+  readonly serve: (state: MemberState, stopping: AbortSignal) => Promise<void>;
+  /** Leaves the group in the end, however it ended. */
+  readonly leave: () => Promise<void>;
+}
+
+const MEMBER = 'member';
+
+/** Notes a failure, and says it however often it repeats as a trouble that lasts; throws it when no retry mends it. */
+function noteFailure(trouble: LastingTrouble, group: string, state: MemberState, failure: FleetGcError): void {
+  if (!failure.retry) throw failure;
+  state.joined = false;
+  state.problems.set(MEMBER, failure.message);
+  trouble.met(failure.code, { group, code: failure.code }, failure.message);
+}
+
+async function keepServing(
+  context: EventLogContext,
+  supervised: Supervised,
+  state: MemberState,
+  stopping: AbortSignal,
+): Promise<void> {
+  const trouble = lastingTrouble(context);
+  for (let failures = 0; !stopping.aborted; ) {
+    const begunAtMs = context.now();
+    try {
+      await supervised.serve(state, stopping);
+      failures = 0;
+    } catch (error) {
+      if (state.joined) trouble.well(begunAtMs);
+      noteFailure(trouble, supervised.group, state, toFleetGcError(error));
+      await pause(backOffMs(MEMBER_BACK_OFF, failures, context.random), stopping);
+      failures += 1;
+    } finally {
+      state.served = [];
+    }
+  }
+}
+
+/**
+ * Keeps a member serving in the background: what fails is tried again with back-off and jitter, for ever. Only a
+ * failure that no retry mends ends it, and a stop.
+ */
+export function supervise(context: EventLogContext, supervised: Supervised): ActiveSubscription {
+  const { group } = supervised;
+  const stopping = new AbortController();
+  const state: MemberState = { joined: false, served: [], problems: trackProblems() };
+  const finished = keepServing(context, supervised, state, stopping.signal).finally(async () => {
+    state.joined = false;
+    await supervised.leave();
+  });
+  // Who does not wait for the end is not to be killed by it: state and log tell of it.
+  finished.catch((error) => {
+    state.problems.set(MEMBER, toFleetGcError(error).message);
+    context.logger.error({ group, err: error }, 'the subscription ended');
+  });
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await finished.catch(() => undefined);
+  };
+  return {
+    state: () => ({
+      joined: state.joined,
+      problem: state.problems.latest(),
+      assigned: state.served.map(({ name }) => name),
+      lag: new Map(state.served.map(({ name, lag }) => [name, lag()])),
+    }),
+    stop,
+    finished,
+    [Symbol.asyncDispose]: stop,
+  };
+}
