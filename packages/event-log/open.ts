@@ -1,24 +1,9 @@
 import { z } from 'zod';
+import { EmbeddedOptions } from './embedded/core.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import { KafkaOptions } from './kafka/client/options.ts';
 import { openKafkaLog } from './kafka.ts';
 import type { EventLog, EventLogContext } from './port.ts';
-
-const MEBIBYTE = 1024 * 1024;
-
-const EmbeddedOptions = z.strictObject({
-  kind: z.literal('embedded'),
-  path: z.string().min(1),
-  /** Size the file may reach. */
-  maxBytes: z
-    .int()
-    .min(16 * MEBIBYTE)
-    .default(1024 * MEBIBYTE),
-  /** Records that are past their time are left for other processes to delete. */
-  leavesRetention: z.boolean().optional(),
-  /** Whether it is to be written also while its disk is full, for which it takes 25 MB. */
-  keepsSpace: z.boolean().optional(),
-});
 
 /** Which event log, and where. */
 export const EventLogOptions = z.discriminatedUnion('kind', [EmbeddedOptions, KafkaOptions]);

@@ -55,3 +55,12 @@ export function requirePartition(topic: TopicName, partition: number | undefined
     `Topic ${topic} has no partition ${partition}: it has 0 to ${partitions - 1}.`,
   );
 }
+
+/** `topic/partition`, by which a partition is known to people and in maps. */
+export const partitionName = ({
+  topic,
+  partition,
+}: {
+  readonly topic: string;
+  readonly partition: number;
+}): string => `${topic}/${partition}`;

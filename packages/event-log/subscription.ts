@@ -109,7 +109,12 @@ export interface Supervised {
 const MEMBER = 'member';
 
 /** Notes a failure, and says it however often it repeats as a trouble that lasts; throws it when no retry mends it. */
-function noteFailure(trouble: LastingTrouble, group: string, state: MemberState, failure: FleetGcError): void {
+function noteFailure(
+  trouble: LastingTrouble,
+  group: string,
+  state: MemberState,
+  failure: FleetGcError,
+): void {
   if (!failure.retry) throw failure;
   state.joined = false;
   state.problems.set(MEMBER, failure.message);

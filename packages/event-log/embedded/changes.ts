@@ -1,4 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import { recreatedTopic } from '../topic-differences.ts';
 import type { Database } from './database.ts';
 
 /**
@@ -13,95 +15,96 @@ const WRITE_POLL_MS = 1;
 const WRITE_LOOKS = 20;
 
 /** Tells readers that the log grew, by this process or another. */
-export interface Changes {
+export class Changes {
+  readonly #database: Pick<Database, 'dataVersion'>;
+  readonly #watcher: FSWatcher | null;
+  readonly #waiters = new Set<() => void>();
+  #counter = 0;
+  #dataVersion: number;
+  #poll: NodeJS.Timeout | undefined;
+  #quietLooks = 0;
+  #writeLooks = 0;
+
+  /** `path` is the file of the log. */
+  constructor(database: Pick<Database, 'dataVersion'>, path: string) {
+    this.#database = database;
+    this.#dataVersion = database.dataVersion();
+    this.#watcher = watchWrites(path, () => {
+      this.#writeLooks = WRITE_LOOKS;
+      if (this.#waiters.size > 0) this.#lookIn(WRITE_POLL_MS);
+    });
+  }
+
   /** Grows with every change; take it before reading, and wait `after` it. */
-  version(): number;
+  version(): number {
+    this.#look();
+    return this.#counter;
+  }
+
   /** Resolves when something changed since `seen`, when `signal` aborts, or after `atMostMs`. */
-  after(seen: number, signal: AbortSignal, atMostMs: number): Promise<void>;
+  async after(seen: number, signal: AbortSignal, atMostMs: number): Promise<void> {
+    if (this.#counter === seen && !signal.aborted) await this.#wait(signal, atMostMs);
+  }
+
   /** This process changed the log: its own commits do not show in the data version. */
-  notify(): void;
-  close(): void;
-}
+  notify(): void {
+    this.#counter += 1;
+    this.#quietLooks = 0;
+    for (const wake of [...this.#waiters]) wake();
+  }
 
-/** `path` is the file of the log. */
-export function watchChanges(database: Database, path: string): Changes {
-  const waiters = new Set<() => void>();
-  let counter = 0;
-  let dataVersion = database.dataVersion();
-  let poll: NodeJS.Timeout | undefined;
-  let quietLooks = 0;
-  let writeLooks = 0;
-  const watcher = watchWrites(path, () => {
-    writeLooks = WRITE_LOOKS;
-    if (waiters.size > 0) lookIn(WRITE_POLL_MS);
-  });
+  close(): void {
+    this.#watcher?.close();
+  }
 
-  function notify(): void {
-    counter += 1;
-    quietLooks = 0;
-    for (const wake of [...waiters]) wake();
+  #wait(signal: AbortSignal, atMostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        this.#waiters.delete(wake);
+        if (this.#waiters.size === 0) clearTimeout(this.#poll);
+        resolve();
+      };
+      const timer = setTimeout(wake, atMostMs);
+      signal.addEventListener('abort', wake);
+      if (this.#waiters.size === 0) this.#lookIn(this.#pauseMs());
+      this.#waiters.add(wake);
+    });
+  }
+
+  #lookIn(ms: number): void {
+    clearTimeout(this.#poll);
+    this.#poll = setTimeout(() => this.#keepLooking(), ms);
+  }
+
+  #pauseMs(): number {
+    if (this.#writeLooks > 0) return WRITE_POLL_MS;
+    return this.#quietLooks > QUIET_AFTER_LOOKS ? QUIET_POLL_MS : POLL_MS;
+  }
+
+  #keepLooking(): void {
+    this.#quietLooks += 1;
+    this.#writeLooks = Math.max(0, this.#writeLooks - 1);
+    this.#look();
+    if (this.#waiters.size > 0) this.#lookIn(this.#pauseMs());
+  }
+
+  #look(): void {
+    if (this.#changedElsewhere()) this.notify();
   }
 
   /** A file that cannot be read counts as changed: the reader meets the error itself, and says so. */
-  function changedElsewhere(): boolean {
+  #changedElsewhere(): boolean {
     try {
-      const found = database.dataVersion();
-      const changed = found !== dataVersion;
-      dataVersion = found;
+      const found = this.#database.dataVersion();
+      const changed = found !== this.#dataVersion;
+      this.#dataVersion = found;
       return changed;
     } catch {
       return true;
     }
   }
-
-  function look(): void {
-    if (changedElsewhere()) notify();
-  }
-
-  function lookIn(ms: number): void {
-    clearTimeout(poll);
-    poll = setTimeout(keepLooking, ms);
-  }
-
-  function pauseMs(): number {
-    if (writeLooks > 0) return WRITE_POLL_MS;
-    return quietLooks > QUIET_AFTER_LOOKS ? QUIET_POLL_MS : POLL_MS;
-  }
-
-  function keepLooking(): void {
-    quietLooks += 1;
-    writeLooks = Math.max(0, writeLooks - 1);
-    look();
-    if (waiters.size > 0) lookIn(pauseMs());
-  }
-
-  function wait(signal: AbortSignal, atMostMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', wake);
-        waiters.delete(wake);
-        if (waiters.size === 0) clearTimeout(poll);
-        resolve();
-      };
-      const timer = setTimeout(wake, atMostMs);
-      signal.addEventListener('abort', wake);
-      if (waiters.size === 0) lookIn(pauseMs());
-      waiters.add(wake);
-    });
-  }
-
-  return {
-    version: () => {
-      look();
-      return counter;
-    },
-    after: async (seen, signal, atMostMs) => {
-      if (counter === seen && !signal.aborted) await wait(signal, atMostMs);
-    },
-    notify,
-    close: () => watcher?.close(),
-  };
 }
 
 /** `null` where the system cannot tell of writes: then looking alone finds them. */
@@ -113,4 +116,37 @@ function watchWrites(path: string, onWrite: () => void): FSWatcher | null {
   } catch {
     return null;
   }
+}
+
+/** The end of every partition, by its id. */
+type PartitionEnds = ReadonlyMap<number, number>;
+
+/** Where partitions end now; read once per change of the log, however many ask. */
+export class Ends {
+  readonly #database: Database;
+  readonly #changes: Changes;
+  #readAt = -1;
+  #known: Promise<PartitionEnds> = Promise.resolve(new Map());
+
+  constructor(database: Database, changes: Changes) {
+    this.#database = database;
+    this.#changes = changes;
+  }
+
+  current(): Promise<PartitionEnds> {
+    const version = this.#changes.version();
+    if (version !== this.#readAt) this.#known = this.#database.read(({ partitions }) => partitions.ends());
+    this.#readAt = version;
+    return this.#known;
+  }
+}
+
+/** The end of a partition of which offsets up to `next` were read. Throws `TOPICS_RECREATED` when it is not that partition. */
+export function endFor(
+  ends: PartitionEnds,
+  { id, topic, next }: { readonly id: number; readonly topic: TopicName; readonly next: number },
+): number {
+  const end = ends.get(id);
+  if (end === undefined || end < next) throw recreatedTopic(topic);
+  return end;
 }

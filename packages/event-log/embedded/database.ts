@@ -1,39 +1,37 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetGcError } from '../../process/errors.ts';
-import { trackProblems } from '../problems.ts';
-import { busyError, isBusy, isFull, toLogError } from './errors.ts';
+import { type Problems, trackProblems } from '../problems.ts';
+import { isBusy, isFull, toLogError } from './errors.ts';
 import { openFile, sameFileCheck } from './file.ts';
-import { releaseReserve } from './reserve.ts';
-import { KeptSpace, type RemoveOldest, type Tell } from './space.ts';
-import { prepareStatements, type Statements } from './statements.ts';
+import { releaseReserve, SpareSpace, type Tell } from './full-disk.ts';
+import { GroupsTable } from './groups.ts';
+import { PartitionsTable } from './partitions.ts';
+import { RecordsTable } from './records.ts';
+import { Removals } from './removals.ts';
+import {
+  BUSY_PAUSE_MS,
+  BUSY_TOTAL_MS,
+  type TransactionKind,
+  TransactionQueue,
+  transact,
+} from './transactions.ts';
 
-/** How long a call waits for another process's lock, in all; between tries the event loop is free. */
-const BUSY_TOTAL_MS = 5000;
-const BUSY_PAUSE_MS = 25;
 /** How often room is made for one write: it grows, or loses its oldest, by some MB each time. */
 const MOST_TRIES = 5;
 
-/** The file behind the embedded log: synchronous statements, asynchronous waiting. */
-export interface Database {
-  /** One `BEGIN IMMEDIATE` transaction, whole or not at all. Writes happen in the order of the calls. */
-  write<T>(work: (statements: Statements) => T): Promise<T>;
-  /** What `work` reads is of one moment. */
-  read<T>(work: (statements: Statements) => T): Promise<T>;
-  /** Another number after another connection changed the file. */
-  dataVersion(): number;
-  /** The last failure, until the same (reading or writing) succeeds again. */
-  problem(): string | null;
-  /** Sees that the file has space for a full disk, where it is to have some. */
-  keepSpace(): void;
-  close(): void;
+/** What a transaction may use. */
+export interface Tables {
+  readonly partitions: PartitionsTable;
+  readonly records: RecordsTable;
+  readonly groups: GroupsTable;
+  readonly removals: Removals;
 }
 
-/** How a file is to be kept writable while its disk is full; `null`: it is not. */
-export interface SpaceKeeping {
-  readonly tell: Tell;
-  /** In a transaction of its own: removes about so many bytes of the oldest records, and says how many records went. */
-  readonly removeOldest: (statements: Statements, bytes: number) => number;
+function openTables(db: DatabaseSync, path: string): Tables {
+  const partitions = new PartitionsTable(db, path);
+  const records = new RecordsTable(db, partitions);
+  return { partitions, records, groups: new GroupsTable(db, records), removals: new Removals(db) };
 }
 
 const givesRoom = (path: string, error: unknown): boolean => isFull(error) && releaseReserve(path);
@@ -50,131 +48,110 @@ async function openWhenFree(path: string, maxBytes: number): Promise<DatabaseSyn
   }
 }
 
-function transact<T>(db: DatabaseSync, begin: string, work: () => T): T {
-  db.exec(begin);
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-type Kind = 'read' | 'write';
-const BEGIN: Readonly<Record<Kind, string>> = { read: 'BEGIN', write: 'BEGIN IMMEDIATE' };
-
-interface Job {
-  waitedMs: number;
-  /** Runs the work and settles its promise; rethrows only that the file is locked. */
-  readonly attempt: () => void;
-  readonly giveUp: (error: FleetGcError) => void;
-}
-
-/** Runs jobs in order, at once when the file is free. While it is locked each waits its own 5 s. */
-function createTurns(path: string): (job: Job) => void {
-  const queue: Job[] = [];
-  let waiting = false;
-
-  function runUntilBusy(): unknown {
-    for (let job = queue[0]; job !== undefined; job = queue[0]) {
-      try {
-        job.attempt();
-      } catch (busy) {
-        return busy;
-      }
-      queue.shift();
-    }
-    return null;
-  }
-
-  function endOverdue(cause: unknown): void {
-    for (const job of queue) job.waitedMs += BUSY_PAUSE_MS;
-    for (let job = queue[0]; job !== undefined && job.waitedMs >= BUSY_TOTAL_MS; job = queue[0]) {
-      job.giveUp(busyError(path, cause));
-      queue.shift();
-    }
-  }
-
-  async function run(): Promise<void> {
-    waiting = true;
-    for (let busy = runUntilBusy(); busy !== null; busy = runUntilBusy()) {
-      await sleep(BUSY_PAUSE_MS);
-      endOverdue(busy);
-    }
-    waiting = false;
-  }
-
-  return (job) => {
-    queue.push(job);
-    if (!waiting) void run();
-  };
-}
-
-/** Opens the file, creating it when missing. Throws `LOG_BUSY`, `LOG_CORRUPT`, `LOG_FULL` or `LOG_UNREACHABLE`. */
+/**
+ * Opens the file, creating it when missing. With `tell`, which takes what people should know, it is kept writable while its
+ * disk is full. Throws `LOG_BUSY`, `LOG_CORRUPT`, `LOG_FULL` or `LOG_UNREACHABLE`.
+ */
 export async function openDatabase(
   path: string,
   maxBytes: number,
-  keeping: SpaceKeeping | null = null,
+  tell: Tell | null = null,
 ): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
-  const requireSame = sameFileCheck(path);
-  const statements = prepareStatements(db, path);
-  const version = db.prepare('PRAGMA data_version');
-  const takeTurn = createTurns(path);
-  const space = keeping && new KeptSpace(db, path, maxBytes, keeping.tell);
-  const removeOldest: RemoveOldest = (bytes) =>
-    transact(db, BEGIN.write, () => (keeping?.removeOldest(statements, bytes) ?? 0) > 0);
-  space?.keep();
-  const problems = trackProblems();
+  return new Database(db, path, tell && new SpareSpace(db, path, maxBytes, tell));
+}
 
-  function failure(kind: Kind, error: unknown): FleetGcError {
-    const failed = db.isOpen
-      ? toLogError(path, error)
-      : new FleetGcError('LOG_UNREACHABLE', `The event log ${path} was closed by this process.`);
-    problems.set(kind, failed.message);
-    return failed;
+/** The file behind the embedded log: synchronous statements, asynchronous waiting. */
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #spareSpace: SpareSpace | null;
+  readonly #tables: Tables;
+  readonly #requireSame: () => void;
+  readonly #dataVersion: StatementSync;
+  readonly #queue: TransactionQueue;
+  readonly #problems: Problems = trackProblems();
+
+  /** `db` is open. */
+  constructor(db: DatabaseSync, path: string, spareSpace: SpareSpace | null) {
+    this.#db = db;
+    this.#path = path;
+    this.#spareSpace = spareSpace;
+    this.#requireSame = sameFileCheck(path);
+    this.#tables = openTables(db, path);
+    this.#dataVersion = db.prepare('PRAGMA data_version');
+    this.#queue = new TransactionQueue(path);
+    this.keepSpace();
+  }
+
+  /** One `BEGIN IMMEDIATE` transaction, whole or not at all. Writes happen in the order of the calls. */
+  write<T>(work: (tables: Tables) => T): Promise<T> {
+    return this.#inTransaction('write', work);
+  }
+
+  /** What `work` reads is of one moment. */
+  read<T>(work: (tables: Tables) => T): Promise<T> {
+    return this.#inTransaction('read', work);
+  }
+
+  /** Another number after another connection changed the file. */
+  dataVersion(): number {
+    this.#requireSame();
+    return Number(this.#dataVersion.get()?.data_version);
+  }
+
+  /** The last failure, until the same (reading or writing) succeeds again. */
+  problem(): string | null {
+    return this.#problems.latest();
+  }
+
+  /** Sees that the file has space for a full disk, where it is to have some. */
+  keepSpace(): void {
+    this.#spareSpace?.keep();
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  #inTransaction<T>(kind: TransactionKind, work: (tables: Tables) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const attempt = (): void => {
+        try {
+          this.#requireSame();
+          const result = this.#withRoom(() => transact(this.#db, kind, () => work(this.#tables)));
+          this.#problems.set(kind, null);
+          resolve(result);
+        } catch (error) {
+          if (this.#db.isOpen && isBusy(error)) throw error;
+          reject(this.#failure(kind, error));
+        }
+      };
+      this.#queue.add({ attempt, giveUp: (error) => reject(this.#failure(kind, error)) });
+    });
   }
 
   /** Tries again while room can be made for it. */
-  function withRoom<T>(attempt: () => T): T {
+  #withRoom<T>(attempt: () => T): T {
     for (let tries = 0; ; tries += 1) {
       try {
         return attempt();
       } catch (error) {
-        if (!isFull(error) || tries >= MOST_TRIES || !space?.makeRoom(removeOldest)) throw error;
+        const mayHelp = isFull(error) && tries < MOST_TRIES;
+        if (!mayHelp || !this.#spareSpace?.makeRoom((bytes) => this.#removeOldest(bytes))) throw error;
       }
     }
   }
 
-  const inTransaction = <T>(kind: Kind, work: (statements: Statements) => T): Promise<T> =>
-    new Promise<T>((resolve, reject) => {
-      const attempt = (): void => {
-        try {
-          requireSame();
-          const result = withRoom(() => transact(db, BEGIN[kind], () => work(statements)));
-          problems.set(kind, null);
-          resolve(result);
-        } catch (error) {
-          if (db.isOpen && isBusy(error)) throw error;
-          reject(failure(kind, error));
-        }
-      };
-      takeTurn({ waitedMs: 0, attempt, giveUp: (error) => reject(failure(kind, error)) });
-    });
+  #removeOldest(bytes: number): boolean {
+    return transact(this.#db, 'write', () => this.#tables.removals.removeOldest(bytes)) > 0;
+  }
 
-  return {
-    write: (work) => inTransaction('write', work),
-    read: (work) => inTransaction('read', work),
-    dataVersion: () => {
-      requireSame();
-      return Number(version.get()?.data_version);
-    },
-    problem: problems.latest,
-    keepSpace: () => space?.keep(),
-    close: () => {
-      if (db.isOpen) db.close();
-    },
-  };
+  #failure(kind: TransactionKind, error: unknown): FleetGcError {
+    const failed = this.#db.isOpen
+      ? toLogError(this.#path, error)
+      : new FleetGcError('LOG_UNREACHABLE', `The event log ${this.#path} was closed by this process.`);
+    this.#problems.set(kind, failed.message);
+    return failed;
+  }
 }

@@ -1,10 +1,10 @@
-import { FleetGcError, toFleetGcError } from '../../process/errors.ts';
+import { FleetGcError } from '../../process/errors.ts';
+import { partitionName } from '../partition.ts';
 import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts';
 import { type MemberState, supervise } from '../subscription.ts';
-import { acquireLease } from './lease.ts';
-import type { EmbeddedCore, Tenure } from './membership.ts';
-import { type Position, positionName, startPositions, writtenPositions } from './positions.ts';
-import { serveGroup } from './tenure.ts';
+import type { EmbeddedCore } from './core.ts';
+import { Ownership } from './ownership.ts';
+import { type Position, startPositions, writtenPositions } from './positions.ts';
 
 /** A stand-by sees a released lease at once, and an expired one after this. */
 const STAND_BY_LOOK_MS = 500;
@@ -25,69 +25,30 @@ function takePositions({ core, subscription, name }: Member): Promise<readonly P
   const nowMs = core.context.now();
   const { group, assignment } = subscription;
   if (assignment.kind === 'key')
-    return core.database.read((statements) => startPositions(statements, subscription, nowMs));
-  return core.database.write((statements) =>
-    acquireLease(statements, { group, member: name, nowMs })
-      ? writtenPositions(statements, subscription, nowMs)
+    return core.database.read((tables) => startPositions(tables, subscription, nowMs));
+  return core.database.write((tables) =>
+    tables.groups.acquireLease({ group, member: name, nowMs })
+      ? writtenPositions(tables, subscription, nowMs)
       : null,
   );
 }
 
-/** What ends a tenure, whichever partition met it first. */
-const isFinal = (error: unknown): boolean => {
-  const { code } = toFleetGcError(error);
-  return code === 'GROUP_LOST' || code === 'LOG_CORRUPT';
-};
-
-async function own(
-  member: Member,
-  positions: readonly Position[],
-  state: MemberState,
-  stopping: AbortSignal,
-) {
-  const { core, subscription, handle, name } = member;
-  const over = new AbortController();
-  let failure: FleetGcError | null = null;
-  const tenure: Tenure = {
-    core,
-    subscription,
-    member: name,
-    positions,
-    serving: {
-      handle,
-      over: over.signal,
-      ending: AbortSignal.any([over.signal, stopping]),
-      problems: state.problems,
-      context: core.context,
-      isFinal,
-    },
-    fail: (error) => {
-      failure ??= toFleetGcError(error);
-      over.abort();
-    },
-  };
-  await serveGroup(tenure, stopping, () => over.abort());
-  if (failure !== null) throw failure;
-}
-
-async function standBy({ core }: Member, seen: number, stopping: AbortSignal): Promise<void> {
-  await core.changes.after(seen, stopping, STAND_BY_LOOK_MS);
-}
-
 /** Serves the group while it is ours. A group that was lost to another member is no failure: the member stands by. */
 async function serve(member: Member, state: MemberState, stopping: AbortSignal): Promise<void> {
-  const seen = member.core.changes.version();
+  const { core, subscription, handle, name } = member;
+  const seen = core.changes.version();
   const positions = await takePositions(member);
   state.joined = true;
   state.problems.clear();
-  if (positions === null) return standBy(member, seen, stopping);
+  if (positions === null) return await core.changes.after(seen, stopping, STAND_BY_LOOK_MS);
   state.served = positions.map((position) => ({
-    name: positionName(position),
+    name: partitionName(position),
     lag: () => position.end - position.next,
   }));
-  await own(member, positions, state, stopping).catch((error) => {
+  const ownership = new Ownership({ core, subscription, handle, member: name, positions, state, stopping });
+  await ownership.serve().catch((error) => {
     if (!(error instanceof FleetGcError) || error.code !== 'GROUP_LOST') throw error;
-    member.core.context.logger.info({ group: member.subscription.group }, error.message);
+    core.context.logger.info({ group: subscription.group }, error.message);
   });
 }
 
@@ -95,7 +56,7 @@ async function leave({ core, subscription, name }: Member): Promise<void> {
   const { group, assignment } = subscription;
   if (assignment.kind === 'key') return;
   try {
-    await core.database.write((statements) => statements.dropLease(group, name));
+    await core.database.write(({ groups }) => groups.dropLease(group, name));
     core.changes.notify();
   } catch (error) {
     core.context.logger.warn({ err: error, group }, 'the group was not released; it is free after its lease');

@@ -3,10 +3,10 @@ import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
 import { requireEndless } from '../stopping.ts';
-import { endOf, requireDeclared } from './append.ts';
-import { endFor } from './ends.ts';
-import type { EmbeddedCore } from './membership.ts';
-import type { PartitionEnd, Statements } from './statements.ts';
+import { endFor } from './changes.ts';
+import type { EmbeddedCore } from './core.ts';
+import type { Tables } from './database.ts';
+import type { PartitionEnd } from './partitions.ts';
 
 const LOOK_MS = 1000;
 
@@ -24,26 +24,26 @@ interface Cursor {
 const FIRST_PAGE = 8;
 const PAGES_GROW = 8;
 
-function firstOffset(statements: Statements, end: PartitionEnd, from: ReadFrom): number {
+function firstOffset({ records }: Tables, end: PartitionEnd, from: ReadFrom): number {
   if (from === 'earliest') return 0;
   if ('offset' in from) return Number(from.offset);
-  return statements.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
+  return records.offsetAtTime(end.id, from.timestampMs) ?? end.nextOffset;
 }
 
 const lastOffset = ({ nextOffset }: PartitionEnd, to: ReadRequest['to']): number =>
   typeof to === 'object' ? Math.min(nextOffset, Number(to.before)) : nextOffset;
 
-function requestedEnds(statements: Statements, { topic, partition }: ReadRequest): readonly PartitionEnd[] {
-  requireDeclared(statements, topic);
-  return partition === undefined ? statements.partitions(topic) : [endOf(statements, topic, partition)];
+function requestedEnds({ partitions }: Tables, { topic, partition }: ReadRequest): readonly PartitionEnd[] {
+  partitions.requireDeclared(topic);
+  return partition === undefined ? partitions.ofTopic(topic) : [partitions.require(topic, partition)];
 }
 
-function openCursors(statements: Statements, request: ReadRequest): Cursor[] {
-  return requestedEnds(statements, request).map((end) => ({
+function openCursors(tables: Tables, request: ReadRequest): Cursor[] {
+  return requestedEnds(tables, request).map((end) => ({
     id: end.id,
     topic: request.topic,
     partition: end.partition,
-    next: firstOffset(statements, end, request.from),
+    next: firstOffset(tables, end, request.from),
     end: lastOffset(end, request.to),
     page: FIRST_PAGE,
   }));
@@ -52,11 +52,11 @@ function openCursors(statements: Statements, request: ReadRequest): Cursor[] {
 async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<readonly LogRecord[]> {
   const limits = { maxRecords: cursor.page, maxBytes: MAX_SLICE_BYTES };
   const page = { ...cursor, from: cursor.next, before: cursor.end, ...limits };
-  const records = await database.read((statements) => statements.page(page));
-  const last = records.at(-1);
+  const found = await database.read(({ records }) => records.page(page));
+  const last = found.at(-1);
   cursor.next = last === undefined ? cursor.end : Number(last.offset) + 1;
   cursor.page = Math.min(MAX_SLICE_RECORDS, cursor.page * PAGES_GROW);
-  return records;
+  return found;
 }
 
 async function* readToEnds(core: EmbeddedCore, cursors: readonly Cursor[], signal: AbortSignal) {
@@ -79,7 +79,7 @@ export async function* readRecords(
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
-  const cursors = await core.database.read((statements) => openCursors(statements, request));
+  const cursors = await core.database.read((tables) => openCursors(tables, request));
   for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
   if (signal.aborted) return requireEndless(request.to);
   yield { kind: 'caught-up' };

@@ -1,9 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pause } from '../../process/back-off.ts';
 import { toFleetGcError } from '../../process/errors.ts';
-import type { EmbeddedCore } from './membership.ts';
-import type { Statements } from './statements.ts';
+import type { EmbeddedCore } from './core.ts';
+import type { Tables } from './database.ts';
 
 const EVERY_MS = 60_000;
 /** As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion. */
@@ -12,44 +12,36 @@ const TOMBSTONE_MS = 24 * 60 * 60 * 1000;
 const RECORDS_SHARE = 0.7;
 
 const SPECS = Object.values(TOPICS);
-const FOREVER: readonly TopicName[] = SPECS.filter((spec) => spec.retentionMs === 'forever').map(
-  (spec) => spec.name,
-);
+type Step = (tables: Tables) => number;
 
-type Step = (statements: Statements) => number;
-
-function expireSteps(statements: Statements, nowMs: number): Step[] {
+function expireSteps({ partitions }: Tables, nowMs: number): Step[] {
   return SPECS.flatMap(({ name, retentionMs }) => {
     if (retentionMs === 'forever') return [];
     const beforeMs = nowMs - retentionMs;
-    return statements.partitions(name).map(
+    return partitions.ofTopic(name).map(
       ({ id }): Step =>
-        (tx) =>
-          tx.removeExpired(id, beforeMs),
+        ({ removals }) =>
+          removals.removeExpired(id, beforeMs),
     );
   });
 }
 
-function compactSteps(statements: Statements, nowMs: number): Step[] {
+function compactSteps({ partitions }: Tables, nowMs: number): Step[] {
   return SPECS.filter((spec) => spec.compacted).flatMap(({ name }) =>
-    statements.partitions(name).map(
+    partitions.ofTopic(name).map(
       ({ id }): Step =>
-        (tx) =>
-          tx.removeOutdated(id, nowMs - TOMBSTONE_MS),
+        ({ removals }) =>
+          removals.removeOutdated(id, nowMs - TOMBSTONE_MS),
     ),
   );
 }
 
 const shrinkStep =
   (maxBytes: number): Step =>
-  (tx) => {
-    const surplusBytes = tx.keptBytes() - Math.floor(maxBytes * RECORDS_SHARE);
-    return surplusBytes > 0 ? tx.removeOldest(FOREVER, surplusBytes) : 0;
+  ({ removals }) => {
+    const surplusBytes = removals.keptBytes() - Math.floor(maxBytes * RECORDS_SHARE);
+    return surplusBytes > 0 ? removals.removeOldest(surplusBytes) : 0;
   };
-
-/** Of what may go; says how many records went. */
-export const removeOldest = (statements: Statements, bytes: number): number =>
-  statements.removeOldest(FOREVER, bytes);
 
 async function repeatUntilNothing({ database }: Pick<EmbeddedCore, 'database'>, step: Step): Promise<number> {
   let removed = 0;
@@ -67,9 +59,9 @@ export async function cleanOnce(
   maxBytes: number,
 ): Promise<void> {
   const nowMs = core.context.now();
-  const steps = await core.database.read((statements) => [
-    ...expireSteps(statements, nowMs),
-    ...compactSteps(statements, nowMs),
+  const steps = await core.database.read((tables) => [
+    ...expireSteps(tables, nowMs),
+    ...compactSteps(tables, nowMs),
     shrinkStep(maxBytes),
   ]);
   let removed = 0;

@@ -3,7 +3,7 @@
  * `node test/bench/month/write-month.ts --log FILE [--nodes 1000] [--days 30] [--seed N]`.
  */
 import { parseArgs } from 'node:util';
-import { openDatabase } from '../../../packages/event-log/embedded/database.ts';
+import { openDatabase, type Tables } from '../../../packages/event-log/embedded/database.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import { recordBytes } from '../../../packages/event-log/limits.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
@@ -32,8 +32,8 @@ export async function writeMonth(path: string, size: MonthSize): Promise<Written
   const written = { records: 0, bytes: 0 };
   const startedMs = performance.now();
   const write = async (records: readonly LogRecord[]): Promise<void> => {
-    await database.write((statements) => {
-      for (const record of records) insert(statements, record);
+    await database.write((tables) => {
+      for (const record of records) insert(tables, record);
     });
     written.records += records.length;
     written.bytes += records.reduce((sum, record) => sum + recordBytes(record), 0);
@@ -73,13 +73,10 @@ async function inBatches(
   await write(batch);
 }
 
-type Statements = Parameters<Parameters<Awaited<ReturnType<typeof openDatabase>>['write']>[0]>[0];
-
 /** With the time that the record has, which a publisher could not choose. */
-function insert(statements: Statements, record: LogRecord): void {
-  const partition = statements.partition(record.topic, record.partition);
-  if (partition === null) throw new Error(`the log has no ${record.topic}/${record.partition}`);
-  statements.insert({
+function insert({ partitions, records }: Tables, record: LogRecord): void {
+  const partition = partitions.require(record.topic, record.partition);
+  records.insert({
     partitionId: partition.id,
     offset: Number(record.offset),
     timestampMs: record.timestampMs,

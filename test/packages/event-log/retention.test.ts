@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { append } from '../../../packages/event-log/embedded/append.ts';
 import { type Database, openDatabase } from '../../../packages/event-log/embedded/database.ts';
 import { writtenPositions } from '../../../packages/event-log/embedded/positions.ts';
 import { cleanOnce } from '../../../packages/event-log/embedded/retention.ts';
@@ -26,18 +25,14 @@ interface Record {
 async function file() {
   const database = await openDatabase(join(temporaryDirectory(), 'events.sqlite'), 256 * MEBIBYTE);
   onTestFinished(() => database.close());
-  await database.write((statements) => {
-    for (const { name, partitions } of Object.values(TOPICS))
-      for (let number = 0; number < partitions; number += 1) statements.addPartition(name, number);
-  });
+  await database.write(({ partitions }) => partitions.createMissing());
   let nowMs = START_MS;
   const context = silentContext({ now: () => nowMs });
   return {
     database,
     publish: (records: readonly Record[]) =>
-      database.write((statements) =>
-        append(
-          statements,
+      database.write((tables) =>
+        tables.records.append(
           records.map((record) => outgoing({ key: KEY, ...record })),
           nowMs,
         ),
@@ -47,17 +42,17 @@ async function file() {
     },
     clean: (maxBytes: number) => cleanOnce({ database, context }, maxBytes),
     kept: (topic: TopicName) => keptOf(database, topic),
-    keptBytes: () => database.read((statements) => statements.keptBytes()),
+    keptBytes: () => database.read(({ removals }) => removals.keptBytes()),
   };
 }
 
 /** The values that a topic still holds, oldest first. */
 const keptOf = (database: Database, topic: TopicName): Promise<string[]> =>
-  database.read((statements) =>
-    statements
-      .partitions(topic)
+  database.read(({ partitions, records }) =>
+    partitions
+      .ofTopic(topic)
       .flatMap(({ id, partition, nextOffset }) =>
-        statements
+        records
           .page({ id, topic, partition, from: 0, before: nextOffset, maxRecords: 1e6, maxBytes: Infinity })
           .map(({ value }) => value?.toString('latin1').split(' ')[0] ?? '(tombstone)'),
       ),
@@ -174,10 +169,10 @@ describe('where a group goes on', () => {
   const topic = 'gc.policies';
   const placeOf = async ({ database }: Awaited<ReturnType<typeof file>>, committed: number | null) => {
     const subscription = subscriptionOf({ topics: [topic], start: 'latest' });
-    return await database.write((statements) => {
-      const [end] = statements.partitions(topic);
-      if (end && committed !== null) statements.commit(subscription.group, end.id, committed);
-      return writtenPositions(statements, subscription, START_MS).map(({ next }) => next);
+    return await database.write((tables) => {
+      const [end] = tables.partitions.ofTopic(topic);
+      if (end && committed !== null) tables.groups.commit(subscription.group, end.id, committed);
+      return writtenPositions(tables, subscription, START_MS).map(({ next }) => next);
     });
   };
 

@@ -1,7 +1,48 @@
-import { statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './errors.ts';
-import { hasRoom, releaseReserve, SPACE_BYTES, writeReserve } from './reserve.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** What a relief writes at the most, several times over: so much is free in the file, and so long is its journal. */
+const SPACE_BYTES = 8 * MEBIBYTE;
+const RESERVE_BYTES = SPACE_BYTES + MEBIBYTE;
+/** On a disk with less than this nothing is made larger. */
+const ROOM_BYTES = 4 * SPACE_BYTES;
+
+const reserveOf = (path: string): string => `${path}-reserve`;
+
+/** Whether the disk has room; what is reserved for root counts for root. */
+function hasRoom(path: string): boolean {
+  const { bsize, bfree, bavail } = statfsSync(dirname(path));
+  return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM_BYTES;
+}
+
+/**
+ * A file that only takes space, to be given back when the log is opened on a full disk: its journal went when it was closed.
+ * Throws a system error.
+ */
+function writeReserve(path: string): void {
+  const file = reserveOf(path);
+  if (statSync(file, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
+  const fd = openSync(file, 'w', 0o600);
+  try {
+    for (let left = RESERVE_BYTES; left > 0; left -= MEBIBYTE) writeSync(fd, Buffer.alloc(MEBIBYTE));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Gives it back; false where there is none. */
+export function releaseReserve(path: string): boolean {
+  try {
+    rmSync(reserveOf(path));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const PAGE_BYTES = 4096;
 const SPACE_PAGES = SPACE_BYTES / PAGE_BYTES;
@@ -9,7 +50,7 @@ const SPACE_PAGES = SPACE_BYTES / PAGE_BYTES;
 const TABLE_PAGES = 32;
 
 /** Removes about so many bytes of the oldest records; says whether any went. */
-export type RemoveOldest = (bytes: number) => boolean;
+type RemoveOldest = (bytes: number) => boolean;
 /** Takes what people should know. */
 export type Tell = (message: string) => void;
 
@@ -19,7 +60,7 @@ export type Tell = (message: string) => void;
  * journal with pages for which the disk has no block can not be emptied any more, and then nothing can be written, not
  * even a deletion.
  */
-export class KeptSpace {
+export class SpareSpace {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #mostPages: number;

@@ -1,0 +1,120 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import { FleetGcError } from '../../process/errors.ts';
+import { partitionName, TOPIC_NAMES } from '../partition.ts';
+import type { GroupProgress } from '../port.ts';
+import type { RecordsTable } from './records.ts';
+
+/** An owner that was not heard of for so long has lost its group. */
+const LEASE_MS = 6000;
+export const LEASE_RENEW_MS = 2000;
+
+const OffsetRow = z.object({ n: z.int() }).transform((row) => row.n);
+const LeaseRow = z
+  .object({ member: z.string(), expires_at_ms: z.int() })
+  .transform((row) => ({ member: row.member, expiresAtMs: row.expires_at_ms }));
+type Lease = z.infer<typeof LeaseRow>;
+const CommittedRow = z
+  .object({ id: z.int(), topic: z.enum(TOPIC_NAMES), partition: z.int(), end: z.int(), committed: z.int() })
+  .transform(({ end, ...row }) => ({ ...row, nextOffset: end }));
+/** A partition, its end, and the place that a group committed. */
+type CommittedPlace = z.infer<typeof CommittedRow>;
+
+/** Who asks for a group, and when. */
+export interface Claim {
+  readonly group: string;
+  readonly member: string;
+  readonly nowMs: number;
+}
+
+/** A lease that ends later than any lease can was written before the clock was set back. */
+const isHeld = ({ expiresAtMs }: Lease, nowMs: number): boolean =>
+  expiresAtMs > nowMs && expiresAtMs <= nowMs + LEASE_MS;
+
+/** What groups committed, and the lease by which one member at a time owns its group. */
+export class GroupsTable {
+  readonly #records: Pick<RecordsTable, 'oldestOffset'>;
+  readonly #committed: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #committedBy: StatementSync;
+  readonly #lease: StatementSync;
+  readonly #putLease: StatementSync;
+  readonly #dropLease: StatementSync;
+
+  constructor(db: DatabaseSync, records: Pick<RecordsTable, 'oldestOffset'>) {
+    this.#records = records;
+    this.#committed = db.prepare(
+      'SELECT next_offset AS n FROM offsets WHERE group_name = ? AND partition_id = ?',
+    );
+    this.#commit = db.prepare(
+      'INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset',
+    );
+    this.#committedBy = db.prepare(
+      'SELECT p.id, p.topic, p.partition, p.next_offset AS "end", o.next_offset AS committed FROM offsets o JOIN partitions p ON p.id = o.partition_id WHERE o.group_name = ? ORDER BY p.topic, p.partition',
+    );
+    this.#lease = db.prepare('SELECT member, expires_at_ms FROM leases WHERE group_name = ?');
+    this.#putLease = db.prepare(
+      'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, expires_at_ms = excluded.expires_at_ms',
+    );
+    this.#dropLease = db.prepare('DELETE FROM leases WHERE group_name = ? AND member = ?');
+  }
+
+  /** The next offset of the group in a partition; null when it committed none. */
+  committed(group: string, id: number): number | null {
+    const row = this.#committed.get(group, id);
+    return row === undefined ? null : OffsetRow.parse(row);
+  }
+
+  commit(group: string, id: number, nextOffset: number): void {
+    this.#commit.run(group, id, nextOffset);
+  }
+
+  /** Takes the lease when it is free. */
+  acquireLease(claim: Claim): boolean {
+    const lease = this.#leaseOf(claim.group);
+    if (lease !== null && lease.member !== claim.member && isHeld(lease, claim.nowMs)) return false;
+    this.#take(claim);
+    return true;
+  }
+
+  /** To be called in the transaction of every commit. Throws `GROUP_LOST` when another member owns the group. */
+  requireLease({ group, member }: Omit<Claim, 'nowMs'>): void {
+    if (this.#leaseOf(group)?.member === member) return;
+    throw new FleetGcError('GROUP_LOST', `Another member took over the group ${group}; this one stands by.`);
+  }
+
+  /** Lengthens the lease. Throws `GROUP_LOST` when another member owns the group. */
+  renewLease(claim: Claim): void {
+    this.requireLease(claim);
+    this.#take(claim);
+  }
+
+  dropLease(group: string, member: string): void {
+    this.#dropLease.run(group, member);
+  }
+
+  progress(group: string, nowMs: number): GroupProgress {
+    const places = this.#committedBy.all(group).map((row) => CommittedRow.parse(row));
+    const lease = this.#leaseOf(group);
+    return {
+      group,
+      members: lease !== null && isHeld(lease, nowMs) ? 1 : 0,
+      lag: new Map(places.map((place) => [partitionName(place), this.#lagOf(place)])),
+    };
+  }
+
+  /** What retention deleted nobody reads any more. */
+  #lagOf({ id, nextOffset, committed }: CommittedPlace): number {
+    const oldest = this.#records.oldestOffset(id) ?? nextOffset;
+    return Math.max(0, nextOffset - Math.max(committed, oldest));
+  }
+
+  #leaseOf(group: string): Lease | null {
+    const row = this.#lease.get(group);
+    return row === undefined ? null : LeaseRow.parse(row);
+  }
+
+  #take({ group, member, nowMs }: Claim): void {
+    this.#putLease.run(group, member, nowMs + LEASE_MS);
+  }
+}

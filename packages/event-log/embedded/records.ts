@@ -1,0 +1,132 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import { recordBytes } from '../limits.ts';
+import { partitionOf } from '../partition.ts';
+import type { LogRecord, OutgoingRecord } from '../port.ts';
+import type { PartitionsTable } from './partitions.ts';
+
+const RecordRow = z.object({
+  offset: z.int(),
+  timestamp_ms: z.int(),
+  size_bytes: z.int(),
+  key: z.string(),
+  headers: z.string(),
+  value: z.instanceof(Uint8Array).nullable(),
+});
+const PlacedRow = RecordRow.pick({ offset: true, timestamp_ms: true });
+const Headers = z.record(z.string(), z.string());
+const OneNumber = z.object({ n: z.int().nullable() }).transform((row) => row.n);
+
+/** A row to append; `sizeBytes` is what retention counts. */
+export interface NewRow {
+  readonly partitionId: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly sizeBytes: number;
+  readonly key: string;
+  readonly headers: string;
+  readonly value: Buffer | null;
+}
+
+/** Which records to take: of one partition, from an offset up to (not including) another, within both limits. */
+export interface PageRequest {
+  readonly id: number;
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly from: number;
+  readonly before: number;
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+}
+
+const toRecord = (page: PageRequest, row: z.infer<typeof RecordRow>): LogRecord => ({
+  topic: page.topic,
+  partition: page.partition,
+  offset: BigInt(row.offset),
+  key: row.key,
+  value:
+    row.value === null ? null : Buffer.from(row.value.buffer, row.value.byteOffset, row.value.byteLength),
+  headers: Headers.parse(JSON.parse(row.headers)),
+  timestampMs: row.timestamp_ms,
+});
+
+/** The records. Statements are prepared once; each is one short synchronous call. */
+export class RecordsTable {
+  readonly #partitions: PartitionsTable;
+  readonly #insert: StatementSync;
+  readonly #page: StatementSync;
+  readonly #oldest: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #nextAt: StatementSync;
+
+  constructor(db: DatabaseSync, partitions: PartitionsTable) {
+    this.#partitions = partitions;
+    this.#insert = db.prepare(
+      'INSERT INTO records (partition_id, offset, timestamp_ms, size_bytes, key, headers, value) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#page = db.prepare(
+      'SELECT offset, timestamp_ms, size_bytes, key, headers, value FROM records WHERE partition_id = ? AND offset >= ? AND offset < ? ORDER BY offset LIMIT ?',
+    );
+    this.#oldest = db.prepare('SELECT min(offset) AS n FROM records WHERE partition_id = ?');
+    this.#newest = db.prepare('SELECT max(offset) AS n FROM records WHERE partition_id = ?');
+    this.#nextAt = db.prepare(
+      'SELECT offset, timestamp_ms FROM records WHERE partition_id = ? AND offset >= ? ORDER BY offset LIMIT 1',
+    );
+  }
+
+  /** Within a write transaction. The broker's time of a partition never goes back, whatever the clock does. */
+  append(records: readonly OutgoingRecord[], nowMs: number): void {
+    for (const record of records) {
+      const end = this.#partitions.require(record.topic, partitionOf(record.topic, record.key));
+      this.insert({
+        partitionId: end.id,
+        offset: end.nextOffset,
+        timestampMs: Math.max(nowMs, end.lastTimestampMs),
+        sizeBytes: recordBytes(record),
+        key: record.key,
+        headers: JSON.stringify(record.headers),
+        value: record.value,
+      });
+    }
+  }
+
+  insert({ partitionId, offset, timestampMs, sizeBytes, key, headers, value }: NewRow): void {
+    this.#insert.run(partitionId, offset, timestampMs, sizeBytes, key, headers, value);
+    this.#partitions.advance({ id: partitionId, nextOffset: offset + 1, timestampMs, sizeBytes });
+  }
+
+  page(request: PageRequest): readonly LogRecord[] {
+    const records: LogRecord[] = [];
+    let bytes = 0;
+    for (const raw of this.#page.iterate(request.id, request.from, request.before, request.maxRecords)) {
+      const row = RecordRow.parse(raw);
+      records.push(toRecord(request, row));
+      bytes += row.size_bytes;
+      if (bytes >= request.maxBytes) break;
+    }
+    return records;
+  }
+
+  /** The oldest offset still kept; null when the partition holds none. */
+  oldestOffset(id: number): number | null {
+    return OneNumber.parse(this.#oldest.get(id));
+  }
+
+  /** The first offset at or after a time; null when there is none. Times in a partition never go back, so it is halved. */
+  offsetAtTime(id: number, timestampMs: number): number | null {
+    let before = (this.oldestOffset(id) ?? 0) - 1;
+    let found: number | null = null;
+    let last = OneNumber.parse(this.#newest.get(id)) ?? before;
+    while (before < last) {
+      const middle = Math.floor((before + 1 + last) / 2);
+      const row = PlacedRow.parse(this.#nextAt.get(id, middle));
+      if (row.timestamp_ms < timestampMs) before = row.offset;
+      else {
+        found = row.offset;
+        last = middle - 1;
+      }
+    }
+    return found;
+  }
+}
