@@ -292,9 +292,9 @@ export default {
       to: { path: 'node_modules/@grpc/' },
     },
     {
-      name: 'only-event-log-imports-a-client-library',
+      name: 'only-the-kafka-client-imports-kafkajs',
       severity: 'error',
-      from: { pathNot: '^(packages/event-log/|test/)' },
+      from: { pathNot: '^(packages/event-log/kafka/client/|test/)' },
       to: { path: 'node_modules/kafkajs/' },
     },
     {

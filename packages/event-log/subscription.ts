@@ -3,7 +3,10 @@ import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
 import { type LastingTrouble, lastingTrouble, type Problems, trackProblems } from './problems.ts';
 
-/** After a slice that failed, and after a member that did. */
+/**
+ * After a slice that failed, and after a member that did. The loops are ours and not cockatiel's: they serve for ever, and repeat no
+ * single call that is to succeed once.
+ */
 const SLICE_BACK_OFF = { firstMs: 100, mostMs: 5000 };
 const MEMBER_BACK_OFF = { firstMs: 200, mostMs: 5000 };
 
@@ -170,7 +173,7 @@ export function supervise(context: EventLogContext, supervised: Supervised): Act
       joined: state.joined,
       problem: state.problems.latest(),
       assigned: state.served.map(({ name }) => name),
-      lag: new Map(state.served.map(({ name, lag }) => [name, lag()])),
+      lag: new Map(state.served.map((served) => [served.name, served.lag()])),
     }),
     stop,
     finished,

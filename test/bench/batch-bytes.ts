@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
-import { registerCodecs } from '../../packages/event-log/kafka/client/compression.ts';
-import { toBatches } from '../../packages/event-log/kafka/reading/batches.ts';
+import { registerCodecs } from '../../packages/event-log/kafka/client/kafkajs-repairs.ts';
+import { toBatches } from '../../packages/event-log/kafka/publishing/batches.ts';
 import type { OutgoingRecord } from '../../packages/event-log/port.ts';
 
 interface Encoded {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
-import { repairIdleLoop } from '../../packages/event-log/kafka/client/idle-loop.ts';
+import { repairRequestQueue } from '../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import type { SaslUser } from './kafka-properties.ts';
 
-repairIdleLoop();
+repairRequestQueue();
 
 export interface ClientSettings {
   readonly address: string;

@@ -1,11 +1,11 @@
 /** A kafkajs consumer with a producer that have nothing to do; `repaired` without the idle loop of kafkajs 2.2.4. */
 import { Kafka, logLevel } from 'kafkajs';
-import { repairIdleLoop } from '../../../packages/event-log/kafka/client/idle-loop.ts';
+import { repairRequestQueue } from '../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;
 const { broker, topics, repaired }: ScriptArguments['idle-client'] = JSON.parse(argument);
-if (repaired) repairIdleLoop();
+if (repaired) repairRequestQueue();
 const kafka = new Kafka({ brokers: [broker], clientId: 'idle', logLevel: logLevel.ERROR });
 const producer = kafka.producer();
 const consumer = kafka.consumer({ groupId: `idle-${repaired ? 'repaired' : 'stock'}` });

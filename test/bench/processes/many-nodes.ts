@@ -4,8 +4,10 @@
  */
 import { createRequire } from 'node:module';
 import { Kafka, logLevel } from 'kafkajs';
-import { registerCodecs } from '../../../packages/event-log/kafka/client/compression.ts';
-import { repairIdleLoop } from '../../../packages/event-log/kafka/client/idle-loop.ts';
+import {
+  registerCodecs,
+  repairRequestQueue,
+} from '../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
 import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
@@ -74,7 +76,7 @@ async function openPlain(number: number): Promise<void> {
   await joined;
 }
 
-repairIdleLoop();
+repairRequestQueue();
 registerCodecs();
 countRequests();
 const open = { fleetgc: openFleetGc, kafkajs: openPlain }[kind];

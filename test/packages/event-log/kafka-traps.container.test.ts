@@ -3,13 +3,8 @@ import { fileURLToPath } from 'node:url';
 import kafkajs, { type Admin, Kafka } from 'kafkajs';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  connectFor,
-  disconnect,
-  prepareConnections,
-} from '../../../packages/event-log/kafka/client/connections.ts';
+import { Consumer } from '../../../packages/event-log/kafka/client/consumer.ts';
 import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { leaveAsFormerMember } from '../../../packages/event-log/kafka/group/former-member.ts';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, EventLogContext, LogRecord } from '../../../packages/event-log/port.ts';
@@ -249,17 +244,16 @@ test('a member that fell out of its group without a word is taken out of it, so 
   expect(await members()).toEqual([memberId]);
 
   const context = silentContext();
-  const { logger } = context;
   const settings = KafkaOptions.parse(options());
-  const connections = prepareConnections(settings, context, { group: groupId, topics: ['gc.node.results'] });
-  onTestFinished(() => disconnect(connections, context));
-  await connectFor(connections, ['gc.node.results']);
+  const next = new Consumer(settings, context, { group: groupId, topics: ['gc.node.results'] });
+  onTestFinished(() => next.disconnect());
+  await next.connect();
   const former = { memberId };
-  await leaveAsFormerMember(connections.cluster, { groupId, former, logger });
+  await next.leaveAs(former);
   expect(await members()).toEqual([]);
   expect(former.memberId).toBeNull();
 
-  await leaveAsFormerMember(connections.cluster, { groupId, former: { memberId }, logger });
+  await next.leaveAs({ memberId });
 });
 
 describe('what kafkajs does without a word', () => {

@@ -1,14 +1,10 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import { type ISocketFactory, Kafka, type LogEntry, logLevel } from 'kafkajs';
+import type { Logger } from 'pino';
 import type { EventLogContext } from '../../port.ts';
-import { repairFetch } from '../reading/fetch-response.ts';
-import { registerCodecs } from './compression.ts';
-import { repairFirstAnswer } from './first-answer.ts';
-import { repairIdleLoop } from './idle-loop.ts';
-import { logCreator } from './log-lines.ts';
-import { type KafkaOptions, saslOf, tlsOf, whileRunning } from './options.ts';
-import { timeLimits } from './time-limits.ts';
+import { repairKafkajs } from './kafkajs-repairs.ts';
+import { type KafkaOptions, saslOf, timeLimits, tlsOf, whileRunning } from './options.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -42,20 +38,9 @@ function openSocket(options: KafkaOptions, request: SocketRequest, sockets: Set<
   return socket;
 }
 
-let prepared = false;
-/** Once per process, and before the first connection. */
-function prepareKafkajs(): void {
-  if (prepared) return;
-  repairIdleLoop();
-  repairFirstAnswer();
-  repairFetch();
-  registerCodecs();
-  prepared = true;
-}
-
 /** A client with connections of its own. */
 export function openClient(options: KafkaOptions, { logger }: Pick<EventLogContext, 'logger'>): KafkaClient {
-  prepareKafkajs();
+  repairKafkajs();
   const sockets = new Set<Socket>();
   const { connectMs, requestMs } = timeLimits(options);
   const sasl = saslOf(options);
@@ -80,3 +65,21 @@ export function openClient(options: KafkaOptions, { logger }: Pick<EventLogConte
     },
   };
 }
+
+/**
+ * What kafkajs calls errors and warnings in the course of normal work: groups form and change, coordinators load,
+ * brokers restart, and requests are tried again. What lasts is told in our own words, once.
+ */
+const NORMAL =
+  /rebalanc|re-join|coordinator|group member|member id|leadership|leader for|stale|metadata|connection|connect:|ECONN|socket|does not host this topic|does not exist|Failed to send messages|Response |offset out of range|Crash:|Restarting the consumer/i;
+
+function levelOf({ level, log }: LogEntry): 'debug' | 'warn' {
+  const loud = level === logLevel.ERROR || level === logLevel.WARN;
+  return loud && !NORMAL.test(log.message) ? 'warn' : 'debug';
+}
+
+/** kafkajs's log lines in pino, at the level they deserve. */
+export const logCreator = (logger: Logger) => () => (entry: LogEntry) => {
+  const { message, timestamp: _, logger: __, ...details } = entry.log;
+  logger[levelOf(entry)]({ kafkajs: { namespace: entry.namespace, ...details } }, `kafkajs: ${message}`);
+};

@@ -1,13 +1,13 @@
 /** What is repaired of kafkajs, which has no types of its insides. */
 declare module 'kafkajs/src/broker/index.js' {
-  import type { AskVersions } from './first-answer.ts';
+  import type { AskVersions } from './kafkajs-repairs.ts';
 
   const broker: { readonly prototype: { apiVersions: AskVersions } };
   export default broker;
 }
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {
-  import type { Enforcing, RequestQueue } from './idle-loop.ts';
+  import type { Enforcing, RequestQueue } from './kafkajs-repairs.ts';
 
   const queue: {
     readonly prototype: {
@@ -19,7 +19,7 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
 }
 
 declare module 'kafkajs/src/protocol/requests/fetch/v11/response.js' {
-  import type { DecodeFetch } from '../reading/fetch-response.ts';
+  import type { DecodeFetch } from '../protocol/fetch-response.ts';
 
   const response: { decode: DecodeFetch };
   export default response;

@@ -1,16 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { OutgoingRecord } from '../../port.ts';
-import { type Batch, partitionName, toBatches } from '../reading/batches.ts';
+import { backOffMs } from '../../../process/back-off.ts';
+import { partitionName } from '../../partition.ts';
+import type { EventLogContext, OutgoingRecord } from '../../port.ts';
+import { isBetweenLeaders, toLogError } from '../client/errors.ts';
+import { type Batch, toBatches } from './batches.ts';
 
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+const BACK_OFF = { firstMs: 100, mostMs: 1000 };
+/** About fifteen seconds: another broker takes over in less. */
+const ELECTION_TRIES = 20;
 
-/** How batches are sent; both resolve when all is acknowledged. */
+/** Sends batches of different partitions in one request, once; resolves when all is acknowledged. */
+export type Send = (batches: readonly Batch[]) => Promise<void>;
+
 export interface Sending {
-  /** Batches of different partitions in one request, once. */
-  readonly send: (batches: readonly Batch[]) => Promise<void>;
-  /** One batch, again and again while that may help. */
-  readonly sendPatiently: (batch: Batch) => Promise<void>;
+  readonly send: Send;
+  /** Sends one batch, again and again while that may help. */
+  readonly sendWithRetries: (batch: Batch) => Promise<void>;
 }
 
 interface Waiting {
@@ -19,28 +26,53 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export interface Publisher {
-  publish(records: readonly OutgoingRecord[]): Promise<void>;
-  /** Settles when nothing is on its way. */
-  idle(): Promise<void>;
-}
-
 /**
  * Sends what waits as soon as it may: of each partition one batch is on its way at a time, so that the order within a
- * partition holds also when one is tried again; batches of several publishes share a request.
+ * partition holds also when one is tried again; batches of several publishes share a request. It is ours, since the queues of libraries
+ * know neither.
  */
-export function createPublisher({ send, sendPatiently }: Sending): Publisher {
-  const waiting: Waiting[] = [];
-  const busy = new Set<string>();
-  const sending = new Set<Promise<void>>();
-  let scheduled = false;
+export class Publisher {
+  readonly #sending: Sending;
+  readonly #waiting: Waiting[] = [];
+  /** Partitions of which a batch is on its way. */
+  readonly #busy = new Set<string>();
+  readonly #requests = new Set<Promise<void>>();
+  #isScheduled = false;
+
+  constructor(sending: Sending) {
+    this.#sending = sending;
+  }
+
+  /** Resolves when all is acknowledged. */
+  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+    const acknowledged = toBatches(records).map(
+      (batch) => new Promise<void>((resolve, reject) => this.#waiting.push({ batch, resolve, reject })),
+    );
+    this.#schedule();
+    await Promise.all(acknowledged);
+  }
+
+  /** Settles when nothing is on its way. */
+  async idle(): Promise<void> {
+    while (this.#requests.size > 0 || this.#waiting.length > 0)
+      await Promise.race([...this.#requests, nextTurn()]);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    void nextTurn().then(() => {
+      this.#isScheduled = false;
+      for (let group = this.#take(); group.length > 0; group = this.#take()) this.#start(group);
+    });
+  }
 
   /** The first batch of each partition that is free, in the order of the calls. */
-  function take(): Waiting[] {
+  #take(): Waiting[] {
     const taken: Waiting[] = [];
-    const skipped = new Set<string>(busy);
+    const skipped = new Set<string>(this.#busy);
     let bytes = 0;
-    for (const next of waiting) {
+    for (const next of this.#waiting) {
       const name = partitionName(next.batch);
       if (skipped.has(name)) continue;
       skipped.add(name);
@@ -51,50 +83,63 @@ export function createPublisher({ send, sendPatiently }: Sending): Publisher {
     return taken;
   }
 
-  /** When a request fails, its batches go apart: one that cannot be sent fails no other, and is not sent with it again. */
-  async function sendAll(group: readonly Waiting[]): Promise<void> {
-    const apart = (): Promise<unknown> =>
-      Promise.all(group.map(({ batch, resolve, reject }) => sendPatiently(batch).then(resolve, reject)));
-    if (group.length === 1) return void (await apart());
+  #start(group: readonly Waiting[]): void {
+    const names = group.map(({ batch }) => partitionName(batch));
+    for (const name of names) this.#busy.add(name);
+    for (const one of group) this.#waiting.splice(this.#waiting.indexOf(one), 1);
+    const work = this.#sendAll(group).finally(() => {
+      for (const name of names) this.#busy.delete(name);
+      this.#requests.delete(work);
+      this.#schedule();
+    });
+    this.#requests.add(work);
+  }
+
+  async #sendAll(group: readonly Waiting[]): Promise<void> {
+    if (group.length === 1) return await this.#sendApart(group);
     try {
-      await send(group.map(({ batch }) => batch));
+      await this.#sending.send(group.map(({ batch }) => batch));
       for (const { resolve } of group) resolve();
     } catch {
-      await apart();
+      await this.#sendApart(group);
     }
   }
 
-  function start(group: readonly Waiting[]): void {
-    const names = group.map(({ batch }) => partitionName(batch));
-    for (const name of names) busy.add(name);
-    for (const one of group) waiting.splice(waiting.indexOf(one), 1);
-    const work = sendAll(group).finally(() => {
-      for (const name of names) busy.delete(name);
-      sending.delete(work);
-      schedule();
-    });
-    sending.add(work);
+  /** One that cannot be sent fails no other, and is not sent with it again. */
+  async #sendApart(group: readonly Waiting[]): Promise<void> {
+    const { sendWithRetries } = this.#sending;
+    await Promise.all(
+      group.map(({ batch, resolve, reject }) => sendWithRetries(batch).then(resolve, reject)),
+    );
   }
-
-  function schedule(): void {
-    if (scheduled) return;
-    scheduled = true;
-    void nextTurn().then(() => {
-      scheduled = false;
-      for (let group = take(); group.length > 0; group = take()) start(group);
-    });
-  }
-
-  return {
-    publish: async (records) => {
-      const acknowledged = toBatches(records).map(
-        (batch) => new Promise<void>((resolve, reject) => waiting.push({ batch, resolve, reject })),
-      );
-      schedule();
-      await Promise.all(acknowledged);
-    },
-    idle: async () => {
-      while (sending.size > 0 || waiting.length > 0) await Promise.race([...sending, nextTurn()]);
-    },
-  };
 }
+
+export interface Retries {
+  readonly send: Send;
+  readonly random: EventLogContext['random'];
+  readonly wait: (ms: number) => Promise<unknown>;
+  /** Where no leader changes; each of them outlasts a short loss of the connection by itself. */
+  readonly tries: number;
+}
+
+/**
+ * Sends one batch, and again while a leader is missing or the connection was lost. Not with cockatiel: how often depends on what
+ * failed last, chance and waiting are given, and its policy would be as long as this loop.
+ */
+export async function sendWithRetries({ send, random, wait, tries }: Retries, batch: Batch): Promise<void> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await send([batch]);
+    } catch (error) {
+      if (isEnough(error, failures, tries)) throw error;
+      await wait(backOffMs(BACK_OFF, failures - 1, random));
+    }
+  }
+}
+
+function isEnough(error: unknown, failures: number, tries: number): boolean {
+  return failures >= (isBetweenLeaders(error) ? ELECTION_TRIES : tries) || !mayHelp(error);
+}
+
+/** Not when the broker looked at the batch, or at who sent it, and said no; nor for a fault of ours. */
+const mayHelp = (error: unknown): boolean => toLogError([], error).code === 'LOG_UNREACHABLE';

@@ -1,5 +1,8 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { partitionName } from '../../partition.ts';
 import type { LogRecord } from '../../port.ts';
+import type { FetchAnswer, FetchedPartition, FetchRequest } from '../client/cluster.ts';
+import { toLogRecord } from '../protocol/record-batches.ts';
 
 /** A partition that is read. */
 export interface Cursor {
@@ -32,10 +35,6 @@ export interface Asked {
   readonly maxWaitMs: number;
 }
 
-/** `topic/partition`. */
-export const cursorName = ({ topic, partition }: Pick<Cursor, 'topic' | 'partition'>): string =>
-  `${topic}/${partition}`;
-
 /** What is to be asked next of the broker that leads these partitions; null when nothing is. */
 export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
   const awake = led.filter(({ trust }) => trust !== 'resting');
@@ -51,7 +50,7 @@ export function ask(led: readonly Cursor[], longWaitMs: number): Asked | null {
 }
 
 /** As kafkajs's request wants it: of each partition so many bytes at most, unless its first batch is larger. */
-export function topicsOf({ cursors }: Asked, maxBytes: number) {
+export function topicsOf({ cursors }: Asked, maxBytes: number): FetchRequest['topics'] {
   return [...Map.groupBy(cursors, ({ topic }) => topic)].map(([topic, group]) => ({
     topic,
     partitions: group.map(({ partition, next }) => ({
@@ -60,4 +59,44 @@ export function topicsOf({ cursors }: Asked, maxBytes: number) {
       maxBytes,
     })),
   }));
+}
+
+/** An answer may begin before the offset asked for, since batches are compressed whole. */
+function accept(cursor: Cursor, { messages, highWatermark }: FetchedPartition): void {
+  cursor.end = BigInt(highWatermark);
+  const wanted = messages.filter(({ offset }) => BigInt(offset) >= cursor.next);
+  const last = wanted.at(-1);
+  if (last === undefined) return;
+  const records = wanted
+    .filter(({ isControlRecord }) => isControlRecord !== true)
+    .map((message) => toLogRecord(cursor.topic, cursor.partition, message));
+  cursor.next = BigInt(last.offset) + 1n;
+  if (records.length > 0) cursor.deliver(records);
+}
+
+/**
+ * An answer without any record proves that nothing lies between what was asked for and the ends it tells. (A broker that
+ * throttles tells no ends.)
+ */
+function skipGaps(answered: readonly Cursor[]): void {
+  for (const cursor of answered) {
+    if (cursor.next < cursor.end) cursor.next = cursor.end;
+  }
+}
+
+/** Gives each cursor what was answered for it; one that was moved meanwhile gets nothing. */
+export function distribute({ cursors, from }: Asked, { responses }: FetchAnswer): void {
+  const fetched = new Map(
+    responses.flatMap(({ topicName, partitions }) =>
+      partitions.map((found) => [partitionName({ topic: topicName, partition: found.partition }), found]),
+    ),
+  );
+  const answered = cursors.filter(
+    (cursor) => from.get(cursor) === cursor.next && fetched.has(partitionName(cursor)),
+  );
+  for (const cursor of answered) {
+    const partition = fetched.get(partitionName(cursor));
+    if (partition !== undefined) accept(cursor, partition);
+  }
+  if ([...fetched.values()].every(({ messages }) => messages.length === 0)) skipGaps(answered);
 }

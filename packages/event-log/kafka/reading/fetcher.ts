@@ -1,9 +1,9 @@
-import type { Broker, Cluster } from 'kafkajs';
 import { backOffMs, pause } from '../../../process/back-off.ts';
+import { partitionName } from '../../partition.ts';
 import type { EventLogContext } from '../../port.ts';
-import { distribute, type FetchAnswer } from '../client/answers.ts';
-import { tolerantWithin, withinBytes } from '../client/inflation.ts';
-import { type Asked, ask, type Cursor, cursorName, topicsOf } from './cursor.ts';
+import type { Broker, Cluster } from '../client/cluster.ts';
+import { tolerantWithin, withinBytes } from '../protocol/compression.ts';
+import { type Asked, ask, type Cursor, distribute, topicsOf } from './cursor.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 /** A broker gives the first batch whatever its size. */
@@ -44,31 +44,158 @@ export interface FetcherOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Fetcher {
+/**
+ * Fetches for all cursors, one long request per broker at a time, and goes on whatever happens to brokers and leaders
+ * until `signal` aborts. Begins with the first `kick`. Its loop is ours and not cockatiel's: it never ends by itself, and asks for
+ * something else each time.
+ */
+export class Fetcher {
+  readonly #options: FetcherOptions;
+  /** Brokers that are being asked. */
+  readonly #running = new Set<string>();
+  /** Requests so far. */
+  #requests = 0;
+  /** Aborts when a cursor came, or has room again; another one follows it. */
+  #kicked = new AbortController();
+
+  constructor(options: FetcherOptions) {
+    this.#options = options;
+  }
+
   /** To be called when a cursor came, or has room again. */
-  kick(): void;
-}
+  kick(): void {
+    const { signal, longWaitMs } = this.#options;
+    if (signal.aborted) return;
+    this.#kicked.abort();
+    this.#kicked = new AbortController();
+    for (const [node, led] of this.#cursorsByLeader()) {
+      if (this.#running.has(node) || ask(led, longWaitMs()) === null) continue;
+      this.#running.add(node);
+      void this.#fetchFrom(node).finally(() => {
+        this.#running.delete(node);
+        this.kick();
+      });
+    }
+  }
 
-/** Which broker leads which partition, as far as it is known. */
-function leaders(cluster: FetchConnections, cursors: readonly Cursor[]): Map<string, Cursor[]> {
-  return Map.groupBy(cursors, ({ topic, partition }) => {
-    const found = cluster
-      .findTopicPartitionMetadata(topic)
-      .find(({ partitionId }) => partitionId === partition);
-    return String(found?.leader ?? -1);
-  });
-}
+  /** Asks one broker as long as it leads something that has room. */
+  async #fetchFrom(node: string): Promise<void> {
+    const { signal, longWaitMs } = this.#options;
+    for (let failures = 0; !signal.aborted; ) {
+      const kicked = this.#kicked.signal;
+      const asked = ask(this.#inTurn(this.#cursorsByLeader().get(node) ?? []), longWaitMs());
+      if (asked === null) return;
+      failures = (await this.#attempt(node, asked, failures)) ? 0 : failures + 1;
+      if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked)) await pause(NO_ROOM_MS, kicked);
+    }
+  }
 
-/** The oldest offset that is still there. */
-async function restart(cluster: FetchConnections, cursor: Cursor): Promise<void> {
-  const { topic, partition } = cursor;
-  const [found] = await cluster.fetchTopicsOffset([
-    { topic, partitions: [{ partition }], fromBeginning: true },
-  ]);
-  const offset = found?.partitions[0]?.offset;
-  if (offset === undefined) return;
-  if (BigInt(offset) < cursor.next) cursor.onRewound();
-  cursor.next = BigInt(offset);
+  /** Which broker leads which partition, as far as it is known. */
+  #cursorsByLeader(): Map<string, Cursor[]> {
+    const { cluster, cursors } = this.#options;
+    return Map.groupBy(cursors(), ({ topic, partition }) => {
+      const found = cluster
+        .findTopicPartitionMetadata(topic)
+        .find(({ partitionId }) => partitionId === partition);
+      return String(found?.leader ?? -1);
+    });
+  }
+
+  /**
+   * A broker fills its answer in the order in which partitions are asked for, and gives a record that is larger than what was asked
+   * for only to the first that has any. So each request begins with another one, and none waits for ever behind others.
+   */
+  #inTurn(cursors: readonly Cursor[]): readonly Cursor[] {
+    const first = this.#requests % Math.max(cursors.length, 1);
+    this.#requests += 1;
+    return [...cursors.slice(first), ...cursors.slice(0, first)];
+  }
+
+  /** Tries once; true when it went well. */
+  async #attempt(node: string, asked: Asked, failures: number): Promise<boolean> {
+    const { report, signal } = this.#options;
+    try {
+      await this.#fetchOnce(node, asked);
+      trust(asked.cursors);
+      report(null);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      if (isUndecodable(error)) this.#isolate(asked, error);
+      else await this.#recover(error, failures).catch(report);
+      // Another broker may lead some of them now, while this one goes on with the rest.
+      this.kick();
+      return false;
+    }
+  }
+
+  async #fetchOnce(node: string, asked: Asked): Promise<void> {
+    const { cluster, maxPartitionBytes, maxInflatedBytes, signal } = this.#options;
+    const broker = await cluster.findBroker({ nodeId: node });
+    const isSuspect = asked.cursors.some((cursor) => cursor.trust === 'alone');
+    const request = {
+      isolationLevel: READ_UNCOMMITTED,
+      maxWaitTime: asked.maxWaitMs,
+      minBytes: 1,
+      maxBytes: MAX_BYTES,
+      topics: topicsOf(asked, isSuspect ? ONE_BATCH_BYTES : maxPartitionBytes),
+    };
+    const within =
+      isSuspect && asked.cursors.every((cursor) => cursor.isTolerant) ? tolerantWithin : withinBytes;
+    const answer = await within(maxInflatedBytes, () => broker.fetch(request));
+    if (!signal.aborted) distribute(asked, answer);
+  }
+
+  /** One partition that cannot be decoded holds up no other: each is asked for alone, and the one it was rests. */
+  #isolate({ cursors }: Asked, error: unknown): void {
+    const [only, ...others] = cursors;
+    if (only === undefined || others.length > 0) {
+      for (const cursor of cursors) cursor.trust = 'alone';
+      return;
+    }
+    only.trust = 'resting';
+    only.report(error);
+    void pause(REST_MS, this.#options.signal).then(() => {
+      only.trust = 'alone';
+      this.kick();
+    });
+  }
+
+  async #recover(error: unknown, failures: number): Promise<void> {
+    const { context, cursors, report, signal } = this.#options;
+    const lost = outOfRange(error, cursors());
+    if (lost !== undefined) {
+      context.logger.warn(
+        `${partitionName(lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`,
+      );
+      return await this.#restart(lost);
+    }
+    report(error);
+    await pause(backOffMs(BACK_OFF, failures, context.random), signal);
+    if (!signal.aborted) await this.#reconnect(error);
+  }
+
+  /** With the oldest offset that is still there. */
+  async #restart(cursor: Cursor): Promise<void> {
+    const { topic, partition } = cursor;
+    const [found] = await this.#options.cluster.fetchTopicsOffset([
+      { topic, partitions: [{ partition }], fromBeginning: true },
+    ]);
+    const offset = found?.partitions[0]?.offset;
+    if (offset === undefined) return;
+    if (BigInt(offset) < cursor.next) cursor.onRewound();
+    cursor.next = BigInt(offset);
+  }
+
+  /** Forgets a closed connection, and learns who leads now. */
+  async #reconnect(error: unknown): Promise<void> {
+    const { cluster } = this.#options;
+    if (error instanceof Error && 'host' in error && 'port' in error) {
+      cluster.removeBroker({ host: String(error.host), port: Number(error.port) });
+    }
+    if (!cluster.isConnected()) await cluster.connect();
+    await cluster.refreshMetadata();
+  }
 }
 
 function outOfRange(error: unknown, cursors: readonly Cursor[]): Cursor | undefined {
@@ -77,77 +204,9 @@ function outOfRange(error: unknown, cursors: readonly Cursor[]): Cursor | undefi
   return cursors.find(({ topic, partition }) => topic === error.topic && partition === error.partition);
 }
 
-interface FetcherState extends FetcherOptions {
-  /** Brokers that are being asked. */
-  readonly running: Set<string>;
-  /** Requests so far. */
-  requests: number;
-  /** Aborts when a cursor came, or has room again; another one follows it. */
-  kicked: AbortController;
-}
-
-/**
- * A broker fills its answer in the order in which partitions are asked for, and gives a record that is larger than what was asked
- * for only to the first that has any. So each request begins with another one, and none waits for ever behind others.
- */
-function takeTurns(fetcher: FetcherState, cursors: readonly Cursor[]): readonly Cursor[] {
-  const first = fetcher.requests % Math.max(cursors.length, 1);
-  fetcher.requests += 1;
-  return [...cursors.slice(first), ...cursors.slice(0, first)];
-}
-
-const ledBy = ({ cluster, cursors }: FetcherOptions, node: string): readonly Cursor[] =>
-  leaders(cluster, cursors()).get(node) ?? [];
-
-async function fetchOnce(fetcher: FetcherOptions, node: string, asked: Asked): Promise<void> {
-  const { cluster, maxPartitionBytes, maxInflatedBytes, signal } = fetcher;
-  const broker = await cluster.findBroker({ nodeId: node });
-  const isSuspect = asked.cursors.some(({ trust }) => trust === 'alone');
-  const request = {
-    isolationLevel: READ_UNCOMMITTED,
-    maxWaitTime: asked.maxWaitMs,
-    minBytes: 1,
-    maxBytes: MAX_BYTES,
-    topics: topicsOf(asked, isSuspect ? ONE_BATCH_BYTES : maxPartitionBytes),
-  };
-  const within =
-    isSuspect && asked.cursors.every((cursor) => cursor.isTolerant) ? tolerantWithin : withinBytes;
-  const answer: FetchAnswer = await within(maxInflatedBytes, () => broker.fetch(request));
-  if (!signal.aborted) distribute(asked, answer);
-}
-
-async function recover(fetcher: FetcherOptions, error: unknown, failures: number): Promise<void> {
-  const { cluster, context, cursors, report, signal } = fetcher;
-  const lost = outOfRange(error, cursors());
-  if (lost !== undefined) {
-    context.logger.warn(
-      `${cursorName(lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`,
-    );
-    return restart(cluster, lost);
-  }
-  report(error);
-  await pause(backOffMs(BACK_OFF, failures, context.random), signal);
-  if (!signal.aborted) await reconnect(cluster, error);
-}
-
 /** Neither a broker nor the network said so: what was received could not be understood. */
 const isUndecodable = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'KafkaJSNotImplemented' || !error.name.startsWith('KafkaJS'));
-
-/** One partition that cannot be decoded holds up no other: each is asked for alone, and the one it was rests. */
-function isolate({ signal }: FetcherOptions, { cursors }: Asked, error: unknown, again: () => void): void {
-  const [only, ...others] = cursors;
-  if (only === undefined || others.length > 0) {
-    for (const cursor of cursors) cursor.trust = 'alone';
-    return;
-  }
-  only.trust = 'resting';
-  only.report(error);
-  void pause(REST_MS, signal).then(() => {
-    only.trust = 'alone';
-    again();
-  });
-}
 
 function trust(cursors: readonly Cursor[]): void {
   for (const cursor of cursors) {
@@ -156,70 +215,5 @@ function trust(cursors: readonly Cursor[]): void {
   }
 }
 
-/** Tries once; true when it went well. */
-async function attempt(fetcher: FetcherState, node: string, asked: Asked, failures: number) {
-  try {
-    await fetchOnce(fetcher, node, asked);
-    trust(asked.cursors);
-    fetcher.report(null);
-    return true;
-  } catch (error) {
-    if (fetcher.signal.aborted) return false;
-    if (isUndecodable(error)) isolate(fetcher, asked, error, () => kick(fetcher));
-    else await recover(fetcher, error, failures).catch(fetcher.report);
-    // Another broker may lead some of them now, while this one goes on with the rest.
-    kick(fetcher);
-    return false;
-  }
-}
-
-/** Asks one broker as long as it leads something that has room. */
-async function fetchFrom(fetcher: FetcherState, node: string): Promise<void> {
-  for (let failures = 0; !fetcher.signal.aborted; ) {
-    const kicked = fetcher.kicked.signal;
-    const asked = ask(takeTurns(fetcher, ledBy(fetcher, node)), fetcher.longWaitMs());
-    if (asked === null) return;
-    failures = (await attempt(fetcher, node, asked, failures)) ? 0 : failures + 1;
-    if (failures === 0 && asked.maxWaitMs === 0 && hadNothing(asked)) await pause(NO_ROOM_MS, kicked);
-  }
-}
-
 const hadNothing = ({ cursors, from }: Asked): boolean =>
   cursors.every((cursor) => cursor.next === from.get(cursor));
-
-function kick(fetcher: FetcherState): void {
-  if (fetcher.signal.aborted) return;
-  fetcher.kicked.abort();
-  fetcher.kicked = new AbortController();
-  for (const [node, led] of leaders(fetcher.cluster, fetcher.cursors())) {
-    if (fetcher.running.has(node) || ask(led, fetcher.longWaitMs()) === null) continue;
-    fetcher.running.add(node);
-    void fetchFrom(fetcher, node).finally(() => {
-      fetcher.running.delete(node);
-      kick(fetcher);
-    });
-  }
-}
-
-/**
- * Fetches for all cursors, one long request per broker at a time, and goes on whatever happens to brokers and leaders
- * until `signal` aborts.
- */
-export function startFetcher(options: FetcherOptions): Fetcher {
-  const fetcher: FetcherState = {
-    ...options,
-    running: new Set(),
-    requests: 0,
-    kicked: new AbortController(),
-  };
-  return { kick: () => kick(fetcher) };
-}
-
-/** After a failure: forget a closed connection, and learn who leads now. */
-async function reconnect(cluster: FetchConnections, error: unknown): Promise<void> {
-  if (error instanceof Error && 'host' in error && 'port' in error) {
-    cluster.removeBroker({ host: String(error.host), port: Number(error.port) });
-  }
-  if (!cluster.isConnected()) await cluster.connect();
-  await cluster.refreshMetadata();
-}

@@ -1,7 +1,7 @@
-import type { Cluster } from 'kafkajs';
 import { backOffMs } from '../../../process/back-off.ts';
-import { topicSpec } from '../../partition.ts';
+import { partitionName, topicSpec } from '../../partition.ts';
 import type { ReadFrom, ReadRequest } from '../../port.ts';
+import type { Cluster } from '../client/cluster.ts';
 import type { KafkaCore } from '../client/core.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
@@ -30,7 +30,8 @@ export interface RangeReading {
 
 /**
  * From where to where each partition is to be read. A leader that does not know of its office yet is asked again: for
- * ever by a reading that is for ever, and the log counts as out of reach meanwhile.
+ * ever by a reading that is for ever, and the log counts as out of reach meanwhile. Not with cockatiel: a try differs from the first
+ * one, whether there is another depends on what failed, and waiting is given.
  */
 export async function readRanges(
   cluster: OffsetConnections,
@@ -79,7 +80,7 @@ async function firstOffsets(
 ): Promise<(at: TopicPartition) => bigint | undefined> {
   if ('offset' in from) return () => from.offset;
   const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
-  return ({ topic, partition }) => found.get(`${topic}/${partition}`);
+  return (at) => found.get(partitionName(at));
 }
 
 const endOf = (end: bigint, to: ReadRequest['to']): bigint =>

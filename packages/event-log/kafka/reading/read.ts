@@ -5,14 +5,14 @@ import { requirePartition } from '../../partition.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../port.ts';
 import { requireEndless } from '../../stopping.ts';
 import { recreatedTopic } from '../../topic-differences.ts';
-import { type Connections, connectFor, disconnect, prepareConnections } from '../client/connections.ts';
-import { type Contact, watchContact } from '../client/contact.ts';
+import { watchPartitions } from '../admin/declared-partitions.ts';
+import { Consumer } from '../client/consumer.ts';
 import { followerName, type KafkaCore } from '../client/core.ts';
 import { unanswered, undecodable } from '../client/errors.ts';
-import { timeLimits } from '../client/time-limits.ts';
-import { watchPartitions } from '../topics/partition-watch.ts';
+import { timeLimits } from '../client/options.ts';
+import { type Watchdog, watchAnswers } from '../client/watchdog.ts';
 import type { Cursor } from './cursor.ts';
-import { startFetcher } from './fetcher.ts';
+import { Fetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
 
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
@@ -76,7 +76,7 @@ function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buf
 }
 
 /** Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time. */
-function createReport({ request: { topic, to }, core, buffered, contact }: Reading) {
+function createReport({ request: { topic, to }, core, buffered, watchdog }: Reading) {
   const note = (error: unknown): void => {
     const failure = core.explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
@@ -86,7 +86,7 @@ function createReport({ request: { topic, to }, core, buffered, contact }: Readi
   return (error: unknown): void => {
     if (error === null) {
       buffered.trouble = null;
-      contact.heard();
+      watchdog.heard();
       core.reached();
     } else note(error);
     buffered.answers += 1;
@@ -118,43 +118,44 @@ function* nextEvents(buffered: Buffered, isCaughtUp: () => boolean): Generator<R
 }
 
 interface Reading {
-  readonly connections: Connections;
+  readonly consumer: Consumer;
   readonly request: ReadRequest;
   readonly core: KafkaCore;
   readonly buffered: Buffered;
-  readonly contact: Contact;
+  readonly watchdog: Watchdog;
   readonly signal: AbortSignal;
 }
 
-async function findRanges({ connections, request, core, contact, signal }: Reading): Promise<Range[]> {
-  await connectFor(connections, [request.topic]);
-  contact.heard();
-  return await readRanges(connections.cluster, request, {
+async function findRanges({ consumer, request, core, watchdog, signal }: Reading): Promise<Range[]> {
+  await consumer.connect();
+  watchdog.heard();
+  return await readRanges(consumer.cluster, request, {
     core,
     wait: pause,
     signal,
-    onAnswer: contact.heard,
+    onAnswer: watchdog.heard,
   });
 }
 
 /** A policy in a partition that nobody reads might forbid what is done. */
-const watchTopics = ({
-  connections: { cluster },
-  request: { topic },
-  core,
-  signal,
-}: Reading): Promise<void> =>
+const watchTopics = ({ consumer: { cluster }, request: { topic }, core, signal }: Reading): Promise<void> =>
   watchPartitions(
-    { cluster, topics: [topic], random: core.context.random, wait: pause, tell: core.noteTopic },
+    {
+      cluster,
+      topics: [topic],
+      random: core.context.random,
+      wait: pause,
+      tell: (name, problem) => core.noteTopic(name, problem),
+    },
     signal,
   );
 
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
-  const { connections, request, core, buffered, contact, signal } = reading;
-  const parts = await contact.waitFor(findRanges(reading), signal);
+  const { consumer, request, core, buffered, watchdog, signal } = reading;
+  const parts = await watchdog.waitFor(findRanges(reading), signal);
   const cursors = parts.map((part) => toCursor(part, request.to, buffered));
-  const { kick } = startFetcher({
-    cluster: connections.cluster,
+  const fetcher = new Fetcher({
+    cluster: consumer.cluster,
     context: core.context,
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
     longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
@@ -172,9 +173,9 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
     yield* nextEvents(buffered, isCaughtUp);
     if (buffered.marked && request.to !== 'forever') return;
     // While the reader was at work nobody asked the brokers for more than fits.
-    if (isGiven) contact.heard();
-    kick();
-    await contact.waitFor(nextAnswer(buffered, seen), signal);
+    if (isGiven) watchdog.heard();
+    fetcher.kick();
+    await watchdog.waitFor(nextAnswer(buffered, seen), signal);
   }
 }
 
@@ -196,19 +197,19 @@ export async function* readRecords(
   const silent = (): FleetGcError => buffered.trouble ?? unanswered(options.brokers, silenceMs);
   const ended = new AbortController();
   const over = AbortSignal.any([signal, ended.signal]);
-  using contact = watchContact(request.to === 'forever' ? null : silenceMs, silent);
-  const connections = prepareConnections(options, context, { group: 'none', topics: [request.topic] });
-  clients.add(connections.client);
+  using watchdog = watchAnswers(request.to === 'forever' ? null : silenceMs, silent);
+  const consumer = new Consumer(options, context, { group: 'none', topics: [request.topic] });
+  clients.add(consumer);
   try {
-    yield* follow({ connections, request, core, buffered, contact, signal: over });
+    yield* follow({ consumer, request, core, buffered, watchdog, signal: over });
   } catch (error) {
     if (!signal.aborted) throw core.explain(error);
     requireEndless(request.to);
   } finally {
     ended.abort();
-    clients.delete(connections.client);
+    clients.delete(consumer);
     // Who follows tries again, and is in trouble meanwhile.
     if (request.to !== 'forever' || signal.aborted) core[Symbol.dispose]();
-    await disconnect(connections, context);
+    await consumer.disconnect();
   }
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { partitionName, toBatches } from '../../../../packages/event-log/kafka/reading/batches.ts';
+import { toBatches } from '../../../../packages/event-log/kafka/publishing/batches.ts';
 import { recordBytes } from '../../../../packages/event-log/limits.ts';
-import { partitionOf } from '../../../../packages/event-log/partition.ts';
+import { partitionName, partitionOf } from '../../../../packages/event-log/partition.ts';
 import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { outgoing, uniqueKey } from '../probe.ts';

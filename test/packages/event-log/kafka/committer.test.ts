@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Commit, startCommitter } from '../../../../packages/event-log/kafka/group/committer.ts';
+import { type Commit, Committer } from '../../../../packages/event-log/kafka/subscribing/committer.ts';
 import { deferred, silentContext, until } from '../probe.ts';
 
 type Request = readonly { readonly partition: number; readonly offset: string }[];
@@ -9,7 +9,7 @@ function setUp(answer: (request: Request, number: number) => Promise<void>) {
   const reports: unknown[] = [];
   const lost = new Set<number>();
   const stop = new AbortController();
-  const committer = startCommitter({
+  const committer = new Committer({
     consumer: {
       commitOffsets: (request) => {
         requests.push(request.map(({ partition, offset }) => ({ partition, offset })));
@@ -23,7 +23,7 @@ function setUp(answer: (request: Request, number: number) => Promise<void>) {
   });
   const add = (partition: number, next: bigint): void =>
     committer.add({ topic: 'gc.node.results', partition, next, deaths: 0 } satisfies Commit);
-  return { requests, reports, lost, stop, add, flushed: committer.flushed };
+  return { requests, reports, lost, stop, add, flushed: () => committer.flushed() };
 }
 
 test('while one request is on its way, the others gather; of each partition the last counts', async () => {

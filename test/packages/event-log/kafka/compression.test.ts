@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
+import { registerCodecs } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import {
   gzipCodec,
-  registerCodecs,
+  withinBytes,
   zstdCodec,
-} from '../../../../packages/event-log/kafka/client/compression.ts';
-import { withinBytes } from '../../../../packages/event-log/kafka/client/inflation.ts';
+} from '../../../../packages/event-log/kafka/protocol/compression.ts';
 
 test.each([0, 1, 8191, 8192, 500_000])('%i bytes come back', async (length) => {
   const buffer = randomBytes(length);

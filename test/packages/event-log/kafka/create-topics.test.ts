@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { createMissing, type TopicAdmin } from '../../../../packages/event-log/kafka/admin/create-topics.ts';
 import { KafkaOptions } from '../../../../packages/event-log/kafka/client/options.ts';
-import { createMissing, type TopicAdmin } from '../../../../packages/event-log/kafka/topics/topics.ts';
 import { TOPIC_NAMES } from '../../../../packages/event-log/partition.ts';
 
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: ['kafka:9092'], clientId: 'test' });

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
-import { registerCodecs } from '../../../../packages/event-log/kafka/client/compression.ts';
-import { tolerantWithin, withinBytes } from '../../../../packages/event-log/kafka/client/inflation.ts';
-import { decodeFetch } from '../../../../packages/event-log/kafka/reading/fetch-response.ts';
+import { registerCodecs } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
+import { tolerantWithin, withinBytes } from '../../../../packages/event-log/kafka/protocol/compression.ts';
+import { decodeFetch } from '../../../../packages/event-log/kafka/protocol/fetch-response.ts';
 
 interface Encoded {
   readonly buffer: Buffer;

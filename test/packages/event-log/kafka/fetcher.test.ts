@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { FetchAnswer } from '../../../../packages/event-log/kafka/client/cluster.ts';
+import type { FetchedMessage } from '../../../../packages/event-log/kafka/protocol/record-batches.ts';
 import type { Cursor } from '../../../../packages/event-log/kafka/reading/cursor.ts';
-import { type FetchConnections, startFetcher } from '../../../../packages/event-log/kafka/reading/fetcher.ts';
+import { type FetchConnections, Fetcher } from '../../../../packages/event-log/kafka/reading/fetcher.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { silentContext, until } from '../probe.ts';
 
@@ -13,7 +15,7 @@ interface Asked {
   readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[];
 }
 const LONG_WAIT_MS = 5000;
-type Answer = (asked: Asked, number: number) => unknown;
+type Answer = (asked: Asked, number: number) => FetchAnswer | undefined;
 
 const message = (offset: number, over: object = {}) => ({
   offset: `${offset}`,
@@ -24,7 +26,7 @@ const message = (offset: number, over: object = {}) => ({
   ...over,
 });
 
-const answerOf = (partition: number, highWatermark: number, messages: readonly object[]) => ({
+const answerOf = (partition: number, highWatermark: number, messages: readonly FetchedMessage[]) => ({
   responses: [{ topicName: TOPIC, partitions: [{ partition, highWatermark: `${highWatermark}`, messages }] }],
 });
 
@@ -57,7 +59,7 @@ function brokers(script: Answer) {
           partitions: topics.flatMap((topic) => topic.partitions),
         };
         asked.push(request);
-        return (await script(request, asked.length)) ?? new Promise(() => undefined);
+        return script(request, asked.length) ?? new Promise(() => undefined);
       },
     }),
   };
@@ -90,7 +92,7 @@ function start(cluster: FetchConnections, cursors: readonly Cursor[]) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const reports: unknown[] = [];
-  const fetcher = startFetcher({
+  const fetcher = new Fetcher({
     cluster,
     context: silentContext({ random: () => 0 }),
     cursors: () => cursors,

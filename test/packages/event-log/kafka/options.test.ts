@@ -1,13 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { topicConfig } from '../../../../packages/event-log/kafka/admin/compare-topics.ts';
 import {
   KafkaOptions,
   saslOf,
   secretsOf,
   tlsOf,
 } from '../../../../packages/event-log/kafka/client/options.ts';
-import { topicConfig } from '../../../../packages/event-log/kafka/topics/topic-config.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const minimal = { kind: 'kafka', brokers: ['kafka-1:9092'], clientId: 'agent' };

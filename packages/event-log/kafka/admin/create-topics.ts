@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { FleetGcError } from '../../../process/errors.ts';
+import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
+import type { Admin } from '../client/admin.ts';
+import { protocolType } from '../client/errors.ts';
+import type { KafkaOptions } from '../client/options.ts';
+import { topicConfig } from './compare-topics.ts';
+import { partitionCounts } from './declared-partitions.ts';
+
+const CREATE_TIMEOUT_MS = 15_000;
+const LOOK_AGAIN_MS = 100;
+
+/** What creating asks of it. */
+export type TopicAdmin = Pick<
+  Admin,
+  'listTopics' | 'fetchTopicMetadata' | 'createTopics' | 'describeCluster'
+>;
+
+/** Creates what is missing, and waits until it can be used; what exists is left as it is. */
+export async function createMissing(admin: TopicAdmin, options: KafkaOptions): Promise<readonly TopicName[]> {
+  const existing = await partitionCounts(admin);
+  const missing = TOPIC_NAMES.filter((name) => !existing.has(name));
+  if (missing.length === 0) return [];
+  await admin
+    .createTopics({
+      // kafkajs would take a broker that has not heard of a new topic yet for one that will never have it.
+      waitForLeaders: false,
+      timeout: CREATE_TIMEOUT_MS,
+      topics: missing.map((topic) => ({
+        topic,
+        numPartitions: topicSpec(topic).partitions,
+        replicationFactor: options.replicationFactor,
+        configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
+      })),
+    })
+    .catch((error) => withCounts(error, admin, options));
+  await untilUsable(admin, missing);
+  return missing;
+}
+
+/** Kafka says that the number is wrong; which numbers those are helps more. */
+async function withCounts(
+  error: unknown,
+  admin: Pick<Admin, 'describeCluster'>,
+  { replicationFactor }: KafkaOptions,
+): Promise<never> {
+  if (protocolType(error) !== 'INVALID_REPLICATION_FACTOR') throw error;
+  const { brokers } = await admin.describeCluster();
+  const there = brokers.length === 1 ? '1 broker' : `${brokers.length} brokers`;
+  throw new FleetGcError(
+    'TOPICS_MISSING',
+    `Kafka has ${there}, and ${replicationFactor} copies of each record were asked for. With so few brokers for good, say --kafka-replication-factor ${brokers.length}, here and to "fleetgc topics check"; else wait until all brokers have started.`,
+    { cause: error },
+  );
+}
+
+async function untilUsable(admin: TopicAdmin, topics: readonly TopicName[]): Promise<void> {
+  const late = AbortSignal.timeout(CREATE_TIMEOUT_MS);
+  while (!late.aborted) {
+    if (await haveLeaders(admin, topics)) return;
+    await sleep(LOOK_AGAIN_MS);
+  }
+  throw new FleetGcError(
+    'LOG_UNREACHABLE',
+    `The topics were created, but have no leaders after ${CREATE_TIMEOUT_MS / 1000} s. Check that all brokers run and reach each other.`,
+  );
+}
+
+/** A topic that was just created may be unknown to the broker that is asked, or without leaders. */
+async function haveLeaders(admin: TopicAdmin, names: readonly TopicName[]): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+    return topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0));
+  } catch (error) {
+    const type = protocolType(error);
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import {
+  CompressionTypes,
+  type ICustomPartitioner,
+  type Producer as KafkajsProducer,
+  type RecordMetadata,
+} from 'kafkajs';
+import { FleetGcError } from '../../../process/errors.ts';
+import { partitionName } from '../../partition.ts';
+import type { OutgoingRecord } from '../../port.ts';
+import { waitAtMost } from '../../stopping.ts';
+import type { Batch } from '../publishing/batches.ts';
+import { type KafkaClient, openClient } from './client.ts';
+import type { KafkaCore } from './core.ts';
+import { timeLimits } from './options.ts';
+
+const ACKS_ALL = -1;
+const END_MS = 1000;
+/** Of requests to one broker; the publisher sees to the order within a partition. */
+const IN_FLIGHT = 5;
+
+const COMPRESSION = { zstd: CompressionTypes.ZSTD, gzip: CompressionTypes.GZIP } as const;
+
+/** The partition was computed from our own table; the broker's count is not asked. */
+const givenPartition: ICustomPartitioner =
+  () =>
+  ({ message }) => {
+    if (message.partition === undefined) throw new TypeError('a message was sent without its partition');
+    return message.partition;
+  };
+
+const toMessage = (partition: number) => (record: OutgoingRecord) => ({
+  key: record.key,
+  value: record.value,
+  headers: { ...record.headers },
+  partition,
+});
+
+function toTopicMessages(batches: readonly Batch[]) {
+  return [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, group]) => ({
+    topic,
+    messages: group.flatMap(({ partition, records }) => records.map(toMessage(partition))),
+  }));
+}
+
+/** kafkajs sends nothing, and says nothing, for a partition that the broker does not have. */
+function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly RecordMetadata[]): void {
+  const names = new Set(
+    acknowledged.map(({ topicName, partition }) => partitionName({ topic: topicName, partition })),
+  );
+  const lost = batches.find((batch) => !names.has(partitionName(batch)));
+  if (lost === undefined) return;
+  throw new FleetGcError(
+    'TOPICS_DIFFER',
+    `Kafka has no partition ${partitionName(lost)}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
+  );
+}
+
+/** One producer per process. Every record is acknowledged by all copies that are in sync. */
+export class Producer {
+  readonly #core: KafkaCore;
+  readonly #client: KafkaClient;
+  readonly #producer: KafkajsProducer;
+  #connecting: Promise<void> | null = null;
+
+  constructor(core: KafkaCore) {
+    this.#core = core;
+    this.#client = openClient(core.options, core.context);
+    core.clients.add(this.#client);
+    this.#producer = this.#client.kafka.producer({
+      createPartitioner: givenPartition,
+      allowAutoTopicCreation: false,
+      idempotent: false,
+      maxInFlightRequests: IN_FLIGHT,
+      // kafkajs tries a whole request again when one partition of it failed, and doubles the others each time.
+      retry: { retries: 0 },
+    });
+  }
+
+  /** Resolves when connected; a failure is tried again with the next call. */
+  connect(): Promise<void> {
+    this.#connecting ??= this.#producer.connect().catch((error) => {
+      this.#connecting = null;
+      throw error;
+    });
+    return this.#connecting;
+  }
+
+  /** Batches of different partitions in one request, once. Resolves when all is acknowledged. */
+  async send(batches: readonly Batch[]): Promise<void> {
+    await this.connect();
+    const { options } = this.#core;
+    const request = {
+      acks: ACKS_ALL,
+      timeout: timeLimits(options).acknowledgeMs,
+      compression: COMPRESSION[options.compression],
+      topicMessages: toTopicMessages(batches),
+    };
+    requireAcknowledged(batches, await this.#producer.sendBatch(request));
+  }
+
+  async disconnect(): Promise<void> {
+    await waitAtMost(this.#producer.disconnect(), END_MS);
+    this.#core.clients.delete(this.#client);
+    this.#client.cutConnections();
+  }
+}

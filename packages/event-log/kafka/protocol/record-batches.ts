@@ -1,0 +1,192 @@
+import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
+import type { LogRecord } from '../../port.ts';
+import { gzipCodec, hold, isTolerant, zstdCodec } from './compression.ts';
+import { ProtocolReader } from './protocol-reader.ts';
+
+type HeaderValue = Buffer | string | (Buffer | string)[] | undefined;
+
+/** A record as kafkajs decodes it. */
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, HeaderValue>>;
+  readonly isControlRecord?: boolean;
+  /** Of a batch that could not be decoded, told at its last offset: why. */
+  readonly unreadable?: string;
+}
+
+/** Of a header that is given several times the last one counts. */
+function headerText(value: HeaderValue): string {
+  const last = Array.isArray(value) ? value.at(-1) : value;
+  return last?.toString() ?? '';
+}
+
+export const toLogRecord = (topic: TopicName, partition: number, message: FetchedMessage): LogRecord => ({
+  topic,
+  partition,
+  offset: BigInt(message.offset),
+  key: message.key?.toString() ?? null,
+  value: message.value,
+  headers: Object.fromEntries(
+    Object.entries(message.headers ?? {}).map(([name, value]) => [name, headerText(value)]),
+  ),
+  timestampMs: Number(message.timestamp),
+  ...(message.unreadable !== undefined && { unreadable: message.unreadable }),
+});
+
+/** What a record takes in memory beside its bytes, and a header of it. */
+const RECORD_BYTES = 200;
+const HEADER_BYTES = 32;
+/** No event has as many; of a record with more none is read, so that it is no event. */
+const MAX_HEADERS = 100;
+
+/** Before the bytes that the length of a batch counts: its first offset and the length. */
+const LENGTH_END = 12;
+const MAGIC = 2;
+const COMPRESSION = 0x7;
+const LOG_APPEND_TIME = 0x8;
+const CONTROL = 0x20;
+const GZIP = 1;
+const ZSTD = 4;
+const OTHERS: Readonly<Record<number, string>> = { 2: 'Snappy', 3: 'LZ4' };
+
+interface Batch {
+  readonly firstOffset: bigint;
+  readonly lastOffset: bigint;
+  readonly firstTimestamp: bigint;
+  /** Of all records, where the broker stamps them. */
+  readonly appendedAt: string | null;
+  readonly maxTimestamp: bigint;
+  readonly isControlRecord: boolean;
+  readonly compression: number;
+  /** Records, as it says. */
+  readonly count: number;
+}
+
+/**
+ * The records of all batches that are there as a whole. kafkajs takes time in the square of the number of headers of a record (a minute for
+ * 69 kB of them, in which nothing else happens), and fails on a batch of more than a hundred thousand records.
+ */
+export async function decodeBatches(bytes: Buffer): Promise<FetchedMessage[]> {
+  const reader = new ProtocolReader(bytes);
+  const messages: FetchedMessage[] = [];
+  while (reader.leftBytes >= LENGTH_END) {
+    const firstOffset = reader.int64();
+    const length = reader.int32();
+    // A broker cuts an answer off where it is full.
+    if (length > reader.leftBytes) break;
+    await decodeBatch(firstOffset, new ProtocolReader(reader.bytes(length)), messages);
+  }
+  return messages;
+}
+
+async function decodeBatch(
+  firstOffset: bigint,
+  reader: ProtocolReader,
+  into: FetchedMessage[],
+): Promise<void> {
+  const batch = decodeHeader(firstOffset, reader);
+  const bytes = reader.leftBytes;
+  const before = into.length;
+  try {
+    await decodeRecords(batch, reader, into);
+  } catch (error) {
+    if (!isTolerant()) throw error;
+    into.splice(before, Number.POSITIVE_INFINITY, unreadable(batch, bytes, toFleetGcError(error)));
+  }
+}
+
+/** An empty value is no event, and unlike none it deletes nothing. */
+const unreadable = (
+  { firstOffset, lastOffset, maxTimestamp, count }: Batch,
+  bytes: number,
+  { message }: FleetGcError,
+): FetchedMessage => ({
+  timestamp: String(maxTimestamp),
+  offset: String(lastOffset),
+  key: null,
+  value: Buffer.alloc(0),
+  headers: {},
+  unreadable: `a batch of ${count} records in ${bytes} bytes, from offset ${firstOffset} on, cannot be read: ${message}`,
+});
+
+function decodeHeader(firstOffset: bigint, reader: ProtocolReader): Batch {
+  reader.int32(); // epoch of the leader
+  const magic = reader.int8();
+  if (magic !== MAGIC)
+    throw new FleetGcError(
+      'LOG_CORRUPT',
+      `records of format ${magic} cannot be read, only of format ${MAGIC}`,
+    );
+  reader.int32(); // checksum
+  const attributes = reader.int16();
+  const lastOffset = firstOffset + BigInt(Math.max(0, reader.int32()));
+  const firstTimestamp = reader.int64();
+  const maxTimestamp = reader.int64();
+  reader.bytes(8 + 2 + 4); // producer, its epoch, and its first sequence
+  return {
+    firstOffset,
+    lastOffset,
+    firstTimestamp,
+    maxTimestamp,
+    appendedAt: (attributes & LOG_APPEND_TIME) === 0 ? null : String(maxTimestamp),
+    isControlRecord: (attributes & CONTROL) !== 0,
+    compression: attributes & COMPRESSION,
+    count: reader.int32(),
+  };
+}
+
+async function decodeRecords(batch: Batch, reader: ProtocolReader, into: FetchedMessage[]): Promise<void> {
+  const { count, compression } = batch;
+  if (count <= 0) return;
+  hold(count * RECORD_BYTES);
+  const records = new ProtocolReader(await decompressed(compression, reader));
+  for (let index = 0; index < count; index++)
+    into.push(decodeRecord(new ProtocolReader(records.bytes(records.varint())), batch));
+}
+
+async function decompressed(compression: number, reader: ProtocolReader): Promise<Buffer> {
+  const bytes = reader.bytes(reader.leftBytes);
+  switch (compression) {
+    case 0:
+      return bytes;
+    case GZIP:
+      return gzipCodec.decompress(bytes);
+    case ZSTD:
+      return zstdCodec.decompress(bytes);
+    default:
+      throw new FleetGcError(
+        'LOG_CORRUPT',
+        `what lies there is compressed with ${OTHERS[compression] ?? `codec ${compression}`}, and only zstd and gzip can be read`,
+      );
+  }
+}
+
+function decodeRecord(reader: ProtocolReader, batch: Batch): FetchedMessage {
+  reader.int8(); // attributes, of which there are none yet
+  const timestampDelta = reader.varint();
+  const offsetDelta = reader.varint();
+  const { firstOffset, firstTimestamp, appendedAt, isControlRecord } = batch;
+  return {
+    timestamp: appendedAt ?? String(firstTimestamp + BigInt(timestampDelta)),
+    offset: String(firstOffset + BigInt(offsetDelta)),
+    key: reader.varbytes(),
+    value: reader.varbytes(),
+    headers: decodeHeaders(reader),
+    isControlRecord,
+  };
+}
+
+/** Of a header that is given several times the last one counts. */
+function decodeHeaders(reader: ProtocolReader): Readonly<Record<string, Buffer>> {
+  const count = reader.varint();
+  if (count > MAX_HEADERS) return {};
+  hold(count * HEADER_BYTES);
+  const headers = new Map<string, Buffer>();
+  for (let index = 0; index < count; index++)
+    headers.set(String(reader.varbytes() ?? ''), reader.varbytes() ?? Buffer.alloc(0));
+  return Object.fromEntries(headers);
+}
