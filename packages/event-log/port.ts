@@ -60,7 +60,7 @@ export interface Subscription {
 export type SliceHandler = (
   records: readonly LogRecord[],
   signal: AbortSignal,
-  inHand: DeathCount,
+  deathCount: DeathCount,
 ) => Promise<void>;
 
 export interface SubscriptionState {

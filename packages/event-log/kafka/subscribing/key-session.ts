@@ -79,7 +79,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
   try {
     // A topic that comes back may be another one: by the old offset what lies at its beginning would be passed over.
     await Promise.race([settled, missing.promise]);
-    await settleWork(() => queues.map((lane) => lane.working()), { stopping, abort: () => ended.abort() });
+    await settleWork(() => queues.map((queue) => queue.working()), { stopping, abort: () => ended.abort() });
   } finally {
     ended.abort();
     for (const queue of queues) if (queue.isWorking()) stragglers.set(queue.name, queue.working());

@@ -11,20 +11,20 @@ function stay(deaths: number) {
 test('the first slice is counted before it is handled, and not any more once it was lived through', async () => {
   const { count, kept } = stay(0);
   expect(count.atMost(500)).toBe(500);
-  const inHand = count.forSlice();
-  expect(inHand.deaths).toBe(0);
-  await inHand.begin();
+  const slice = count.forSlice();
+  expect(slice.deaths).toBe(0);
+  await slice.begin();
   expect(kept).toEqual([1]);
-  inHand.end();
+  slice.end();
   expect(kept).toEqual([1, 0]);
 });
 
 test('a handler that fails and is tried again counts as alive', async () => {
   const { count, kept } = stay(0);
   for (let time = 0; time < 3; time += 1) {
-    const inHand = count.forSlice();
-    await inHand.begin();
-    inHand.end();
+    const slice = count.forSlice();
+    await slice.begin();
+    slice.end();
   }
   expect(kept).toEqual([1, 0, 1, 0, 1, 0]);
 });
@@ -32,9 +32,9 @@ test('a handler that fails and is tried again counts as alive', async () => {
 test('later slices cost nothing', async () => {
   const { count, kept } = stay(0);
   count.passed(10);
-  const inHand = count.forSlice();
-  await inHand.begin();
-  inHand.end();
+  const slice = count.forSlice();
+  await slice.begin();
+  slice.end();
   expect(kept).toEqual([]);
   expect(count.atMost(500)).toBe(500);
 });
@@ -44,9 +44,9 @@ test('after a death records are taken and counted one by one, until those are pa
   expect(count.forSlice().deaths).toBe(1);
   for (let record = 0; record < 500; record += 1) {
     expect(count.atMost(500)).toBe(1);
-    const inHand = count.forSlice();
-    await inHand.begin();
-    inHand.end();
+    const slice = count.forSlice();
+    await slice.begin();
+    slice.end();
     count.passed(1);
     expect(count.forSlice().deaths).toBe(0);
   }
