@@ -40,7 +40,10 @@ interface Reported {
   readonly timesSince: number;
 }
 
-/** So that the log grows with what happens and not with how long it lasts. Causes are few, such as codes of errors. */
+/**
+ * So that the log grows with what happens and not with how long it lasts. Causes are few, such as codes of errors. It tries nothing
+ * again, so that a library of retries has no place for it.
+ */
 export function lastingTrouble({ logger, now }: Pick<EventLogContext, 'logger' | 'now'>): LastingTrouble {
   const known = new Map<string, Reported>();
   let wellSinceMs: number | null = null;

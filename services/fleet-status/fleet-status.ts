@@ -1,7 +1,7 @@
 import { policySet } from '../../packages/decision/policy-set.ts';
 import type { EventLog, GroupProgress, TopicDifference } from '../../packages/event-log/port.ts';
-import { selectorText } from '../../packages/policy/selector-text.ts';
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
+import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
