@@ -24,104 +24,120 @@ const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 const ROOM_BYTES = 4 * 1024 * 1024;
 
 /** Records between the fetcher and the reader. */
-interface Buffered {
-  records: LogRecord[];
-  bytes: number;
+class ReadBuffer {
+  #records: LogRecord[] = [];
+  #bytes = 0;
   /** Ends the reading. */
-  failure: FleetGcError | null;
-  /** What brokers, or the way to them, answered last, where that passes by itself. */
-  trouble: FleetGcError | null;
-  /** Grows with every answer of a broker. */
-  answers: number;
-  wake: () => void;
+  #failure: FleetGcError | null = null;
+  #wake: () => void = () => undefined;
   /** Whether the reader was told that it has caught up. */
-  marked: boolean;
+  #isMarked = false;
+  #answers = 0;
+  /** What brokers, or the way to them, answered last, where that passes by itself. */
+  trouble: FleetGcError | null = null;
+
+  get isMarked(): boolean {
+    return this.#isMarked;
+  }
+
+  get isEmpty(): boolean {
+    return this.#records.length === 0;
+  }
+
+  /** Grows with every answer of a broker. */
+  get answers(): number {
+    return this.#answers;
+  }
+
+  hasRoom(): boolean {
+    return this.#bytes < ROOM_BYTES;
+  }
+
+  deliver(records: readonly LogRecord[]): void {
+    this.#records.push(...records);
+    this.#bytes += records.reduce((sum, record) => sum + recordBytes(record), 0);
+  }
+
+  answered(): void {
+    this.#answers += 1;
+    this.#wake();
+  }
+
+  /** The reading ends with this, at the next look of the reader. */
+  fail(failure: FleetGcError): void {
+    this.#failure = failure;
+  }
+
+  requireWell(): void {
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** What is at hand, and the mark when all that was there at the start has been given. */
+  *events(isCaughtUp: () => boolean): Generator<ReadEvent, void> {
+    const reached = !this.#isMarked && isCaughtUp();
+    for (const record of this.#take()) yield { kind: 'record', record };
+    if (!reached) return;
+    this.#isMarked = true;
+    yield { kind: 'caught-up' };
+  }
+
+  nextAnswer(seen: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#answers !== seen) resolve();
+      else this.#wake = resolve;
+    });
+  }
+
+  #take(): readonly LogRecord[] {
+    const records = this.#records;
+    this.#records = [];
+    this.#bytes = 0;
+    return records;
+  }
 }
 
-const emptyBuffer = (): Buffered => ({
-  records: [],
-  bytes: 0,
-  failure: null,
-  trouble: null,
-  answers: 0,
-  wake: () => undefined,
-  marked: false,
+const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadBuffer): Cursor => ({
+  ...at,
+  next: from,
+  end,
+  trust: 'full',
+  isTolerant: false,
+  hasRoom: () => buffer.hasRoom(),
+  deliver: (records) =>
+    buffer.deliver(to === 'forever' ? records : records.filter(({ offset }) => offset < end)),
+  onRewound: () => {
+    buffer.fail(recreatedTopic(at.topic));
+    buffer.answered();
+  },
+  report: (error) => {
+    if (error !== null) buffer.fail(undecodable(at, error));
+    buffer.answered();
+  },
 });
 
-function toCursor({ at, from, end }: Range, to: ReadRequest['to'], buffered: Buffered): Cursor {
-  const cursor: Cursor = {
-    ...at,
-    next: from,
-    end,
-    trust: 'full',
-    isTolerant: false,
-    hasRoom: () => buffered.bytes < ROOM_BYTES,
-    deliver: (records) => {
-      const wanted = to === 'forever' ? records : records.filter(({ offset }) => offset < end);
-      buffered.records.push(...wanted);
-      buffered.bytes += wanted.reduce((sum, record) => sum + recordBytes(record), 0);
-    },
-    onRewound: () => {
-      buffered.failure = recreatedTopic(at.topic);
-      buffered.answers += 1;
-      buffered.wake();
-    },
-    report: (error) => {
-      if (error !== null) buffered.failure = undecodable(at, error);
-      buffered.answers += 1;
-      buffered.wake();
-    },
-  };
-  return cursor;
-}
-
 /** Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time. */
-function createReport({ request: { topic, to }, core, buffered, watchdog }: Reading) {
+function createReport({ request: { topic, to }, core, buffer, watchdog }: Reading) {
   const note = (error: unknown): void => {
     const failure = core.explain(error);
-    if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffered.failure = recreatedTopic(topic);
-    if (!failure.retry) buffered.failure = failure;
-    buffered.trouble = failure;
+    if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffer.fail(recreatedTopic(topic));
+    if (!failure.retry) buffer.fail(failure);
+    buffer.trouble = failure;
   };
   return (error: unknown): void => {
     if (error === null) {
-      buffered.trouble = null;
+      buffer.trouble = null;
       watchdog.heard();
       core.reached();
     } else note(error);
-    buffered.answers += 1;
-    buffered.wake();
+    buffer.answered();
   };
-}
-
-function take(buffered: Buffered): readonly LogRecord[] {
-  const { records } = buffered;
-  buffered.records = [];
-  buffered.bytes = 0;
-  return records;
-}
-
-function nextAnswer(buffered: Buffered, seen: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (buffered.answers !== seen) resolve();
-    else buffered.wake = resolve;
-  });
-}
-
-/** What is at hand, and the mark when all that was there at the start has been given. */
-function* nextEvents(buffered: Buffered, isCaughtUp: () => boolean): Generator<ReadEvent, void> {
-  const reached = !buffered.marked && isCaughtUp();
-  for (const record of take(buffered)) yield { kind: 'record', record };
-  if (!reached) return;
-  buffered.marked = true;
-  yield { kind: 'caught-up' };
 }
 
 interface Reading {
   readonly consumer: Consumer;
   readonly request: ReadRequest;
   readonly core: KafkaCore;
-  readonly buffered: Buffered;
+  readonly buffer: ReadBuffer;
   readonly watchdog: Watchdog;
   readonly signal: AbortSignal;
 }
@@ -151,14 +167,14 @@ const watchTopics = ({ consumer: { cluster }, request: { topic }, core, signal }
   );
 
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
-  const { consumer, request, core, buffered, watchdog, signal } = reading;
+  const { consumer, request, core, buffer, watchdog, signal } = reading;
   const parts = await watchdog.waitFor(findRanges(reading), signal);
-  const cursors = parts.map((part) => toCursor(part, request.to, buffered));
+  const cursors = parts.map((part) => toCursor(part, request.to, buffer));
   const fetcher = new Fetcher({
     cluster: consumer.cluster,
     context: core.context,
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
-    longWaitMs: () => (buffered.marked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
+    longWaitMs: () => (buffer.isMarked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
     maxInflatedBytes: MAX_INFLATED_BYTES,
     report: createReport(reading),
@@ -167,15 +183,15 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
   if (request.to === 'forever') void watchTopics(reading);
   const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
   for (;;) {
-    if (buffered.failure !== null) throw buffered.failure;
-    const seen = buffered.answers;
-    const isGiven = buffered.records.length > 0;
-    yield* nextEvents(buffered, isCaughtUp);
-    if (buffered.marked && request.to !== 'forever') return;
+    buffer.requireWell();
+    const seen = buffer.answers;
+    const isGiven = !buffer.isEmpty;
+    yield* buffer.events(isCaughtUp);
+    if (buffer.isMarked && request.to !== 'forever') return;
     // While the reader was at work nobody asked the brokers for more than fits.
     if (isGiven) watchdog.heard();
     fetcher.kick();
-    await watchdog.waitFor(nextAnswer(buffered, seen), signal);
+    await watchdog.waitFor(buffer.nextAnswer(seen), signal);
   }
 }
 
@@ -193,15 +209,15 @@ export async function* readRecords(
   const core = log.forClient(to === 'forever' ? followerName(topic) : `reader of ${topic}`);
   const { options, context, clients } = core;
   const { silenceMs } = timeLimits(options);
-  const buffered = emptyBuffer();
-  const silent = (): FleetGcError => buffered.trouble ?? unanswered(options.brokers, silenceMs);
+  const buffer = new ReadBuffer();
+  const silent = (): FleetGcError => buffer.trouble ?? unanswered(options.brokers, silenceMs);
   const ended = new AbortController();
   const over = AbortSignal.any([signal, ended.signal]);
   using watchdog = watchAnswers(request.to === 'forever' ? null : silenceMs, silent);
   const consumer = new Consumer(options, context, { group: 'none', topics: [request.topic] });
   clients.add(consumer);
   try {
-    yield* follow({ consumer, request, core, buffered, watchdog, signal: over });
+    yield* follow({ consumer, request, core, buffer, watchdog, signal: over });
   } catch (error) {
     if (!signal.aborted) throw core.explain(error);
     requireEndless(request.to);
