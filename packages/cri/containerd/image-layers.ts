@@ -1,5 +1,5 @@
+import pMap from 'p-map';
 import type { InventoryLayer } from '../../../schemas/events/inventory.ts';
-import { mapBounded } from '../../process/bounded.ts';
 import { FleetGcError } from '../../process/errors.ts';
 import { type HeldLayer, layersHeld } from './held-layers.ts';
 import type { ListedNames } from './image-targets.ts';
@@ -30,10 +30,14 @@ export async function readImageLayers(
   const held = layersHeld(listed.toSorted(byId), store);
   const layers = new Map([...held.values()].flat().map((layer) => [layer.key, layer]));
   forgetOthers(sizes, layers);
-  const sized = await mapBounded([...layers.values()], USAGE_CONCURRENCY, async (layer) => ({
-    ...layer,
-    sizeBytes: await sizeOf(layer, { containerd, sizes, timeLeftMs }),
-  }));
+  const sized = await pMap(
+    [...layers.values()],
+    async (layer) => ({
+      ...layer,
+      sizeBytes: await sizeOf(layer, { containerd, sizes, timeLeftMs }),
+    }),
+    { concurrency: USAGE_CONCURRENCY },
+  );
   return tableOf(held, sized);
 }
 
