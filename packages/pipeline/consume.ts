@@ -1,10 +1,11 @@
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { InHand } from '../event-log/in-hand.ts';
 import type { ActiveSubscription, EventLog, LogRecord, Subscription } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
+import { createBreath } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
-import { createBreath, createQueue } from '../process/turns.ts';
 import { createFarLook, type FarLook } from './catching-up/far-look.ts';
 import { type Ahead, type LookAhead, lookAhead, NOTHING_AHEAD, readAlone } from './catching-up/look-ahead.ts';
 import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
@@ -84,7 +85,7 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
     ...settings,
     guard,
     counts: consumerMetrics(settings.metrics, settings.name),
-    inTurn: assignment.kind === 'shared' ? createQueue() : (handle) => handle(),
+    inTurn: assignment.kind === 'shared' ? pLimit(1) : (handle) => handle(),
     breathe,
     farLook: settings.onOvertaken
       ? createFarLook({ log, state, logger: settings.logger, breathe })

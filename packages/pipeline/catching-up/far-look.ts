@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { EventLog, LogRecord, SubscriptionState } from '../../event-log/port.ts';
 import { toFleetGcError } from '../../process/errors.ts';
-import { createQueue } from '../../process/turns.ts';
 import { type Ahead, NOTHING_AHEAD } from './look-ahead.ts';
 import { overtakableTopic } from './newer-messages.ts';
 import { type Backlog, type FoundAhead, scanAhead } from './scan-ahead.ts';
@@ -32,7 +32,7 @@ interface Scan extends Backlog {
  */
 export function createFarLook({ log, state, logger, breathe }: FarLookSettings): FarLook {
   const scans = new Map<string, Scan>();
-  const inTurn = createQueue();
+  const inTurn = pLimit(1);
 
   async function scan(name: string, backlog: Backlog, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
