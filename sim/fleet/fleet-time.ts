@@ -1,4 +1,4 @@
-import { createTimerQueue } from './timer-queue.ts';
+import TinyQueue from 'tinyqueue';
 
 /** The time that all nodes of a fleet live in, in milliseconds since the fleet began; one queue of timers for all. */
 export interface FleetTime {
@@ -24,12 +24,23 @@ export interface FleetTimeOptions {
   readonly wait: (realMs: number, signal: AbortSignal) => Promise<void>;
 }
 
+interface Timer {
+  readonly atMs: number;
+  /** Among those of one time, the first made goes first. */
+  readonly order: number;
+  /** `null` once it is called off. */
+  action: (() => void) | null;
+}
+
+const earliestFirst = (a: Timer, b: Timer): number => a.atMs - b.atMs || a.order - b.order;
+
 /** Further behind than this the time of the fleet slows down, so that nothing that follows comes in a rush. */
 const MOST_BEHIND_REAL_MS = 200;
 
 /** Each timer has the machine for itself until all that follows from it at once has happened. */
 export function createFleetTime({ rate, realNow, breathe, wait }: FleetTimeOptions): FleetTime {
-  const queue = createTimerQueue();
+  const timers = new TinyQueue<Timer>([], earliestFirst);
+  let timersMade = 0;
   let nowMs = 0;
   let lostRealMs = 0;
   let runsUntilMs = 0;
@@ -42,7 +53,7 @@ export function createFleetTime({ rate, realNow, breathe, wait }: FleetTimeOptio
 
   /** Never past a timer that waits to be called. */
   const advance = (untilMs: number): void => {
-    nowMs = Math.max(nowMs, Math.min(untilMs, wantedMs(), queue.first()?.atMs ?? untilMs));
+    nowMs = Math.max(nowMs, Math.min(untilMs, wantedMs(), timers.peek()?.atMs ?? untilMs));
   };
 
   const keepUp = (): void => {
@@ -53,11 +64,11 @@ export function createFleetTime({ rate, realNow, breathe, wait }: FleetTimeOptio
   };
 
   const step = async (untilMs: number, signal: AbortSignal): Promise<void> => {
-    const next = queue.first();
+    const next = timers.peek();
     const nextMs = Math.min(next?.atMs ?? untilMs, untilMs);
     if (nextMs <= wantedMs()) {
       nowMs = Math.max(nowMs, nextMs);
-      if (next !== undefined && next.atMs <= nowMs) queue.takeFirst()?.action?.();
+      if (next !== undefined && next.atMs <= nowMs) timers.pop()?.action?.();
       await breathe();
       return keepUp();
     }
@@ -67,8 +78,9 @@ export function createFleetTime({ rate, realNow, breathe, wait }: FleetTimeOptio
   };
 
   const at: FleetTime['at'] = (atMs, action) => {
-    const isFirst = atMs < (queue.first()?.atMs ?? Number.POSITIVE_INFINITY);
-    const timer = queue.add(atMs, action);
+    const isFirst = atMs < (timers.peek()?.atMs ?? Number.POSITIVE_INFINITY);
+    const timer: Timer = { atMs, order: timersMade++, action };
+    timers.push(timer);
     if (isFirst) wake.abort();
     return () => {
       timer.action = null;
