@@ -3,6 +3,7 @@ import type { EventLog } from '../../packages/event-log/port.ts';
 import { type NodeTrack, track } from '../../packages/fleet-watch/node-track.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition } from '../../packages/pipeline/read-log.ts';
+import { HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
@@ -27,8 +28,6 @@ interface HeardNeeds {
   readonly onProgress: (line: string) => void;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
 const WINDOW_MS = 1.5 * MINUTE_MS;
 /** Read whole, and long enough to see two machines take turns. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../packages/process/durations.ts';
 import { seededRandom } from '../life/random.ts';
 import { between } from './chances.ts';
 import type { FleetNode } from './fleet-node.ts';
@@ -29,8 +30,6 @@ export interface NodeProcesses {
 
 /** What became of a node, for the account. */
 export type Fate = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** At most one fault per node, of which kind and when follows from the seed. */
 export function planFaults(

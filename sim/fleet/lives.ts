@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { evenChoice, seededRandom, zipfChoice } from '../life/random.ts';
 import type { FleetApplication } from './catalogue.ts';
 import { between, exponentialMs } from './chances.ts';
@@ -23,7 +24,6 @@ export interface Living extends Fleet {
   readonly isOver: () => boolean;
 }
 
-const MINUTE_MS = 60_000;
 const DEPLOY_EVERY_MS = 40 * MINUTE_MS;
 const ROLL_OUT_EVERY_MS = 8 * MINUTE_MS;
 const ROLL_OUT_TAKES_MS = 5 * MINUTE_MS;

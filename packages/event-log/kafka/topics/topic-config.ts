@@ -1,9 +1,9 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { HOUR_MS } from '../../../process/durations.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
 import { topicSpec } from '../../partition.ts';
 import type { KafkaOptions } from '../client/options.ts';
 
-const HOUR_MS = 3_600_000;
 const FOREVER = '-1';
 /** Key, headers and the frame of a batch, beside the largest value. */
 const FRAME_BYTES = 256 * 1024;
