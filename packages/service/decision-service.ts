@@ -8,9 +8,8 @@ import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
-import { serviceSource } from '../pipeline/envelope.ts';
-import type { Handlers, OnEvent } from '../pipeline/handle-record.ts';
-import { createPublisher, type Publisher } from '../pipeline/publisher.ts';
+import type { Handlers, OnEvent } from '../pipeline/decide.ts';
+import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
 

@@ -4,7 +4,7 @@ import type { Handler } from '../../packages/decision/handler.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
-import type { OnRejection } from '../../packages/pipeline/handle-record.ts';
+import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { Sleep } from '../../packages/process/back-off.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';

@@ -4,8 +4,7 @@ import { type ContainerdReader, connectContainerd } from '../../packages/cri/con
 import type { ConsumerSettings } from '../../packages/pipeline/consume.ts';
 import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
-import { nodeSource } from '../../packages/pipeline/envelope.ts';
-import { createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { pause } from '../../packages/process/back-off.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { nodeSource } from '../../packages/pipeline/envelope.ts';
-import { createPublisher } from '../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource } from '../../packages/pipeline/publisher.ts';
 import { fleetCatalogue } from '../fleet/catalogue.ts';
 import { planFaults } from '../fleet/faults.ts';
 import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';

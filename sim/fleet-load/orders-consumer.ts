@@ -1,7 +1,6 @@
 import { type Consumer, startConsumer } from '../../packages/pipeline/consume.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
-import { serviceSource } from '../../packages/pipeline/envelope.ts';
-import { createPublisher } from '../../packages/pipeline/publisher.ts';
+import { createPublisher, serviceSource } from '../../packages/pipeline/publisher.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { Member } from './member.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { scanAhead } from '../../../packages/pipeline/catching-up/scan-ahead.ts';
+import { scanAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';

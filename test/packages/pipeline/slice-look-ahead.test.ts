@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { lookAhead } from '../../../packages/pipeline/catching-up/look-ahead.ts';
+import { lookAhead } from '../../../packages/pipeline/catching-up/slice-look-ahead.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { OBJECTS_OF_A_NODE } from '../../../schemas/events/value-bounds.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';

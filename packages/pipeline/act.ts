@@ -1,7 +1,37 @@
-import type { OutgoingRecord } from '../event-log/port.ts';
+import type { FailedMessage } from './dead-letters/dead-letters.ts';
+import type { Handled } from './decide.ts';
+import { isTooLarge, type Publisher, type Stages } from './publisher.ts';
 
-/** What one message wants published, in stages. */
-export type Stages = readonly (readonly OutgoingRecord[])[];
+/** Publishes what was handled, stage by stage. Returns the messages whose outputs the log can never take. */
+export async function act(
+  handled: readonly Handled[],
+  publisher: Publisher,
+): Promise<readonly FailedMessage[]> {
+  try {
+    for (const stage of mergeStages(handled.map(({ stages }) => stages))) await publisher.send(stage);
+    return [];
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    return await actOneByOne(handled, publisher);
+  }
+}
+
+/** One output is too large: finds whose it is, so that the others of the slice go out. */
+async function actOneByOne(
+  handled: readonly Handled[],
+  publisher: Publisher,
+): Promise<readonly FailedMessage[]> {
+  const failed: FailedMessage[] = [];
+  for (const { record, stages } of handled) {
+    try {
+      for (const stage of stages) await publisher.send(stage);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      failed.push({ record, cause: 'handler-failed', message: error.message });
+    }
+  }
+  return failed;
+}
 
 /**
  * The stages of consecutive messages as few publishes, in order. The same stages of several messages share a publish,

@@ -5,11 +5,10 @@ import type { OvertakenInput } from '../decision/overtaken-record.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { nextHop, type TraceContext } from '../process/trace.ts';
-import type { Overtaken, Seen } from './catching-up/look-ahead.ts';
+import type { Overtaken, Seen } from './catching-up/slice-look-ahead.ts';
 import type { FailedMessage } from './dead-letters/dead-letters.ts';
 import type { ParsedRecord, Rejection } from './parse/parse-record.ts';
-import type { Publisher } from './publisher.ts';
-import type { Stages } from './stage-merge.ts';
+import type { Publisher, Stages } from './publisher.ts';
 
 /** A handler for each topic that is consumed. */
 export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
@@ -44,8 +43,8 @@ export interface Handling {
 /** How often a handler is tried with a message on which it fails for a reason that time does not mend. */
 export const MAX_TRIES = 3;
 
-/** Does with a record what its topic is for. Throws only what will pass: a `FleetGcError` with `retry`. */
-export async function handleSeen(topic: TopicId, seen: Seen, handling: Handling): Promise<Handled> {
+/** What follows from a record that was read, as its topic's handler says. Throws only what will pass: a `FleetGcError` with `retry`. */
+export async function decide(topic: TopicId, seen: Seen, handling: Handling): Promise<Handled> {
   const { record } = seen;
   const trace = nextHop(record.headers, handling.publisher.ids);
   const read = { record, trace, handling };

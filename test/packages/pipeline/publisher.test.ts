@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { nodeSource, serviceSource, toRecord } from '../../../packages/pipeline/envelope.ts';
+import { nodeSource, serviceSource, toRecord } from '../../../packages/pipeline/publisher.ts';
 import { newTrace, nextHop, parseTraceparent } from '../../../packages/process/trace.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';

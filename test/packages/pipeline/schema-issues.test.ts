@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { firstWrong } from '../../../packages/pipeline/parse/first-wrong.ts';
+import { firstWrong } from '../../../packages/pipeline/parse/schema-issues.ts';
 import { Inventory } from '../../../schemas/events/inventory.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 

@@ -1,8 +1,8 @@
-import { SUBJECTS } from '../../schemas/events/identity.ts';
-import { subjectKindOf } from '../../schemas/events/topics.ts';
-import { topicSpec } from '../event-log/partition.ts';
-import type { LogRecord, Subscription } from '../event-log/port.ts';
-import type { FailedMessage } from './dead-letters/dead-letters.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
+import { subjectKindOf } from '../../../schemas/events/topics.ts';
+import { topicSpec } from '../../event-log/partition.ts';
+import type { LogRecord, Subscription } from '../../event-log/port.ts';
+import type { FailedMessage } from '../dead-letters/dead-letters.ts';
 
 /** The records of a slice, by whose business they are. */
 export interface Sorted {
@@ -14,7 +14,7 @@ export interface Sorted {
 }
 
 /** Nodes share partitions: who reads for one key leaves the others' records alone, unparsed. */
-export function sortRecords(records: readonly LogRecord[], assignment: Subscription['assignment']): Sorted {
+export function sortSlice(records: readonly LogRecord[], assignment: Subscription['assignment']): Sorted {
   const lost = records.flatMap((record) => unreadableOf(record) ?? []);
   const readable = lost.length === 0 ? records : records.filter(({ unreadable }) => unreadable === undefined);
   if (assignment.kind === 'shared') return { own: readable, misplaced: lost, others: 0 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
-import { createFarLook } from '../../../packages/pipeline/catching-up/far-look.ts';
+import { createBacklogLookAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -29,7 +29,7 @@ const still = new AbortController().signal;
 function looking({ lag, log }: { readonly lag: () => number; readonly log?: Pick<EventLog, 'read'> }) {
   const readable = readableLog(BACKLOG);
   const out = logLines();
-  const look = createFarLook({
+  const look = createBacklogLookAhead({
     log: log ?? readable.log,
     state: async () => ({ lag: new Map([[`${TOPIC}/0`, lag()]]), assigned: [`${TOPIC}/0`] }),
     logger: createLogger({ service: 'test', level: 'info' }, out),
@@ -122,7 +122,7 @@ test('partitions are read ahead one after another', async () => {
       running -= 1;
     },
   };
-  const look = createFarLook({
+  const look = createBacklogLookAhead({
     log: counted,
     state: async () => ({ lag: new Map([0, 1, 2].map((n) => [`${TOPIC}/${n}`, 400])), assigned: [] }),
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),

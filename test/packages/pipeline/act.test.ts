@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { mergeStages, type Stages } from '../../../packages/pipeline/stage-merge.ts';
+import { mergeStages } from '../../../packages/pipeline/act.ts';
+import type { Stages } from '../../../packages/pipeline/publisher.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 
 const DECISIONS: TopicName = 'gc.node.decisions';
