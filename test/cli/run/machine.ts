@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { openProcessOn } from '../../../cli/framework/open-process.ts';
 import { runPipeline } from '../../../cli/run/run-pipeline.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import { linuxClock } from '../../../packages/machine/clock-linux.ts';
+import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';

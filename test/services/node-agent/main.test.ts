@@ -4,7 +4,7 @@ import { connectReader } from '../../../packages/cri/client.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import type { EventLog, Headers } from '../../../packages/event-log/port.ts';
-import { linuxClock } from '../../../packages/machine/clock-linux.ts';
+import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RuntimeImageFilesystems } from '../../../packages/cri/port.ts';
-import { createStatfsReader, readingOf } from '../../../packages/machine/filesystem-statfs.ts';
+import { createStatfsReader, readingOf } from '../../../packages/machine/filesystem.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { PATIENT } from '../../support/patience.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

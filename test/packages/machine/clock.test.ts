@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { linuxClock, parseUptimeMs } from '../../../packages/machine/clock-linux.ts';
+import { linuxClock, parseUptimeMs } from '../../../packages/machine/clock.ts';
 import { readMachineId } from '../../../packages/machine/machine-id.ts';
 import { Instant } from '../../../schemas/events/time.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
