@@ -40,7 +40,7 @@ export interface Metrics {
 }
 
 const PREFIX = 'fleetgc_';
-/** Seconds: from one millisecond, which a decision takes, to a minute, which a command lives. */
+/** Seconds: from a millisecond of computing to a minute of waiting. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createMetrics(): Metrics {

@@ -9,8 +9,8 @@ const LogLine = z.looseObject({
 const TIME_OF_DAY = { start: 'yyyy-mm-ddT'.length, end: 'yyyy-mm-ddThh:mm:ss'.length } as const;
 
 /**
- * A line of the log as people read it: `10:15:02 warn  message (topic=gc.policies, offset=7)`, or for the failure that
- * ended the process `fleetgc image-gc: message`.
+ * A line of the log as people read it: `10:15:02 warn  message (attempt=2, port=9090)`, or for the failure that
+ * ended the process `fleetgc VERB: message`.
  */
 export function prettyLine(json: string): string {
   const { level, time, msg = '', service, err, ...fields } = LogLine.parse(JSON.parse(json));

@@ -8,7 +8,7 @@ export interface Build {
 
 /**
  * What runs and what it costs. Not prom-client's own set, which wakes the process a hundred times a second to measure
- * the event loop: too much for an agent on every node.
+ * the event loop: too much where one runs on every machine.
  */
 export function addProcessMetrics(metrics: Metrics, { service, version }: Build): void {
   metrics.gauge('build_info', 'Always 1; says what runs.', ['service', 'version', 'node_version'], () => [
