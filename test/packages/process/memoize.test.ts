@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { remembered } from '../../../packages/process/remembered.ts';
+import { memoize } from '../../../packages/process/memoize.ts';
 
 function counted() {
   const asked: string[] = [];
-  const answer = remembered((text: string): string | undefined => {
+  const answer = memoize((text: string): string | undefined => {
     asked.push(text);
     return text === '' ? undefined : text.toUpperCase();
   });
