@@ -41,7 +41,7 @@ export interface Handling {
 }
 
 /** How often a handler is tried with a message on which it fails for a reason that time does not mend. */
-export const MAX_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** What follows from a record that was read, as its topic's handler says. Throws only what will pass: a `FleetGcError` with `retry`. */
 export async function decide(topic: TopicId, seen: Seen, handling: Handling): Promise<Handled> {

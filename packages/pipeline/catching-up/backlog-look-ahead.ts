@@ -95,21 +95,21 @@ const covers = ({ reached, end }: Scan, { first, last }: SliceEnds): boolean =>
   reached <= first.offset && last.offset < end;
 
 /** The backlog of one partition: the records from `from` up to, not including, `end`. */
-export interface Backlog {
+interface Backlog {
   readonly topic: LogRecord['topic'];
   readonly partition: number;
   readonly from: bigint;
   readonly end: bigint;
 }
 
-export interface Scanning {
+interface Scanning {
   readonly log: Pick<EventLog, 'read'>;
   /** To be awaited between pieces of work. */
   readonly breathe: () => Promise<void>;
 }
 
 /** By key, the newest message there that was read whole and may overtake others. */
-export type FoundAhead = ReadonlyMap<string, Newer>;
+type FoundAhead = ReadonlyMap<string, Newer>;
 
 /**
  * Which parts of the backlog are read ahead, from its end, each before the last one. Where nodes have come twice by then, nearly all

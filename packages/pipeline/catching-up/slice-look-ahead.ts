@@ -124,7 +124,7 @@ export const newerOf = ({ topic, partition, offset }: LogRecord, event: NewerEve
 });
 
 /** The first of them that lies behind the record and overtakes it. */
-export const firstToOvertake = (
+const firstToOvertake = (
   newer: readonly Newer[],
   { offset }: LogRecord,
   head: EventHead,

@@ -1,7 +1,7 @@
 import { FleetGcError } from '../../process/errors.ts';
 
 /** A paused consumer lets one slice of each partition through this often, to see whether it still fails. */
-export const PROBE_INTERVAL_MS = 60_000;
+const PROBE_INTERVAL_MS = 60_000;
 
 /** Takes what became of an admitted slice. Tells whether the consumer pauses or resumes because of it. */
 export type ReportSlice = (outcomes: readonly MessageOutcome[], nowMs: number) => 'paused' | 'resumed' | null;
@@ -60,8 +60,8 @@ export interface MessageOutcome {
 }
 
 /** More than this share of the messages of at least so many keys, within a minute, is a flood. */
-export const FLOOD_SHARE = 0.2;
-export const FLOOD_KEYS = 5;
+const FLOOD_SHARE = 0.2;
+const FLOOD_KEYS = 5;
 const WINDOW_MS = 60_000;
 /** The share before a whole minute was seen: most nodes that report once a minute are not heard yet, and a few bad ones are. */
 const FIRST_SHARE = 0.5;
@@ -78,7 +78,7 @@ interface Tally {
 type Tallies = Map<string, Tally>;
 
 /** Messages and failures by key over the last minute. */
-export interface FloodTally {
+interface FloodTally {
   add(outcomes: readonly MessageOutcome[], nowMs: number): void;
   /** How many keys fail too often, when that is a flood; else `null`. */
   flood(): number | null;
@@ -89,7 +89,7 @@ export interface FloodTally {
  * is when at least 5 keys fail more often than one time in five, and so do the keys on average; in the first minute, when
  * the keys on average fail every other time.
  */
-export function createFloodTally(): FloodTally {
+function createFloodTally(): FloodTally {
   let beganMs: number | null = null;
   let seenMs = 0;
   let buckets: readonly { readonly startMs: number; readonly tallies: Tallies }[] = [];
@@ -115,7 +115,7 @@ export function createFloodTally(): FloodTally {
 }
 
 /** Whether the messages of one slice fail as in a flood, whatever the number of their keys. */
-export const failsLikeFlood = (outcomes: readonly MessageOutcome[]): boolean =>
+const failsLikeFlood = (outcomes: readonly MessageOutcome[]): boolean =>
   averageShare(tally(new Map(), outcomes)) > FLOOD_SHARE;
 
 function tally(tallies: Tallies, outcomes: readonly MessageOutcome[]): Tallies {

@@ -7,7 +7,7 @@ import { runPipeline } from '../../../cli/run/run-pipeline.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import { type SimulatedNode, startSimulatedNode } from '../../../sim/node/node.ts';

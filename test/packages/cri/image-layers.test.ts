@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { layersHeld } from '../../../packages/cri/containerd/held-layers.ts';
+import { layersHeld } from '../../../packages/cri/containerd/image-layers.ts';
 import type { LayerStore } from '../../../packages/cri/containerd/layer-store.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import type {
+  ContainerStatusWire,
+  ContainerWire,
+  FilesystemUsageWire,
+  ImageWire,
+  SandboxWire,
+} from './messages.ts';
+import type {
   ImageLabels,
   ImageSpec,
   RuntimeContainer,
@@ -10,13 +17,6 @@ import type {
   RuntimeImage,
   RuntimeSandbox,
 } from './port.ts';
-import type {
-  ContainerStatusWire,
-  ContainerWire,
-  FilesystemUsageWire,
-  ImageWire,
-  SandboxWire,
-} from './wire.ts';
 
 const NO_IMAGE: ImageSpec = { image: '', userSpecifiedImage: '', imageRef: '', runtimeHandler: '' };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
 import { problemText } from '../../../packages/policy/file/problem.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 
 /** Every problem or note of a file named `p.yaml`, as a user reads it. */
 function problemsOf(text: string): readonly string[] {

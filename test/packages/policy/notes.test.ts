@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 
 /** Notes on a policy of these lines, each as the setting and what is said of it. */
 function notesOn(...lines: readonly string[]): readonly string[] {
