@@ -1,6 +1,5 @@
 import { HOUR_MS } from '../../packages/process/durations.ts';
-import { seededRandom } from '../life/random.ts';
-import { between } from './chances.ts';
+import { between, seededRandom } from '../life/random.ts';
 import type { FleetNode } from './fleet-node.ts';
 import type { Living } from './lives.ts';
 import { powerOff, powerOn } from './node-kubelet.ts';

@@ -1,7 +1,6 @@
 import { MINUTE_MS } from '../../packages/process/durations.ts';
-import { evenChoice, seededRandom, zipfChoice } from '../life/random.ts';
+import { between, evenChoice, exponentialMs, seededRandom, zipfChoice } from '../life/random.ts';
 import type { FleetApplication } from './catalogue.ts';
-import { between, exponentialMs } from './chances.ts';
 import type { Fleet, FleetNode } from './fleet-node.ts';
 import type { FleetPod, PodKind } from './fleet-pod.ts';
 import { admitPod, bringUp, deletePod, endPodContainers, finishPod } from './node-kubelet.ts';

@@ -1,7 +1,6 @@
 import { DAY_MS } from '../../packages/process/durations.ts';
 import type { ImageHistoryFile } from '../../schemas/state/image-history.ts';
-import { evenChoice, zipfChoice } from '../life/random.ts';
-import { between } from './chances.ts';
+import { between, evenChoice, zipfChoice } from '../life/random.ts';
 import { type Fleet, type FleetNode, instantAt, stampAt } from './fleet-node.ts';
 import { addContainer, addSandbox, newFleetPod } from './fleet-pod.ts';
 import { hold } from './image-disk.ts';

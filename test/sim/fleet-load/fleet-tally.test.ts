@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { FleetNode } from '../../../sim/fleet/fleet-node.ts';
-import { createBooks } from '../../../sim/fleet-load/books.ts';
+import { createFleetTally } from '../../../sim/fleet-load/fleet-tally.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { fleetInNoTime, nodesOf } from '../fleet/support.ts';
@@ -20,9 +20,9 @@ function setUp() {
       return set;
     },
   };
-  const books = createBooks({ fleet, policies, realNowMs: () => 0 });
-  const command = (ids: readonly string[]) => books.commanded.received(node.identity.node, imageRemoval(ids));
-  return { node, books, command, log };
+  const tally = createFleetTally({ fleet, policies, realNowMs: () => 0 });
+  const command = (ids: readonly string[]) => tally.commanded.received(node.identity.node, imageRemoval(ids));
+  return { node, tally, command, log };
 }
 
 const imagesOf = ({ disk, pods }: FleetNode) => {
@@ -35,58 +35,58 @@ const imagesOf = ({ disk, pods }: FleetNode) => {
 };
 
 test('a removal that a command lists and nothing forbids is done', () => {
-  const { node, books, command } = setUp();
+  const { node, tally, command } = setUp();
   const { unused } = imagesOf(node);
   command([unused]);
-  books.removal(node, { kind: 'image', id: unused });
-  expect(books.removals()).toMatchObject({ done: { image: 1 }, wrong: 0, twice: 0 });
+  tally.removal(node, { kind: 'image', id: unused });
+  expect(tally.removals()).toMatchObject({ done: { image: 1 }, wrong: 0, twice: 0 });
 });
 
 test('while the log is away the policy that was last read still says what may go', () => {
-  const { node, books, command, log } = setUp();
+  const { node, tally, command, log } = setUp();
   const { unused, used } = imagesOf(node);
   command([unused, used]);
-  books.measured(node);
+  tally.measured(node);
   log.isReached = false;
-  books.measured(node);
-  books.removal(node, { kind: 'image', id: unused });
-  expect(books.removals()).toMatchObject({ done: { image: 1 }, wrong: 0 });
-  books.removal(node, { kind: 'image', id: used });
-  expect(books.removals()).toMatchObject({ wrong: 1 });
+  tally.measured(node);
+  tally.removal(node, { kind: 'image', id: unused });
+  expect(tally.removals()).toMatchObject({ done: { image: 1 }, wrong: 0 });
+  tally.removal(node, { kind: 'image', id: used });
+  expect(tally.removals()).toMatchObject({ wrong: 1 });
 });
 
 test('a planted removal before any policy was read is wrong', () => {
-  const { node, books, command, log } = setUp();
+  const { node, tally, command, log } = setUp();
   const { unused } = imagesOf(node);
   log.isReached = false;
   command([unused]);
-  books.removal(node, { kind: 'image', id: unused });
-  expect(books.removals()).toMatchObject({ wrong: 1 });
+  tally.removal(node, { kind: 'image', id: unused });
+  expect(tally.removals()).toMatchObject({ wrong: 1 });
 });
 
 test('a planted removal of an image in use is wrong, though a command lists it', () => {
-  const { node, books, command } = setUp();
+  const { node, tally, command } = setUp();
   const { used } = imagesOf(node);
   command([used]);
-  books.removal(node, { kind: 'image', id: used });
-  expect(books.removals()).toMatchObject({
+  tally.removal(node, { kind: 'image', id: used });
+  expect(tally.removals()).toMatchObject({
     wrong: 1,
     wrongs: [{ id: used, why: ['in-use', 'wanted-by-pod'] }],
   });
 });
 
 test('a planted removal that no command lists is wrong', () => {
-  const { node, books } = setUp();
+  const { node, tally } = setUp();
   const { unused } = imagesOf(node);
-  books.removal(node, { kind: 'image', id: unused });
-  expect(books.removals()).toMatchObject({ wrong: 1, wrongs: [{ why: ['not-listed'] }] });
+  tally.removal(node, { kind: 'image', id: unused });
+  expect(tally.removals()).toMatchObject({ wrong: 1, wrongs: [{ why: ['not-listed'] }] });
 });
 
 test('a planted second removal by one command is done twice', () => {
-  const { node, books, command } = setUp();
+  const { node, tally, command } = setUp();
   const { unused } = imagesOf(node);
   command([unused]);
-  books.removal(node, { kind: 'image', id: unused });
-  books.removal(node, { kind: 'image', id: unused });
-  expect(books.removals()).toMatchObject({ twice: 1 });
+  tally.removal(node, { kind: 'image', id: unused });
+  tally.removal(node, { kind: 'image', id: unused });
+  expect(tally.removals()).toMatchObject({ twice: 1 });
 });

@@ -1,5 +1,6 @@
 import type { Output } from '../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { recordBytes } from '../../packages/event-log/limits.ts';
+import type { EventLog, OutgoingRecord } from '../../packages/event-log/port.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 
 /** A publisher of which somebody hears what the log has acknowledged. */
@@ -23,6 +24,24 @@ export function heardPublisher(publisher: Publisher, acknowledged: (output: Outp
     publish: async (outputs, trace) => {
       await publisher.publish(outputs, trace);
       outputs.forEach(acknowledged);
+    },
+  };
+}
+
+/** Events and their bytes before compression, by topic. */
+export type Published = Readonly<Record<string, { readonly events: number; readonly bytes: number }>>;
+
+/** A log of which it is counted what it acknowledged. */
+export function countedLog(log: Pick<EventLog, 'publish'>) {
+  const published: Record<string, { events: number; bytes: number }> = {};
+  return {
+    published: (): Published => ({ ...published }),
+    publish: async (records: Parameters<EventLog['publish']>[0]): Promise<void> => {
+      await log.publish(records);
+      for (const record of records) {
+        const { events, bytes } = published[record.topic] ?? { events: 0, bytes: 0 };
+        published[record.topic] = { events: events + 1, bytes: bytes + recordBytes(record) };
+      }
     },
   };
 }

@@ -17,7 +17,7 @@ export interface WrongRemoval extends Pick<Removal, 'kind' | 'id'> {
 }
 
 /** Everything that a run has to account for. */
-export interface Books {
+export interface FleetTally {
   readonly commanded: Commanded;
   readonly orders: Orders;
   readonly pressures: Pressures;
@@ -42,14 +42,14 @@ export interface RemovalCounts {
 
 const WRONGS_TOLD = 20;
 
-export interface BookParts {
+export interface TallyParts {
   readonly fleet: Fleet;
   readonly policies: Pick<PolicySource, 'current' | 'problem'>;
   /** Milliseconds of a clock of the machine that does not jump. */
   readonly realNowMs: () => number;
 }
 
-export function createBooks({ fleet, policies, realNowMs }: BookParts): Books {
+export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): FleetTally {
   const nowMs = () => fleet.time.now();
   const commanded = createCommanded(nowMs);
   const orders = createOrders(nowMs);
@@ -101,7 +101,7 @@ export function createBooks({ fleet, policies, realNowMs }: BookParts): Books {
  * The policy under which something may go from a node now; `null` where nothing may. While the log cannot be read, it is
  * the last one known: what was begun under it goes on.
  */
-function policyInForce(policies: BookParts['policies']): (node: FleetNode) => Policy | null {
+function policyInForce(policies: TallyParts['policies']): (node: FleetNode) => Policy | null {
   let known: { readonly set: PolicySet; readonly of: Map<number, Policy | null> } | null = null;
   const readLately = (): typeof known => {
     if (policies.problem() !== null) return known;

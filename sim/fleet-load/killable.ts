@@ -8,7 +8,7 @@ export interface Life {
 export const NEVER = new Promise<never>(() => undefined);
 
 /** The object as a process that may die sees it: its calls have no effect when dead, and answers do not reach it. */
-export function mortal<T extends object>(object: T, life: Life): T {
+export function killable<T extends object>(object: T, life: Life): T {
   return new Proxy(object, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
@@ -29,7 +29,7 @@ async function reaching(answer: Promise<unknown>, life: Life): Promise<unknown> 
   }
 }
 
-export const mortalState = (state: StateDirectory, life: Life): StateDirectory => ({
+export const killableState = (state: StateDirectory, life: Life): StateDirectory => ({
   ...state,
   open: (name, sizeBytes, schema) => {
     const file = state.open(name, sizeBytes, schema);
