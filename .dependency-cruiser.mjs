@@ -298,9 +298,9 @@ export default {
       to: { path: 'node_modules/kafkajs/' },
     },
     {
-      name: 'only-the-embedded-log-and-the-state-lock-import-sqlite',
+      name: 'only-the-embedded-log-and-the-file-lock-import-sqlite',
       severity: 'error',
-      from: { pathNot: '^(packages/(event-log/embedded/|files/state-lock\\.ts$)|test/)' },
+      from: { pathNot: '^(packages/(event-log/embedded/|files/file-lock\\.ts$)|test/)' },
       to: { path: '^(node:)?sqlite$' },
     },
     {

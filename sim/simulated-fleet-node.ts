@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { linuxClock } from '../packages/machine/clock-linux.ts';
+import { linuxClock } from '../packages/machine/clock.ts';
 import { openStateDirectory } from '../packages/machine/state-directory.ts';
 import type { ServiceProcess } from '../packages/service/service-process.ts';
 import { rememberPods } from '../services/node/kubelet-pods.ts';

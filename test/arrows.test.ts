@@ -78,3 +78,37 @@ test('the environment is read where a process begins, and nowhere else', () => {
   );
   expect(readers).toEqual(['cli/main.ts']);
 });
+
+/** The platform, which would serve another product as well: what FleetGC is about has no word there. */
+const PLATFORM = ['packages/{process,files,text,canonical}/**/*.ts'];
+const DOMAIN_WORDS =
+  /\b(images?|containers?|containerd|cri|sandbox(es)?|pods?|kubelets?|nodes?|clusters?|fleets?|agents?|executors?|deciders?|decisions?|reclaims?|polic(y|ies)|inventor(y|ies)|kafka|brokers?|topics?)\b/gi;
+/** The closed list of error codes is the product's; all that the platform makes of them is a number and a yes or no. */
+const CODES = 'packages/process/error-codes.ts';
+/** What YAML calls its parts, and an example of an option. */
+const ALLOWED_FOR_OPTIONS = ['node', 'kafka', 'brokers'];
+
+/** Names are read as their words; the product's own name, and that of Node.js, are none of its domain. */
+function domainWordsIn(text: string): string[] {
+  const words = text
+    .replaceAll(/fleetgc/gi, '')
+    .replaceAll(/\bnode[:_-]\w+|\bNode(\.js|['’]s)/g, '')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ');
+  return [...new Set(words.match(DOMAIN_WORDS)?.map((word) => word.toLowerCase()))];
+}
+
+test.each(filesOf(PLATFORM).filter((file) => file !== CODES))('%s speaks no word of the domain', (file) => {
+  const allowed = file.startsWith('packages/process/options/') ? ALLOWED_FOR_OPTIONS : [];
+  const found = domainWordsIn(readFileSync(join(CHECKOUT, file), 'utf8'));
+  expect(found.filter((word) => !allowed.includes(word))).toEqual([]);
+});
+
+test.each([
+  ['const imageStore = 1;', ['image']],
+  ['TOPICS_MISSING', ['topics']],
+  ["import { join } from 'node:path'; // FleetGC on Node.js", []],
+  ['for (const node of cluster)', ['node', 'cluster']],
+])('words of the domain in: %s', (text, found) => {
+  expect(domainWordsIn(text)).toEqual(found);
+});

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type EventLogOptions, openEventLog } from '../../packages/event-log/open.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { embeddedCreation } from '../../packages/event-log/topic-differences.ts';
-import { type Publication, serviceSource } from '../../packages/pipeline/envelope.ts';
+import { type Publication, serviceSource } from '../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/text-file.ts';
 import { newTrace } from '../../packages/process/trace.ts';

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { type Problem, problemText } from '../../packages/policy/file/problem.ts';
 import {
   type PolicyFiles,
   type PolicyOverride,
   type PolicyText,
   readPolicyFiles,
   type WrittenPolicy,
-} from '../../packages/policy/file/file.ts';
-import { type Problem, problemText } from '../../packages/policy/file/problem.ts';
+} from '../../packages/policy/file/read-policy-file.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { FilePath, withMeta } from '../../packages/process/options/option-types.ts';
 import { readTextFile } from '../../packages/process/options/text-file.ts';

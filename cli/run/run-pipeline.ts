@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { connectReader } from '../../packages/cri/client.ts';
 import { requireSame } from '../../packages/event-log/topic-differences.ts';
-import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';

@@ -1,5 +1,9 @@
 import type { Logger } from 'pino';
-import { type PolicyOverride, readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/file.ts';
+import {
+  type PolicyOverride,
+  readPolicyFiles,
+  type WrittenPolicy,
+} from '../../packages/policy/file/read-policy-file.ts';
 import { loadPolicyFiles, requireValid } from '../options/policy-files.ts';
 
 /** What holds when nobody says what should: the kubelet's defaults, and nothing goes. */

@@ -1,5 +1,5 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
-import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePolicies } from '../../packages/policy/write-policies.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
-import type { WrittenPolicy } from '../../packages/policy/file/file.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';

@@ -11,7 +11,8 @@ import {
   verboseImageLabels,
   verboseImageOfSandbox,
   verboseSandboxImage,
-} from './from-wire.ts';
+} from './from-messages.ts';
+import type { ContainerEventKindWire } from './messages.ts';
 import { METHODS } from './methods.ts';
 import type {
   ImageLabels,
@@ -20,7 +21,6 @@ import type {
   RuntimeRemover,
   RuntimeVersion,
 } from './port.ts';
-import type { ContainerEventKindWire } from './wire.ts';
 
 /** How long a call may take, in milliseconds. */
 export interface CallTimeouts {

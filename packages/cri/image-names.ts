@@ -1,5 +1,5 @@
 import { withoutDigest } from '../../schemas/policy/image-pattern.ts';
-import { remembered } from '../process/remembered.ts';
+import { memoize } from '../process/memoize.ts';
 import type { RuntimeImage } from './port.ts';
 
 const HEX_ID = /^[0-9a-f]{64}$/;
@@ -19,7 +19,7 @@ export interface ImageReference {
 }
 
 /** `undefined` when the text says nothing that we understand, which is not the same as "no image". */
-export const parseReference = remembered((text: string): ImageReference | undefined => {
+export const parseReference = memoize((text: string): ImageReference | undefined => {
   const bare = text.trim().replace(/^[a-z-]+:\/\//, '');
   const [name = '', ...digests] = bare.split('@');
   const reference: ImageReference = {
@@ -40,18 +40,18 @@ export function keysOfImage({ id, repoTags, repoDigests }: NamedImage): string[]
   return [...keysOfId(id), ...repoDigests.flatMap(digestsInName), ...repoTags.flatMap(endingsOfName)];
 }
 
-const keysOfId = remembered((id: string): readonly string[] => [id, ...digestsOf(id)]);
-const digestsInName = remembered((name: string): readonly string[] =>
+const keysOfId = memoize((id: string): readonly string[] => [id, ...digestsOf(id)]);
+const digestsInName = memoize((name: string): readonly string[] =>
   digestsOf(name.slice(name.lastIndexOf('@') + 1)),
 );
-const endingsOfName = remembered((name: string): readonly string[] => namesOf(name).flatMap(endings));
+const endingsOfName = memoize((name: string): readonly string[] => namesOf(name).flatMap(endings));
 
 /** Every repository that a listed image may be a version of. */
 export function repositoriesOfImage({ repoTags, repoDigests }: NamedImage): string[] {
   return [...repoTags, ...repoDigests].flatMap(repositoriesOfName);
 }
 
-const repositoriesOfName = remembered((name: string): readonly string[] =>
+const repositoriesOfName = memoize((name: string): readonly string[] =>
   namesOf(withoutDigest(name)).map(repositoryOf).flatMap(endings),
 );
 

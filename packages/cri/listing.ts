@@ -1,4 +1,4 @@
-import { mapBounded } from '../process/bounded.ts';
+import pMap from 'p-map';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { unbelievable } from './listing-problems.ts';
 import type {
@@ -84,11 +84,15 @@ async function withLabels(
   { imageLabels }: ListingMemory,
 ): Promise<ListedImage[]> {
   forgetOthers(imageLabels, images);
-  return mapBounded(images, STATUS_CONCURRENCY, async (image) => {
-    const known = imageLabels.get(image.id);
-    const labels = known === undefined ? await readLabels(image.id, reader, imageLabels) : known;
-    return { ...image, labels };
-  });
+  return pMap(
+    images,
+    async (image) => {
+      const known = imageLabels.get(image.id);
+      const labels = known === undefined ? await readLabels(image.id, reader, imageLabels) : known;
+      return { ...image, labels };
+    },
+    { concurrency: STATUS_CONCURRENCY },
+  );
 }
 
 /** Whoever builds an image writes its labels, in whatever number: what is too much to be told is as good as not told (M11). */
@@ -114,11 +118,15 @@ async function withImages(
   { sandboxImages }: ListingMemory,
 ): Promise<ListedSandbox[]> {
   forgetOthers(sandboxImages, sandboxes);
-  return mapBounded(sandboxes, STATUS_CONCURRENCY, async (sandbox) => {
-    const image = sandboxImages.get(sandbox.id) ?? (await reader.sandboxStatus(sandbox.id)).image;
-    if (image !== '') sandboxImages.set(sandbox.id, image);
-    return { ...sandbox, image };
-  });
+  return pMap(
+    sandboxes,
+    async (sandbox) => {
+      const image = sandboxImages.get(sandbox.id) ?? (await reader.sandboxStatus(sandbox.id)).image;
+      if (image !== '') sandboxImages.set(sandbox.id, image);
+      return { ...sandbox, image };
+    },
+    { concurrency: STATUS_CONCURRENCY },
+  );
 }
 
 async function withStatuses(
@@ -127,13 +135,17 @@ async function withStatuses(
   memory: ListingMemory,
 ): Promise<ListedContainer[]> {
   forgetOthers(memory.containers, containers);
-  return mapBounded(containers, STATUS_CONCURRENCY, async (container) => {
-    const known = memory.containers.get(container.id);
-    const isCurrent = known !== undefined && (container.state !== 'exited' || known.hasExited);
-    const { hasExited, ...facts } = isCurrent ? known : await containerFacts(reader, container.id);
-    memory.containers.set(container.id, { ...facts, hasExited });
-    return { ...container, ...facts };
-  });
+  return pMap(
+    containers,
+    async (container) => {
+      const known = memory.containers.get(container.id);
+      const isCurrent = known !== undefined && (container.state !== 'exited' || known.hasExited);
+      const { hasExited, ...facts } = isCurrent ? known : await containerFacts(reader, container.id);
+      memory.containers.set(container.id, { ...facts, hasExited });
+      return { ...container, ...facts };
+    },
+    { concurrency: STATUS_CONCURRENCY },
+  );
 }
 
 async function containerFacts(reader: RuntimeReader, id: string): Promise<KnownContainer> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import * as wire from './messages.ts';
 import { rpcMethod as method, rpcServices } from './rpc.ts';
-import * as wire from './wire.ts';
 
 const service = rpcServices(new URL('runtime.proto', import.meta.url));
 

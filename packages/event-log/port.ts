@@ -42,7 +42,7 @@ export interface Subscription {
    * `shared`: the log spreads partitions over the members of the group.
    * `key`: reads only the partition of that key, beginning `lookBackMs` before now by the log's clock, or earlier. It
    * joins no group and commits nothing, so that ten thousand nodes cost the brokers nothing but their reading. Any number
-   * of such readers get the same records: who has to be alone sees to it himself (`packages/files/state-lock.ts`).
+   * of such readers get the same records: who has to be alone sees to it himself (`packages/files/file-lock.ts`).
    */
   readonly assignment:
     | { readonly kind: 'shared' }

@@ -1,6 +1,7 @@
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Instant } from '../../schemas/events/time.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import type { StrayCluster } from './stray-clusters.ts';
 
 /** A node was heard: what its facts say of the machine they come from, and when the log got them. */
@@ -81,10 +82,6 @@ export function odditiesOf(
 
 /** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
 export const NODE_WARNINGS = ['clock', 'two-machines', 'stray-cluster'] as const;
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 export function oddityText(oddity: NodeOddity): string {
   switch (oddity.kind) {

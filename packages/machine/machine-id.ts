@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { FleetGcError } from '../process/errors.ts';
 
 /** systemd's file; in a container the node's own must be mounted there. */
-export const MACHINE_ID_FILE = '/etc/machine-id';
+const MACHINE_ID_FILE = '/etc/machine-id';
 
 /** What tells this machine from a copy of its disk. Throws `CONFIG_INVALID` when there is none. */
 export function readMachineId(file: string = MACHINE_ID_FILE): string {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy, PolicyRecord } from '../../schemas/policy/policy.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
-import type { WrittenPolicy } from './file/file.ts';
+import type { WrittenPolicy } from './file/read-policy-file.ts';
 
 /** One setting that differs. */
 export interface SettingChange {

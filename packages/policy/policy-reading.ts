@@ -11,8 +11,8 @@ import { contentHash, deriveId } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { authenticate, maySpeak } from '../pipeline/parse/authenticate.ts';
-import { firstWrong } from '../pipeline/parse/first-wrong.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
+import { firstWrong } from '../pipeline/parse/schema-issues.ts';
 
 /** What stands under one key of `gc.policies`. */
 export type PolicyEntry =

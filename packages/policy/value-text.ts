@@ -5,7 +5,7 @@ const UNITS = [
   { unit: 'ms', ms: 1 },
 ] as const;
 
-/** In Go's form: 90,000 is `1m30s`. */
+/** In Go's form, which a policy file takes back; pretty-ms writes another, with days and spaces. 90,000 is `1m30s`. */
 export function durationText(durationMs: number): string {
   let rest = Math.abs(durationMs);
   const parts = UNITS.map(({ unit, ms }) => {

@@ -2,9 +2,9 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { type NodeSelector, type PauseRecord, pauseKey } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
-import { type Publication, toRecord } from '../pipeline/envelope.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
 import { keyOf } from '../pipeline/parse/record-key.ts';
+import { type Publication, toRecord } from '../pipeline/publisher.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { PolicyChange } from './policy-changes.ts';
 

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/*
+ * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulation lives in a time of its own, and
+ * what runs for ever counts its failures from its last success. What a library would take over
+ * is the two lines of `backOffMs`.
+ */
+
 /** Doubling waits with jitter: attempt 0 waits about `firstMs`, and no wait is longer than `mostMs`. */
 export interface BackOff {
   readonly firstMs: number;
@@ -12,7 +18,10 @@ export function backOffMs(backOff: BackOff, attempt: number, random: () => numbe
   return Math.round(whole / 2 + (whole / 2) * random());
 }
 
-/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
-}
+/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. Injected, so that tests wait for nothing. */
+export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+/** By the clock of this machine. */
+export const pause: Sleep = async (ms, signal) => {
+  await sleep(ms, undefined, signal && { signal }).catch(() => undefined);
+};

@@ -14,7 +14,7 @@ export interface Check {
 export interface HttpSettings {
   readonly address: Address;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Asked at every request. A broker that is away makes a process unready, never dead: restarts would not help. */
+  /** Asked at every request. What is away makes a process unready, never dead: restarts would not help. */
   readonly checks: () => readonly Check[];
 }
 

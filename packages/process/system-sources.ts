@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { pause } from './back-off.ts';
+import { pause, type Sleep } from './back-off.ts';
 import type { TraceIds } from './trace.ts';
 import { randomTraceIds } from './trace-ids.ts';
 
@@ -15,7 +15,7 @@ export interface Sources {
   readonly newId: () => string;
   readonly traceIds: TraceIds;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly wait: Sleep;
 }
 
 /** Those of this machine. */

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
@@ -7,12 +8,10 @@ import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
-import { serviceSource } from '../pipeline/envelope.ts';
-import type { Handlers, OnEvent } from '../pipeline/handle-record.ts';
-import { createPublisher, type Publisher } from '../pipeline/publisher.ts';
+import type { Handlers, OnEvent } from '../pipeline/decide.ts';
+import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
-import { createQueue } from '../process/turns.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps {
@@ -91,7 +90,7 @@ export function createPolicySetFacts(
 ): PolicySetFacts {
   const told = new Set<string>();
   const untold = new Map<string, PolicySet>();
-  const inTurn = createQueue();
+  const inTurn = pLimit(1);
   const tellAll = async (): Promise<void> => {
     const sets = [...untold.values()];
     if (sets.length === 0) return;

@@ -3,9 +3,8 @@ import { type EventLogOptions, openEventLog } from '../event-log/open.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type PolicySource, startPolicySource } from '../policy/policies.ts';
 import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
-import { createMetrics, type Metrics } from '../process/metrics.ts';
+import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/option-types.ts';
-import { addProcessMetrics, type Build } from '../process/process-metrics.ts';
 import type { Sources } from '../process/system-sources.ts';
 
 interface ServiceProcessSettings {

@@ -1,3 +1,7 @@
+/*
+ * Our own, and not pretty-bytes: what was freed is never told as more than it was, so sizes are rounded down; the library rounds
+ * 999,950 bytes up to 1 MB.
+ */
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
 /** `1234567890n` becomes `1.2 GB`: three digits at the most, rounded down. */
@@ -10,6 +14,6 @@ export function sizeText(bytes: bigint): string {
   return whole < 10n ? `${whole}.${tenths % 10n} ${unit}` : `${whole} ${unit}`;
 }
 
-/** For facts of a decision, which may be any number. */
+/** For what may be any number. */
 export const signedSizeText = (bytes: bigint): string =>
   bytes < 0n ? `-${sizeText(-bytes)}` : sizeText(bytes);

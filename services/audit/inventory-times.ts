@@ -1,6 +1,6 @@
+import pMap from 'p-map';
 import type { EventLog, ReadFrom } from '../../packages/event-log/port.ts';
 import { firstRecord } from '../../packages/pipeline/read-log.ts';
-import { mapBounded } from '../../packages/process/bounded.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
 
 /** From when to when a log has inventories, by its own clock, epoch milliseconds. */
@@ -24,8 +24,10 @@ export async function inventoryTimes(
   signal: AbortSignal,
 ): Promise<InventoryTimes | null> {
   const partitions = Array.from({ length: NODE_PARTITIONS }, (_, partition) => partition);
-  const firsts = await mapBounded(partitions, PARTITIONS_AT_ONCE, (partition) =>
-    firstRecord(log, { topic, partition, from: 'earliest' }, signal),
+  const firsts = await pMap(
+    partitions,
+    (partition) => firstRecord(log, { topic, partition, from: 'earliest' }, signal),
+    { concurrency: PARTITIONS_AT_ONCE },
   );
   const times = firsts.flatMap((record) => (record === null ? [] : [record.timestampMs]));
   if (times.length === 0) return null;

@@ -1,7 +1,7 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
 import type { EventLog, Headers, LogRecord, OutgoingRecord } from '../../packages/event-log/port.ts';
-import { type Publication, toRecord } from '../../packages/pipeline/envelope.ts';
 import { keyOf } from '../../packages/pipeline/parse/record-key.ts';
+import { type Publication, toRecord } from '../../packages/pipeline/publisher.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
 import { originalRecord, type Position, type StoredLetter } from './letters.ts';
 

@@ -3,6 +3,7 @@ import type { EventLog, GroupProgress, TopicDifference } from '../../packages/ev
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
@@ -12,8 +13,6 @@ import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { fleetNodes } from './fleet-nodes.ts';
 import { readHeardNodes } from './heard-nodes.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The services that share their work in groups. */
 export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;

@@ -1,8 +1,9 @@
+import pMap from 'p-map';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type NodeTrack, track } from '../../packages/fleet-watch/node-track.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition } from '../../packages/pipeline/read-log.ts';
-import { mapBounded } from '../../packages/process/bounded.ts';
+import { HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
@@ -27,8 +28,6 @@ interface HeardNeeds {
   readonly onProgress: (line: string) => void;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
 const WINDOW_MS = 1.5 * MINUTE_MS;
 /** Read whole, and long enough to see two machines take turns. */
@@ -57,7 +56,7 @@ export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Pr
     laterMs = fromMs;
   }
   const silent = [...silentSinceMs].slice(0, MOST_DATED);
-  await mapBounded(silent, PARTITIONS_AT_ONCE, ([key, atMs]) => reading.date(key, atMs));
+  await pMap(silent, ([key, atMs]) => reading.date(key, atMs), { concurrency: PARTITIONS_AT_ONCE });
   return { nodes: reading.nodes, unreadable: reading.unreadable };
 }
 
@@ -81,9 +80,9 @@ class Reading {
   /** Hears those that were not heard in a later window; resolves to their keys. */
   async window(range: Window): Promise<readonly string[]> {
     const known = new Set(this.nodes.keys());
-    await mapBounded(PARTITIONS, PARTITIONS_AT_ONCE, (partition) =>
-      this.#hear(partition, range, (key) => !known.has(key)),
-    );
+    await pMap(PARTITIONS, (partition) => this.#hear(partition, range, (key) => !known.has(key)), {
+      concurrency: PARTITIONS_AT_ONCE,
+    });
     this.#needs.onProgress(`${this.#records} records read, ${this.nodes.size} nodes heard`);
     return [...this.nodes.keys()].filter((key) => !known.has(key));
   }

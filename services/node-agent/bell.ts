@@ -1,5 +1,4 @@
-/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
-export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+import type { Sleep } from '../../packages/process/back-off.ts';
 
 /** Lets one loop sleep until something happens. */
 export interface Bell {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { RuntimeReader } from '../../packages/cri/port.ts';
+import type { Sleep } from '../../packages/process/back-off.ts';
 import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
-import type { Sleep } from './bell.ts';
 
 export interface DeathWatchParts {
   readonly runtime: Pick<RuntimeReader, 'containerEvents'>;

@@ -1,4 +1,4 @@
-import type { Sleep } from './bell.ts';
+import type { Sleep } from '../../packages/process/back-off.ts';
 
 /** Runs `work` now and then `ms` after each end, until the signal aborts. Rejects with what `work` rejects with. */
 export async function every(

@@ -1,5 +1,5 @@
+import { kubeletPodSource } from '../../packages/kubelet/kubelet-pods.ts';
 import type { KubeletPod, PodSource } from '../../packages/kubelet/pod-source.ts';
-import { kubeletPodSource } from '../../packages/kubelet/pods.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { haveDelivered, type KubeletSource } from '../node-agent/pods/pod-states.ts';
 import type { WantedPod } from '../node-executor/checks/fresh-look.ts';

@@ -4,9 +4,9 @@ import { type ContainerdReader, connectContainerd } from '../../packages/cri/con
 import type { ConsumerSettings } from '../../packages/pipeline/consume.ts';
 import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
-import { nodeSource } from '../../packages/pipeline/envelope.ts';
-import { createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
+import { pause } from '../../packages/process/back-off.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
@@ -16,7 +16,6 @@ import type { OwnFacts } from '../node-executor/checks/own-plan.ts';
 import type { ExecutorDeps } from '../node-executor/executor.ts';
 import { type ExecutorOptions, filesOnDisk } from '../node-executor/node-files.ts';
 import { policyInForce } from '../node-executor/policy-in-force.ts';
-import { sleep } from '../node-executor/removal/sleep.ts';
 import type { ManagedNode } from './managed-node.ts';
 
 /** An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take. */
@@ -119,7 +118,7 @@ export function executorDeps(
     },
     files: filesOnDisk(options, { clock, state, logger }),
     publisher,
-    sleep,
+    sleep: pause,
     random: sources.random,
     logger,
     metrics,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { linuxClock } from '../../packages/machine/clock-linux.ts';
-import { createStatfsReader } from '../../packages/machine/filesystem-statfs.ts';
+import { linuxClock } from '../../packages/machine/clock.ts';
+import { createStatfsReader } from '../../packages/machine/filesystem.ts';
 import { configError } from '../../packages/process/options/config.ts';
 import { readTextFile } from '../../packages/process/options/text-file.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';

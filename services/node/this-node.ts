@@ -1,6 +1,6 @@
-import { lockState, type StateRole } from '../../packages/files/state-lock.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
 import { openStateDirectory } from '../../packages/machine/state-directory.ts';
+import { lockState, type StateRole } from '../../packages/machine/state-lock.ts';
 import { openKubeletPods } from './kubelet-pods.ts';
 import type { ManagedNode } from './managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';

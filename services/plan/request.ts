@@ -2,8 +2,12 @@ import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { claimOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { parseJson, parseValue } from '../../packages/pipeline/parse/parse-record.ts';
-import { plainIssue } from '../../packages/pipeline/parse/plain-issue.ts';
-import { overridden, type PolicyOverride, readPolicyFiles } from '../../packages/policy/file/file.ts';
+import { plainIssue } from '../../packages/pipeline/parse/schema-issues.ts';
+import {
+  overridden,
+  type PolicyOverride,
+  readPolicyFiles,
+} from '../../packages/policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';

@@ -1,8 +1,8 @@
-import type { Books, WrongRemoval } from './books.ts';
 import type { CommandedCounts } from './commanded.ts';
+import type { FleetTally, WrongRemoval } from './fleet-tally.ts';
 import type { OrderCounts } from './orders.ts';
 import type { PressureCounts } from './pressures.ts';
-import type { Published } from './published.ts';
+import type { Published } from './watched-publishing.ts';
 
 /** What a run of a simulated fleet has to answer for. All times of the fleet are in milliseconds of its own time. */
 export interface FleetAccount {
@@ -76,11 +76,11 @@ export interface RunFacts
   readonly isRunning: (node: string) => boolean;
 }
 
-export function accountOf(books: Books, { isRunning, ...facts }: RunFacts): FleetAccount {
-  const { commands, withoutResult, ...counts } = books.commanded.counts();
-  const { pressureUnrelieved, ...removals } = books.removals();
-  const orders = books.orders.counts();
-  const open = books.commanded.open();
+export function accountOf(tally: FleetTally, { isRunning, ...facts }: RunFacts): FleetAccount {
+  const { commands, withoutResult, ...counts } = tally.commanded.counts();
+  const { pressureUnrelieved, ...removals } = tally.removals();
+  const orders = tally.orders.counts();
+  const open = tally.commanded.open();
   const here = open.filter(({ node }) => isRunning(node));
   const unanswered = here.filter(({ isOverdue }) => isOverdue).length;
   const losses = {
@@ -100,9 +100,9 @@ export function accountOf(books: Books, { isRunning, ...facts }: RunFacts): Flee
       ofNodesAway: open.length - here.length,
     },
     orders,
-    pressure: { ...books.pressures.counts(), unrelievedEvents: pressureUnrelieved },
-    fates: { ...books.fates.counts },
-    life: { ...books.life.counts },
+    pressure: { ...tally.pressures.counts(), unrelievedEvents: pressureUnrelieved },
+    fates: { ...tally.fates.counts },
+    life: { ...tally.life.counts },
   };
 }
 

@@ -54,69 +54,85 @@ const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
 /** The removal in hand ends, however late, and commands before it in the journal too. */
 const GRACE_MS = 300_000;
 
-export function createCommanded(nowMs: () => number): Commanded {
-  const seen = new Set<string>();
-  const open = new Map<string, Open>();
-  const byNode = new Map<string, Map<string, Open>>();
-  const takenBefore = new Map<string, Set<string>>();
-  const tally = createTally();
-  const close = (id: string, command: Open): void => {
-    open.delete(id);
-    byNode.get(command.node)?.delete(id);
-    tally.over(command);
-    const taken = takenBefore.get(command.node) ?? new Set();
+export const createCommanded = (nowMs: () => number): Commanded => new CommandsOfFleet(nowMs);
+
+class CommandsOfFleet implements Commanded {
+  readonly #nowMs: () => number;
+  readonly #seen = new Set<string>();
+  readonly #open = new Map<string, Open>();
+  readonly #byNode = new Map<string, Map<string, Open>>();
+  readonly #takenBefore = new Map<string, Set<string>>();
+  readonly #tally = createTally();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  received(node: string, command: Command): boolean {
+    if (this.#seen.has(command.id)) {
+      this.#tally.again();
+      return false;
+    }
+    this.#seen.add(command.id);
+    const items = command.items.map(({ kind, id }): [string, Item] => [
+      keyOf(kind, id),
+      { told: null, isTaken: false },
+    ]);
+    const untilMs = this.#nowMs() + command.lifetimeMs + GRACE_MS;
+    const entry = { node, untilMs, items: new Map(items) };
+    this.#open.set(command.id, entry);
+    this.#byNode.set(node, (this.#byNode.get(node) ?? new Map()).set(command.id, entry));
+    this.#tally.received(command.items.map(({ kind }) => kind));
+    return true;
+  }
+
+  objectResult({ commandId, object, result }: ObjectResult): void {
+    const item = this.#open.get(commandId)?.items.get(keyOf(object.kind, object.id));
+    if (item === undefined || item.told !== null) return;
+    item.told = result.outcome;
+    this.#tally.object(result);
+  }
+
+  commandResult({ commandId, result }: CommandResult): void {
+    const command = this.#open.get(commandId);
+    if (command === undefined) return;
+    this.#tally.answered();
+    if (result.outcome === 'refused') {
+      for (const item of command.items.values()) item.told ??= 'refused-whole';
+      this.#tally.refusedWhole(result.reason, command.items.size);
+    }
+    this.#close(commandId, command);
+  }
+
+  takes(node: string, kind: string, id: string): 'listed' | 'twice' | 'not-listed' {
+    const key = keyOf(kind, id);
+    const commands = [...(this.#byNode.get(node)?.values() ?? [])];
+    const items = commands.flatMap((command) => command.items.get(key) ?? []);
+    const item = items.find(({ isTaken }) => !isTaken);
+    if (item !== undefined) {
+      item.isTaken = true;
+      return 'listed';
+    }
+    return items.length > 0 || this.#takenBefore.get(node)?.has(key) ? 'twice' : 'not-listed';
+  }
+
+  counts(): CommandedCounts {
+    return this.#tally.counts();
+  }
+
+  open(): readonly OpenCommand[] {
+    const nowMs = this.#nowMs();
+    return [...this.#open].map(([id, { node, untilMs }]) => ({ id, node, isOverdue: nowMs > untilMs }));
+  }
+
+  #close(id: string, command: Open): void {
+    this.#open.delete(id);
+    this.#byNode.get(command.node)?.delete(id);
+    this.#tally.over(command);
+    const taken = this.#takenBefore.get(command.node) ?? new Set();
     for (const [key, { isTaken }] of command.items) if (isTaken) taken.add(key);
-    takenBefore.set(command.node, taken);
-  };
-  return {
-    received: (node, command) => {
-      if (seen.has(command.id)) {
-        tally.again();
-        return false;
-      }
-      seen.add(command.id);
-      const items = command.items.map(({ kind, id }): [string, Item] => [
-        keyOf(kind, id),
-        { told: null, isTaken: false },
-      ]);
-      const untilMs = nowMs() + command.lifetimeMs + GRACE_MS;
-      const entry = { node, untilMs, items: new Map(items) };
-      open.set(command.id, entry);
-      byNode.set(node, (byNode.get(node) ?? new Map()).set(command.id, entry));
-      tally.received(command.items.map(({ kind }) => kind));
-      return true;
-    },
-    objectResult: ({ commandId, object, result }) => {
-      const item = open.get(commandId)?.items.get(keyOf(object.kind, object.id));
-      if (item === undefined || item.told !== null) return;
-      item.told = result.outcome;
-      tally.object(result);
-    },
-    commandResult: ({ commandId, result }) => {
-      const command = open.get(commandId);
-      if (command === undefined) return;
-      tally.answered();
-      if (result.outcome === 'refused') {
-        for (const item of command.items.values()) item.told ??= 'refused-whole';
-        tally.refusedWhole(result.reason, command.items.size);
-      }
-      close(commandId, command);
-    },
-    takes: (node, kind, id) => {
-      const key = keyOf(kind, id);
-      const items = [...(byNode.get(node)?.values() ?? [])].flatMap(
-        (command) => command.items.get(key) ?? [],
-      );
-      const item = items.find(({ isTaken }) => !isTaken);
-      if (item !== undefined) {
-        item.isTaken = true;
-        return 'listed';
-      }
-      return items.length > 0 || takenBefore.get(node)?.has(key) ? 'twice' : 'not-listed';
-    },
-    counts: tally.counts,
-    open: () => [...open].map(([id, { node, untilMs }]) => ({ id, node, isOverdue: nowMs() > untilMs })),
-  };
+    this.#takenBefore.set(command.node, taken);
+  }
 }
 
 /** A number for each name. */

@@ -1,16 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import { nodeSource } from '../../packages/pipeline/envelope.ts';
-import { createPublisher } from '../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource } from '../../packages/pipeline/publisher.ts';
 import { fleetCatalogue } from '../fleet/catalogue.ts';
 import { planFaults } from '../fleet/faults.ts';
 import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';
 import { createFleetTime } from '../fleet/fleet-time.ts';
 import { type Living, liveOn, rollOut } from '../fleet/lives.ts';
 import { liveBefore } from '../fleet/past.ts';
-import { createBooks } from './books.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
+import { createFleetTally } from './fleet-tally.ts';
 import { createMember } from './member.ts';
-import { countedLog } from './published.ts';
+import { countedLog } from './watched-publishing.ts';
 
 /** Agents start one after the other, so that they do not all report at the same moments later either. */
 const RAMP_PER_NODE_MS = 30;
@@ -34,18 +33,18 @@ export function createFleet(run: FleetRun): RunningFleet {
   const failure = new AbortController();
   const bare = { cluster, seed, time, epochMs, catalogue };
   let isQuiet = false;
-  const books = createBooks({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
+  const tally = createFleetTally({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
   const living: Living = {
     ...bare,
     untilMs: run.durationMs,
-    tell: ({ what }) => books.life.add(what),
+    tell: ({ what }) => tally.life.add(what),
     isOver: () => isQuiet,
   };
   const log = countedLog(parts.log);
   const ground = {
     fleet: living,
     faults: run.faults,
-    books,
+    tally,
     policies: run.policies,
     publisherOf: (node: FleetNode) => createPublisher({ log, source: nodeSource(node.identity), now, ids }),
     isQuiet: () => isQuiet,
@@ -59,7 +58,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   });
   return {
     living,
-    books,
+    tally,
     members,
     failure,
     published: log.published,
@@ -70,7 +69,7 @@ export function createFleet(run: FleetRun): RunningFleet {
 }
 
 /** Puts into the queue what will happen: starts, lives, roll-outs and faults. */
-export function beginLives(run: FleetRun, { living, members, books }: RunningFleet): void {
+export function beginLives(run: FleetRun, { living, members, tally }: RunningFleet): void {
   const rampMs = Math.min(RAMP_PER_NODE_MS * run.nodes, LONGEST_RAMP * run.durationMs);
   const byNode = new Map(members.map((member) => [member.node, member]));
   const processes = {
@@ -83,7 +82,7 @@ export function beginLives(run: FleetRun, { living, members, books }: RunningFle
       if (!living.isOver()) member.start();
     });
     liveOn(living, node);
-    planFaults(living, node, { faults: run.faults, processes, tellFate: books.tellFate });
+    planFaults(living, node, { faults: run.faults, processes, tellFate: tally.tellFate });
   }
   rollOut(
     living,

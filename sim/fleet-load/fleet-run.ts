@@ -3,7 +3,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { FleetFaults } from '../fleet/faults.ts';
 import type { Living } from '../fleet/lives.ts';
 import type { FleetAccount } from './account.ts';
-import type { Books } from './books.ts';
+import type { FleetTally } from './fleet-tally.ts';
 import type { Member } from './member.ts';
 
 /** What is asked of a simulated fleet. */
@@ -26,7 +26,7 @@ export interface FleetRun {
 /** A fleet on its way. */
 export interface RunningFleet {
   readonly living: Living;
-  readonly books: Books;
+  readonly tally: FleetTally;
   readonly members: readonly Member[];
   readonly failure: AbortController;
   readonly published: () => FleetAccount['published'];

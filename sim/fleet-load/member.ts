@@ -18,16 +18,16 @@ import { nodeRuntime, type Removal } from '../fleet/node-runtime.ts';
 import { historyBefore } from '../fleet/past.ts';
 import { stateInMemory } from '../fleet/state-in-memory.ts';
 import { type Random, seededRandom } from '../life/random.ts';
-import type { Books } from './books.ts';
 import { createDeathEvents } from './death-events.ts';
-import { heardPublisher } from './heard-publisher.ts';
+import type { FleetTally } from './fleet-tally.ts';
 import { type NodeGround, type NodeProcess, startNodeProcess } from './node-process.ts';
+import { heardPublisher } from './watched-publishing.ts';
 
 /** What all members of the fleet share. */
 export interface FleetGround {
   readonly fleet: Fleet;
   readonly faults: FleetFaults;
-  readonly books: Books;
+  readonly tally: FleetTally;
   readonly policies: Pick<PolicySource, 'current'>;
   readonly publisherOf: (node: FleetNode) => Publisher;
   /** Whether nothing new is to begin. */
@@ -58,7 +58,7 @@ interface Kept {
 }
 
 export function createMember(ground: FleetGround, node: FleetNode): Member {
-  const { fleet, books } = ground;
+  const { fleet, tally } = ground;
   const { node: name } = node.identity;
   const random = seededRandom(fleet.seed * 13 + node.index);
   const deaths = createDeathEvents();
@@ -80,7 +80,7 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
     ];
   };
   const observed = (input: Input<EventOf<'observe'>>) => (to: NodeProcess) =>
-    books.orders.arrives(name, () => to.agent.observe(input));
+    tally.orders.arrives(name, () => to.agent.observe(input));
   return {
     node,
     start: () => {
@@ -93,7 +93,7 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
     kill: () => {
       process?.kill();
       process = null;
-      books.orders.interrupted(name);
+      tally.orders.interrupted(name);
     },
     isRunning: () => process !== null,
     observe: (input) => {
@@ -101,7 +101,7 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
       return process === null ? [] : observed(input)(process);
     },
     commands: (input) => {
-      if (books.commanded.received(name, input.event))
+      if (tally.commanded.received(name, input.event))
         useMeanwhile(ground, node, { random, command: input.event });
       keep(({ executor }) => executor.commands(input));
       return process?.executor.commands(input) ?? [];
@@ -120,9 +120,9 @@ interface GroundParts {
 }
 
 function groundOf(ground: FleetGround, { node, state, random, deaths, detectNow }: GroundParts): NodeGround {
-  const { fleet, books, faults, logger, policies } = ground;
+  const { fleet, tally, faults, logger, policies } = ground;
   const { node: name } = node.identity;
-  const beforeRemoval = (removal: Removal): void => books.removal(node, removal);
+  const beforeRemoval = (removal: Removal): void => tally.removal(node, removal);
   const runtime = nodeRuntime({
     node,
     beforeRemoval,
@@ -140,14 +140,14 @@ function groundOf(ground: FleetGround, { node, state, random, deaths, detectNow 
     node,
     state,
     runtime,
-    publisher: heardPublisher(ground.publisherOf(node), (output) => books.acknowledged(node, output)),
+    publisher: heardPublisher(ground.publisherOf(node), (output) => tally.acknowledged(node, output)),
     policies,
     random: Math.random,
     logger,
     counted: (metric, labels) => {
-      if (metric === 'agent_orders_total') books.orders.counted(name, labels.outcome ?? '');
+      if (metric === 'agent_orders_total') tally.orders.counted(name, labels.outcome ?? '');
     },
-    measured: () => books.measured(node),
+    measured: () => tally.measured(node),
     isQuiet: ground.isQuiet,
     beforeLogRemoval: (id) => beforeRemoval({ kind: 'pod-log-directory', id }),
   };

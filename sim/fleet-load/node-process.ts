@@ -3,6 +3,7 @@ import type { RuntimeReader, RuntimeRemover } from '../../packages/cri/port.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
+import type { Metrics } from '../../packages/process/metrics.ts';
 import { rememberPods } from '../../services/node/kubelet-pods.ts';
 import { createNodeAgent, type NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
@@ -11,7 +12,7 @@ import { createNodeExecutor, type NodeExecutor } from '../../services/node-execu
 import { NO_LOCAL_RULES } from '../../services/node-executor/local/local-file.ts';
 import { policyInForce } from '../../services/node-executor/policy-in-force.ts';
 import { type Fleet, type FleetNode, instantAt, readingsAt } from '../fleet/fleet-node.ts';
-import { layerTable } from '../fleet/node-contents.ts';
+import { layerTable } from '../fleet/image-disk.ts';
 import {
   CONTAINER_LOGS_DIR,
   type LogDirectory,
@@ -19,8 +20,7 @@ import {
   POD_LOGS_DIR,
   podLogDirectories,
 } from '../fleet/node-logs.ts';
-import { type Counted, countingMetrics } from './counting-metrics.ts';
-import { type Life, mortal, mortalState, NEVER } from './mortal.ts';
+import { killable, killableState, type Life, NEVER } from './killable.ts';
 import { nodeRhythm } from './node-rhythm.ts';
 
 /** What the processes of FleetGC on one node stand on; it outlives them. */
@@ -57,7 +57,7 @@ export interface NodeProcess {
 export function startNodeProcess(ground: NodeGround): NodeProcess {
   const { fleet, node, logger, counted, random } = ground;
   const life: Life = { dead: false };
-  const sleep = mortalSleep(ground, life);
+  const sleep = killableSleep(ground, life);
   const rhythm = nodeRhythm({ ...ground, time: fleet.time, sleep });
   const metrics = countingMetrics((...count) => {
     if (!life.dead) counted(...count);
@@ -71,10 +71,10 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
         return readingsAt(node, fleet.time.now());
       },
     },
-    runtime: mortal(ground.runtime, life),
-    state: mortalState(ground.state, life),
+    runtime: killable(ground.runtime, life),
+    state: killableState(ground.state, life),
   };
-  const process = { publisher: mortal(ground.publisher, life), sleep, random, logger, metrics };
+  const process = { publisher: killable(ground.publisher, life), sleep, random, logger, metrics };
   const { identity, nodeLabels } = node;
   const agent = createNodeAgent({
     ...shared,
@@ -114,7 +114,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
   };
 }
 
-const mortalSleep =
+const killableSleep =
   ({ fleet }: NodeGround, life: Life) =>
   async (ms: number, signal?: AbortSignal): Promise<void> => {
     if (life.dead) await NEVER;
@@ -124,7 +124,7 @@ const mortalSleep =
 
 const contentsOf =
   (node: FleetNode): ContentReading =>
-  async () => ({ layers: layerTable(node), originOf: () => 'pulled' });
+  async () => ({ layers: layerTable(node.disk), originOf: () => 'pulled' });
 
 const podListing = ({ identity, kubeletProcesses, pods }: FleetNode) => ({
   kubeletInstance: `${identity.node}-${kubeletProcesses}`,
@@ -141,3 +141,16 @@ function filesOf({ node, beforeLogRemoval }: NodeGround, life: Life) {
     localRules: async () => NO_LOCAL_RULES,
   };
 }
+
+/** What was counted, by the name of the metric and its labels. */
+export type Counted = (name: string, labels: Readonly<Record<string, string>>, by: number) => void;
+
+/** Metrics of one of thousands of nodes: counts are passed on, and nothing is served. */
+const countingMetrics = (counted: Counted): Metrics => ({
+  count: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
+  distribution: () => ({ observe: () => {} }),
+  gauge: () => {},
+  total: () => {},
+  text: async () => '',
+  contentType: 'text/plain',
+});

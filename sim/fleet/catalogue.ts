@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../packages/canonical/ids.ts';
 import type { ImageSpec, RuntimeImage } from '../../packages/cri/port.ts';
+import { HOUR_MS } from '../../packages/process/durations.ts';
 import type { InventoryLayer } from '../../schemas/events/inventory.ts';
 import { seededRandom } from '../life/random.ts';
 import { type Application, applicationName, applicationNamespace, versionOf } from '../runtime/catalogue.ts';
@@ -44,7 +45,6 @@ export interface Catalogue {
 }
 
 const MB = 1_000_000n;
-const HOUR_MS = 60 * 60 * 1000;
 const APPLICATIONS = 60;
 const TEAMS = ['shop', 'payments', 'search', 'media', 'data', 'platform', 'mail', 'ml'] as const;
 /** What the layers that a family shares take on disk, from the lowest up. */

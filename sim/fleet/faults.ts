@@ -1,5 +1,5 @@
-import { seededRandom } from '../life/random.ts';
-import { between } from './chances.ts';
+import { HOUR_MS } from '../../packages/process/durations.ts';
+import { between, seededRandom } from '../life/random.ts';
 import type { FleetNode } from './fleet-node.ts';
 import type { Living } from './lives.ts';
 import { powerOff, powerOn } from './node-kubelet.ts';
@@ -29,8 +29,6 @@ export interface NodeProcesses {
 
 /** What became of a node, for the account. */
 export type Fate = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** At most one fault per node, of which kind and when follows from the seed. */
 export function planFaults(

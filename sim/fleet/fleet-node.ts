@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../packages/process/durations.ts';
 import type { FilesystemReadings } from '../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Instant } from '../../schemas/events/time.ts';
@@ -66,7 +67,6 @@ interface NodeClockState {
 export const POOLS = ['web', 'batch', 'ml'] as const;
 const GIB = 2n ** 30n;
 const CAPACITIES = [80n * GIB, 100n * GIB, 160n * GIB] as const;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** By how many percent of the disk what is no image grows in an hour, and up to which of a hundred nodes it is so. */
 const GROWTH = [
   { upTo: 65, atLeast: 0.5, atMost: 3 },

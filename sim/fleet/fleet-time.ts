@@ -1,4 +1,4 @@
-import { createTimerQueue } from './timer-queue.ts';
+import TinyQueue from 'tinyqueue';
 
 /** The time that all nodes of a fleet live in, in milliseconds since the fleet began; one queue of timers for all. */
 export interface FleetTime {
@@ -24,74 +24,109 @@ export interface FleetTimeOptions {
   readonly wait: (realMs: number, signal: AbortSignal) => Promise<void>;
 }
 
+interface Timer {
+  readonly atMs: number;
+  /** Among those of one time, the first made goes first. */
+  readonly order: number;
+  /** `null` once it is called off. */
+  action: (() => void) | null;
+}
+
+const earliestFirst = (a: Timer, b: Timer): number => a.atMs - b.atMs || a.order - b.order;
+
 /** Further behind than this the time of the fleet slows down, so that nothing that follows comes in a rush. */
 const MOST_BEHIND_REAL_MS = 200;
 
 /** Each timer has the machine for itself until all that follows from it at once has happened. */
-export function createFleetTime({ rate, realNow, breathe, wait }: FleetTimeOptions): FleetTime {
-  const queue = createTimerQueue();
-  let nowMs = 0;
-  let lostRealMs = 0;
-  let runsUntilMs = 0;
-  let anchor = { realMs: realNow(), fleetMs: 0 };
-  let wake = new AbortController();
+export const createFleetTime = (options: FleetTimeOptions): FleetTime => new QueuedTime(options);
 
-  /** What the machine's clock says it should be. */
-  const wantedMs = (): number =>
-    rate === null ? Number.POSITIVE_INFINITY : anchor.fleetMs + (realNow() - anchor.realMs) * rate;
+class QueuedTime implements FleetTime {
+  readonly #options: FleetTimeOptions;
+  readonly #timers = new TinyQueue<Timer>([], earliestFirst);
+  #timersMade = 0;
+  #nowMs = 0;
+  #lostRealMs = 0;
+  #runsUntilMs = 0;
+  #anchor: { readonly realMs: number; readonly fleetMs: number };
+  #wake = new AbortController();
 
-  /** Never past a timer that waits to be called. */
-  const advance = (untilMs: number): void => {
-    nowMs = Math.max(nowMs, Math.min(untilMs, wantedMs(), queue.first()?.atMs ?? untilMs));
-  };
+  constructor(options: FleetTimeOptions) {
+    this.#options = options;
+    this.#anchor = { realMs: options.realNow(), fleetMs: 0 };
+  }
 
-  const keepUp = (): void => {
-    const behindMs = rate === null ? 0 : (wantedMs() - nowMs) / rate - MOST_BEHIND_REAL_MS;
-    if (behindMs <= 0) return;
-    lostRealMs += behindMs;
-    anchor = { ...anchor, realMs: anchor.realMs + behindMs };
-  };
+  now(): number {
+    if (this.#options.rate !== null) this.#advance(this.#runsUntilMs);
+    return Math.floor(this.#nowMs);
+  }
 
-  const step = async (untilMs: number, signal: AbortSignal): Promise<void> => {
-    const next = queue.first();
-    const nextMs = Math.min(next?.atMs ?? untilMs, untilMs);
-    if (nextMs <= wantedMs()) {
-      nowMs = Math.max(nowMs, nextMs);
-      if (next !== undefined && next.atMs <= nowMs) queue.takeFirst()?.action?.();
-      await breathe();
-      return keepUp();
-    }
-    wake = new AbortController();
-    await wait(Math.max(0, (nextMs - wantedMs()) / (rate ?? 1)), AbortSignal.any([signal, wake.signal]));
-    advance(nextMs);
-  };
-
-  const at: FleetTime['at'] = (atMs, action) => {
-    const isFirst = atMs < (queue.first()?.atMs ?? Number.POSITIVE_INFINITY);
-    const timer = queue.add(atMs, action);
-    if (isFirst) wake.abort();
+  at(atMs: number, action: () => void): () => void {
+    const isFirst = atMs < (this.#timers.peek()?.atMs ?? Number.POSITIVE_INFINITY);
+    const timer: Timer = { atMs, order: this.#timersMade++, action };
+    this.#timers.push(timer);
+    if (isFirst) this.#wake.abort();
     return () => {
       timer.action = null;
     };
-  };
+  }
 
-  return {
-    now: () => {
-      if (rate !== null) advance(runsUntilMs);
-      return Math.floor(nowMs);
-    },
-    at,
-    sleep: (ms, signal) => sleepUntil(at, nowMs + ms, signal),
-    run: async (untilMs, signal) => {
-      anchor = { realMs: realNow(), fleetMs: nowMs };
-      runsUntilMs = untilMs;
-      while (nowMs < untilMs && !signal.aborted) await step(untilMs, signal);
-    },
-    lostRealMs: () => lostRealMs,
-  };
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleepUntil(this, this.#nowMs + ms, signal);
+  }
+
+  async run(untilMs: number, signal: AbortSignal): Promise<void> {
+    this.#anchor = { realMs: this.#options.realNow(), fleetMs: this.#nowMs };
+    this.#runsUntilMs = untilMs;
+    while (this.#nowMs < untilMs && !signal.aborted) await this.#step(untilMs, signal);
+  }
+
+  lostRealMs(): number {
+    return this.#lostRealMs;
+  }
+
+  /** What the machine's clock says it should be. */
+  #wantedMs(): number {
+    const { rate, realNow } = this.#options;
+    const { fleetMs, realMs } = this.#anchor;
+    return rate === null ? Number.POSITIVE_INFINITY : fleetMs + (realNow() - realMs) * rate;
+  }
+
+  /** Never past a timer that waits to be called. */
+  #advance(untilMs: number): void {
+    const firstMs = this.#timers.peek()?.atMs ?? untilMs;
+    this.#nowMs = Math.max(this.#nowMs, Math.min(untilMs, this.#wantedMs(), firstMs));
+  }
+
+  #keepUp(): void {
+    const { rate } = this.#options;
+    const behindMs = rate === null ? 0 : (this.#wantedMs() - this.#nowMs) / rate - MOST_BEHIND_REAL_MS;
+    if (behindMs <= 0) return;
+    this.#lostRealMs += behindMs;
+    this.#anchor = { ...this.#anchor, realMs: this.#anchor.realMs + behindMs };
+  }
+
+  async #step(untilMs: number, signal: AbortSignal): Promise<void> {
+    const { rate, breathe, wait } = this.#options;
+    const next = this.#timers.peek();
+    const nextMs = Math.min(next?.atMs ?? untilMs, untilMs);
+    if (nextMs <= this.#wantedMs()) {
+      this.#nowMs = Math.max(this.#nowMs, nextMs);
+      if (next !== undefined && next.atMs <= this.#nowMs) this.#timers.pop()?.action?.();
+      await breathe();
+      return this.#keepUp();
+    }
+    this.#wake = new AbortController();
+    const waitMs = Math.max(0, (nextMs - this.#wantedMs()) / (rate ?? 1));
+    await wait(waitMs, AbortSignal.any([signal, this.#wake.signal]));
+    this.#advance(nextMs);
+  }
 }
 
-function sleepUntil(at: FleetTime['at'], untilMs: number, signal: AbortSignal | undefined): Promise<void> {
+function sleepUntil(
+  time: Pick<FleetTime, 'at'>,
+  untilMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const wake = (): void => {
@@ -99,7 +134,7 @@ function sleepUntil(at: FleetTime['at'], untilMs: number, signal: AbortSignal | 
       callOff();
       resolve();
     };
-    const callOff = at(untilMs, wake);
+    const callOff = time.at(untilMs, wake);
     signal?.addEventListener('abort', wake, { once: true });
   });
 }

@@ -1,3 +1,4 @@
+import type { LayerTable } from '../../packages/cri/containerd/image-layers.ts';
 import type { FilesystemReading, FilesystemReadings } from '../../schemas/events/filesystem.ts';
 import type { CatalogueImage, CataloguePiece } from './catalogue.ts';
 
@@ -77,4 +78,18 @@ export function readingsOf(capacityBytes: bigint, available: bigint): Filesystem
     inodesFree: String(inodes - (capacityBytes - available) / BYTES_PER_FILE),
   };
   return { nodefs: reading, imagefs: reading, containerfs: reading };
+}
+
+/** The layers of the images of a node; those of one image together. */
+export function layerTable(disk: Pick<ImageDisk, 'images'>): LayerTable {
+  const positions = new Map<CataloguePiece, number>();
+  const ofImage = new Map<string, readonly number[]>();
+  for (const { image } of disk.images.values()) {
+    for (const piece of image.content) if (!positions.has(piece)) positions.set(piece, positions.size);
+    ofImage.set(
+      image.id,
+      image.content.map((piece) => positions.get(piece) ?? 0).sort((a, b) => a - b),
+    );
+  }
+  return { layers: [...positions.keys()].map(({ listed }) => listed), ofImage };
 }

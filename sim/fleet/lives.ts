@@ -1,6 +1,6 @@
-import { evenChoice, seededRandom, zipfChoice } from '../life/random.ts';
+import { MINUTE_MS } from '../../packages/process/durations.ts';
+import { between, evenChoice, exponentialMs, seededRandom, zipfChoice } from '../life/random.ts';
 import type { FleetApplication } from './catalogue.ts';
-import { between, exponentialMs } from './chances.ts';
 import type { Fleet, FleetNode } from './fleet-node.ts';
 import type { FleetPod, PodKind } from './fleet-pod.ts';
 import { admitPod, bringUp, deletePod, endPodContainers, finishPod } from './node-kubelet.ts';
@@ -23,7 +23,6 @@ export interface Living extends Fleet {
   readonly isOver: () => boolean;
 }
 
-const MINUTE_MS = 60_000;
 const DEPLOY_EVERY_MS = 40 * MINUTE_MS;
 const ROLL_OUT_EVERY_MS = 8 * MINUTE_MS;
 const ROLL_OUT_TAKES_MS = 5 * MINUTE_MS;

@@ -1,12 +1,11 @@
+import { DAY_MS } from '../../packages/process/durations.ts';
 import type { ImageHistoryFile } from '../../schemas/state/image-history.ts';
-import { evenChoice, zipfChoice } from '../life/random.ts';
-import { between } from './chances.ts';
+import { between, evenChoice, zipfChoice } from '../life/random.ts';
 import { type Fleet, type FleetNode, instantAt, stampAt } from './fleet-node.ts';
 import { addContainer, addSandbox, newFleetPod } from './fleet-pod.ts';
 import { hold } from './image-disk.ts';
 import { kindOf } from './lives.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const LIVED_MS = 10 * DAY_MS;
 /** Images of what ran before, which nobody tidied up. */
 const OLD_IMAGES = { atLeast: 40, atMost: 100 } as const;

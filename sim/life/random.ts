@@ -26,3 +26,10 @@ export function zipfChoice<T>(random: Random, items: readonly [T, ...T[]]): T {
 /** One of `items`, each as often as the others; `undefined` when there is none. */
 export const evenChoice = <T>(random: Random, items: readonly T[]): T | undefined =>
   items[Math.floor(random() * items.length)];
+
+/** A waiting time whose mean is `meanMs`, as between things that do not know of each other. */
+export const exponentialMs = (random: Random, meanMs: number): number =>
+  Math.round(-Math.log(1 - random()) * meanMs);
+
+export const between = (random: Random, least: number, most: number): number =>
+  Math.round(least + random() * (most - least));

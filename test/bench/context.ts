@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Output } from '../../packages/decision/handler.ts';
 import type { EventLog, EventLogContext } from '../../packages/event-log/port.ts';
-import { toRecord } from '../../packages/pipeline/envelope.ts';
+import { toRecord } from '../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../packages/process/logger.ts';
 import { newTrace } from '../../packages/process/trace.ts';
 import { randomTraceIds } from '../../packages/process/trace-ids.ts';

@@ -6,7 +6,7 @@ import { Namespace, ServiceAccount } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readPolicyFiles } from '../../packages/policy/file/file.ts';
+import { readPolicyFiles } from '../../packages/policy/file/read-policy-file.ts';
 import {
   kubernetesFiles,
   manifests,

@@ -9,7 +9,7 @@ import { NODE_IMAGE } from '../support/toolchain/versions.ts';
 import { REPOSITORY, workloads } from './files.ts';
 
 const MEASURE = (path: string): string => `
-  import { createStatfsReader } from '/checkout/packages/machine/filesystem-statfs.ts';
+  import { createStatfsReader } from '/checkout/packages/machine/filesystem.ts';
   const imageFilesystems = async () => ({ image: [], container: [] });
   const reader = createStatfsReader({ hostRoot: '/', nodefs: '${path}', imageFilesystems, nowMs: () => 0 });
   console.log(JSON.stringify(await reader.read()));

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLife, live, liveUntilUsed } from '../../sim/life/life.ts';
-import type { LifeEvent } from '../../sim/life/life-world.ts';
+import { createLife, type LifeEvent, live, liveUntilUsed } from '../../sim/life/life.ts';
 import { seededRandom, zipfChoice } from '../../sim/life/random.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 

@@ -1,6 +1,6 @@
 import { connect } from '../../packages/cri/connection.ts';
+import type { ContainerConfigWire, SandboxConfigWire } from '../../packages/cri/messages.ts';
 import { METHODS } from '../../packages/cri/methods.ts';
-import type { ContainerConfigWire, SandboxConfigWire } from '../../packages/cri/wire.ts';
 
 /** Starting a container can mean unpacking an image first. */
 const WORKLOAD_TIMEOUT_MS = 120_000;

@@ -1,6 +1,6 @@
 import type { Output } from '../../packages/decision/handler.ts';
 import type { LogRecord, OutgoingRecord } from '../../packages/event-log/port.ts';
-import { toRecord } from '../../packages/pipeline/envelope.ts';
+import { toRecord } from '../../packages/pipeline/publisher.ts';
 import type { TraceIds } from '../../packages/process/trace.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 1);

@@ -5,7 +5,7 @@ import { nextLook } from './next-look.ts';
 /** A manual clock that also wakes those who sleep by it. */
 export interface ManualTime extends ManualClock {
   /** Resolves after `ms` of this time, or when `signal` aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Lets time pass in steps of at most a second until `probe` holds; fails after `boundMs`, saying what it waited for. */
   passUntil(what: string, boundMs: number, probe: () => boolean): Promise<void>;
   /** Lets so much time pass, in steps of a second or as given. */
@@ -35,19 +35,19 @@ export function manualTime(expectedSleepers: () => number, start: Partial<Instan
       await nextLook(look);
   };
 
-  const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const sleeper: Sleeper = {
       untilMs: elapsedMs + ms,
       wake: () => {
         sleeping.delete(sleeper);
-        signal.removeEventListener('abort', sleeper.wake);
+        signal?.removeEventListener('abort', sleeper.wake);
         resolve();
       },
     };
     sleeping.add(sleeper);
-    signal.addEventListener('abort', sleeper.wake);
-    if (signal.aborted) sleeper.wake();
+    signal?.addEventListener('abort', sleeper.wake);
+    if (signal?.aborted) sleeper.wake();
     return promise;
   };
 

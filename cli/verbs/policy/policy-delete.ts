@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { requireKeys } from '../../../packages/policy/find-stored.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { readStoredPolicies, requireKeys } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/option-types.ts';
 import { openTaskLog } from '../../framework/task-log.ts';

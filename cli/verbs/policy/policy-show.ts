@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
-import { requireStored } from '../../../packages/policy/find-stored.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { readStoredPolicies, requireStored } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/option-types.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';

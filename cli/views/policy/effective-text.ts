@@ -1,7 +1,6 @@
-import type { EffectivePolicy, NotHolding } from '../../../packages/policy/effective.ts';
+import { type EffectivePolicy, type NotHolding, unmetText } from '../../../packages/policy/effective.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { Origin } from '../../../packages/policy/setting-origins.ts';
-import { unmetText } from '../../../packages/policy/unmet-conditions.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
 

@@ -1,9 +1,14 @@
+import pMap from 'p-map';
 import type { InventoryLayer } from '../../../schemas/events/inventory.ts';
-import { mapBounded } from '../../process/bounded.ts';
 import { FleetGcError } from '../../process/errors.ts';
-import { type HeldLayer, layersHeld } from './held-layers.ts';
-import type { ListedNames } from './image-targets.ts';
-import { type ContainerdSource, type ImageContent, readLayerStore } from './layer-store.ts';
+import { type ListedNames, targetsByImage } from './image-targets.ts';
+import {
+  type ContainerdSource,
+  type ImageContent,
+  type KeptBlob,
+  type LayerStore,
+  readLayerStore,
+} from './layer-store.ts';
 
 /** The layers that listed images alone hold, and which image has which. */
 export interface LayerTable {
@@ -30,10 +35,14 @@ export async function readImageLayers(
   const held = layersHeld(listed.toSorted(byId), store);
   const layers = new Map([...held.values()].flat().map((layer) => [layer.key, layer]));
   forgetOthers(sizes, layers);
-  const sized = await mapBounded([...layers.values()], USAGE_CONCURRENCY, async (layer) => ({
-    ...layer,
-    sizeBytes: await sizeOf(layer, { containerd, sizes, timeLeftMs }),
-  }));
+  const sized = await pMap(
+    [...layers.values()],
+    async (layer) => ({
+      ...layer,
+      sizeBytes: await sizeOf(layer, { containerd, sizes, timeLeftMs }),
+    }),
+    { concurrency: USAGE_CONCURRENCY },
+  );
   return tableOf(held, sized);
 }
 
@@ -85,3 +94,68 @@ function tableOf(
 const shortened = (digest: string): string => digest.slice(digest.indexOf(':') + 1).slice(0, DIGEST_DIGITS);
 
 const DIGEST_DIGITS = 12;
+
+/** A layer as it lies on disk. Images that have a layer of the same key have it in common. */
+type HeldLayer = { readonly key: string; readonly digest: string } & (
+  | { readonly kind: 'blob'; readonly sizeBytes: number }
+  | { readonly kind: 'snapshot'; readonly snapshotter: string }
+);
+
+/**
+ * By image id, the layers that go when the listed images do; an image of which containerd has no name or no content is
+ * not there. What an image holds that CRI does not list counts for none: it stays, whatever goes.
+ */
+export function layersHeld(
+  listed: readonly ListedNames[],
+  store: LayerStore,
+): ReadonlyMap<string, readonly HeldLayer[]> {
+  const targetsOf = targetsByImage(listed, store);
+  const ofListed = new Set([...targetsOf.values()].flat());
+  const others = store.images.map(({ target }) => target).filter((target) => !ofListed.has(target));
+  const elsewhere = layersUnder(others, store);
+  return new Map(
+    [...targetsOf].map(([id, ofImage]) => [
+      id,
+      [...layersUnder(ofImage, store).values()].filter(({ key }) => !elsewhere.has(key)),
+    ]),
+  );
+}
+
+/**
+ * The layers below these indexes and manifests, by key: blobs that refer to nothing, and unpacked snapshots with all
+ * below them. What is not on disk is left out: other platforms, and blobs that were discarded once unpacked.
+ */
+function layersUnder(targets: readonly string[], store: LayerStore): ReadonlyMap<string, HeldLayer> {
+  const found = new Map<string, HeldLayer>();
+  const seen = new Set<string>();
+  const visit = (digest: string): void => {
+    const blob = store.blobs.get(digest);
+    if (!blob || seen.has(digest)) return;
+    seen.add(digest);
+    for (const layer of layersAt(digest, blob, store)) found.set(layer.key, layer);
+    blob.content.forEach(visit);
+  };
+  targets.forEach(visit);
+  return found;
+}
+
+function layersAt(
+  digest: string,
+  { sizeBytes, content, snapshots }: KeptBlob,
+  store: LayerStore,
+): HeldLayer[] {
+  return content.length + snapshots.length === 0
+    ? [{ kind: 'blob', key: `blob ${digest}`, digest, sizeBytes }]
+    : snapshots.flatMap(({ snapshotter, name }) => snapshotChain(snapshotter, name, store));
+}
+
+function snapshotChain(snapshotter: string, top: string, { parents }: LayerStore): HeldLayer[] {
+  const parentOf = parents.get(snapshotter);
+  const chain: HeldLayer[] = [];
+  for (let name = top; parentOf?.has(name); name = parentOf.get(name) ?? '') {
+    // What names itself as its own ancestor has no end.
+    if (chain.length > parentOf.size) break;
+    chain.push({ kind: 'snapshot', key: `snapshot ${snapshotter} ${name}`, digest: name, snapshotter });
+  }
+  return chain;
+}

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { mapBounded } from '../../process/bounded.ts';
+import pMap from 'p-map';
 import { FleetGcError } from '../../process/errors.ts';
 import { connect } from '../connection.ts';
 import { CRI_NAMESPACE, CONTAINERD_METHODS as METHODS } from './methods.ts';
@@ -98,10 +98,14 @@ export function connectContainerd(endpoint: string): ContainerdReader & Disposab
       ),
     leases: async (timeoutMs) => {
       const { leases } = await call(METHODS.listLeases, {}, timeoutMs);
-      return mapBounded(leases, LEASE_CONCURRENCY, async ({ id }) => {
-        const resources = await call(METHODS.listLeaseResources, { id }, timeoutMs).catch(gone);
-        return { id, ...resources };
-      });
+      return pMap(
+        leases,
+        async ({ id }) => {
+          const resources = await call(METHODS.listLeaseResources, { id }, timeoutMs).catch(gone);
+          return { id, ...resources };
+        },
+        { concurrency: LEASE_CONCURRENCY },
+      );
     },
     ingests: async (timeoutMs) => {
       const { statuses } = await call(METHODS.listIngests, {}, timeoutMs);

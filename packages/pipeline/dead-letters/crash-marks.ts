@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { LogRecord } from '../../event-log/port.ts';
 import { diskProblem } from '../../files/disk-problem.ts';
+import type { Handled } from '../decide.ts';
 
 /** Which message a process had in hand when it ended, and how many processes ended so. */
 const Mark = z.object({
@@ -92,3 +93,36 @@ const isOf = (mark: Mark, record: LogRecord): boolean => {
     mark.timestampMs === timestampMs
   );
 };
+
+/** A process may end for many reasons while it has a message in hand; hardly twice over the same. */
+const MOST_DEATHS = 2;
+
+export const isDeadly = (deaths: number): boolean => deaths >= MOST_DEATHS;
+
+/** It is given up, and not even parsed. */
+export const giveUp = (record: LogRecord, deaths: number): Handled => ({
+  record,
+  stages: [],
+  failure: {
+    record,
+    cause: 'process-died',
+    message: `${deaths} processes ended while they had it in hand, so it is passed over`,
+  },
+  isOvertaken: false,
+});
+
+/** Handles a record with its mark set, or gives it up where it has ended too many processes. */
+export async function whileMarked(
+  marks: CrashMarks,
+  record: LogRecord,
+  handle: () => Promise<Handled>,
+): Promise<Handled> {
+  const deaths = marks.deathsOf(record);
+  if (isDeadly(deaths)) return giveUp(record, deaths);
+  marks.begin(record);
+  try {
+    return await handle();
+  } finally {
+    marks.end();
+  }
+}

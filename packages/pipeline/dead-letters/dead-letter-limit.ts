@@ -1,6 +1,7 @@
+import { MINUTE_MS } from '../../process/durations.ts';
+
 /** Dead letters of one key in a minute; more are only counted. */
 export const DEAD_LETTERS_PER_MINUTE = 10;
-const MINUTE_MS = 60_000;
 /** Keys are given by whoever publishes: the memory for them is bounded, and those not seen for longest go first. */
 const MAX_KEYS = 10_000;
 

@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import { type DeadLetter, DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { deriveId } from '../../canonical/ids.ts';
 import type { LogRecord, OutgoingRecord } from '../../event-log/port.ts';
-import { FleetGcError } from '../../process/errors.ts';
+import type { FleetGcError } from '../../process/errors.ts';
 import type { Metrics } from '../../process/metrics.ts';
 import { nextHop } from '../../process/trace.ts';
 import { keyOf } from '../parse/record-key.ts';
-import type { Publisher } from '../publisher.ts';
+import { isTooLarge, type Publisher } from '../publisher.ts';
 import { createDeadLetterLimit, type Place } from './dead-letter-limit.ts';
 
 /** A message that cannot be processed, and why. */
@@ -114,9 +114,6 @@ async function publishOne(letter: DeadLetter, publisher: Publisher): Promise<voi
     await publisher.send(envelope({ ...letter, value: null, omittedBytes }, publisher));
   }
 }
-
-const isTooLarge = (error: unknown): boolean =>
-  error instanceof FleetGcError && error.code === 'LOG_RECORD_TOO_LARGE';
 
 /** The id follows from the position, so that a repetition can be told from a second failure. */
 function deadLetter(

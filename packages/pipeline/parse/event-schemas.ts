@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { eventType } from '../../../schemas/events/envelope.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
-import { firstWrong } from './first-wrong.ts';
-import { plainIssue } from './plain-issue.ts';
+import { firstWrong, plainIssue } from './schema-issues.ts';
 
 const TYPE_AND_VERSION = z.object({ type: z.string(), version: z.number() });
 

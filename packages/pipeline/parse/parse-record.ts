@@ -9,8 +9,8 @@ import type { Headers, LogRecord } from '../../event-log/port.ts';
 import { authenticate, maySpeak, type Principal } from './authenticate.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
 import { exceededBound } from './json-bounds.ts';
-import { plainIssue } from './plain-issue.ts';
 import { keyOf } from './record-key.ts';
+import { plainIssue } from './schema-issues.ts';
 
 /** Why a record is not an event of its topic. */
 export interface Rejection {

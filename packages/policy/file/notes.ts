@@ -1,6 +1,11 @@
+import { z } from 'zod';
+import {
+  DEFAULT_EVICTION_HARD,
+  EVICTION_MAPS,
+  isIgnoredSignal,
+} from '../../../schemas/policy/eviction-settings.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
-import { evictionNotes } from './eviction-notes.ts';
 import type { Problem } from './problem.ts';
 import { problemAt, type YamlDocument } from './yaml-document.ts';
 
@@ -37,5 +42,131 @@ function patternWithoutRegistry(pattern: string, index: number, document: YamlDo
       ['keep', 'images', index],
       `${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`,
     ),
+  ];
+}
+
+const TextMap = z.record(z.string(), z.string()).optional();
+const Written = z.looseObject({
+  evictionHard: TextMap,
+  evictionSoft: TextMap,
+  evictionSoftGracePeriod: TextMap,
+  evictionMinimumReclaim: TextMap,
+  mergeDefaultEvictionSettings: z.boolean().optional(),
+  imageGCHighThresholdPercent: z.number().optional(),
+});
+type Written = z.infer<typeof Written>;
+
+interface Note {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** What eviction settings that are valid may do differently from what their author thinks. */
+function evictionNotes(policy: Policy, document: YamlDocument): readonly Problem[] {
+  const { data } = Written.safeParse(document.value);
+  if (!data) return [];
+  return [
+    ...EVICTION_MAPS.flatMap((map) =>
+      Object.keys(data[map] ?? {}).flatMap((signal) => ofSignal(map, signal)),
+    ),
+    ...thresholdSpellings(data),
+    ...withoutThreshold(data),
+    ...droppedDefaults(data),
+    ...unreachable(policy),
+    ...noRoom(policy, data),
+  ].map(({ path, message }) => problemAt(document, path, message));
+}
+
+function ofSignal(map: string, signal: string): readonly Note[] {
+  const path = [map, signal];
+  if (isIgnoredSignal(signal))
+    return [{ path, message: 'ignored: removing images or containers frees none of it' }];
+  if (!signal.startsWith('containerfs.') || !map.endsWith('rd')) return [];
+  const message =
+    'replaced by the value of nodefs or imagefs, whichever filesystem it shares, as the kubelet does';
+  return [{ path, message }];
+}
+
+/** B15: only `0%` and `100%` to the letter mean none. */
+function thresholdSpellings(written: Written): readonly Note[] {
+  const entries = (['evictionHard', 'evictionSoft'] as const).flatMap((map) =>
+    Object.entries(written[map] ?? {}).map(([signal, value]) => ({ path: [map, signal], signal, value })),
+  );
+  return entries.flatMap(({ path, signal, value }) => {
+    const message = isIgnoredSignal(signal) ? undefined : spellingNote(value);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+function spellingNote(value: string): string | undefined {
+  if (value === '0%' || value === '100%') return `${value} means no threshold`;
+  if (!value.endsWith('%')) return undefined;
+  const percent = Number.parseFloat(value);
+  if (percent === 0) return 'is never met; 0% means no threshold';
+  return percent === 100 ? 'is met all the time; 100% means no threshold' : undefined;
+}
+
+function withoutThreshold(written: Written): readonly Note[] {
+  const {
+    evictionHard,
+    evictionSoft = {},
+    evictionSoftGracePeriod = {},
+    evictionMinimumReclaim = {},
+  } = written;
+  const hard = evictionHard ?? DEFAULT_EVICTION_HARD;
+  const grace = Object.keys(evictionSoftGracePeriod)
+    .filter((signal) => !(signal in evictionSoft))
+    .map((signal) => ({
+      path: ['evictionSoftGracePeriod', signal],
+      message: 'no soft threshold has this signal',
+    }));
+  const reclaim = Object.keys(evictionMinimumReclaim)
+    .filter((signal) => !(signal in hard || signal in evictionSoft || isIgnoredSignal(signal)))
+    .map((signal) => ({ path: ['evictionMinimumReclaim', signal], message: 'no threshold has this signal' }));
+  return [...grace, ...reclaim];
+}
+
+/** B14 */
+function droppedDefaults({ evictionHard, mergeDefaultEvictionSettings = false }: Written): readonly Note[] {
+  if (evictionHard === undefined || mergeDefaultEvictionSettings || Object.keys(evictionHard).length === 0)
+    return [];
+  const dropped = Object.keys(DEFAULT_EVICTION_HARD).filter((signal) => !(signal in evictionHard));
+  if (dropped.length === 0) return [];
+  const message = `${dropped.join(', ')} ${dropped.length === 1 ? 'has' : 'have'} no threshold now: what evictionHard does not name loses its default; mergeDefaultEvictionSettings: true keeps it`;
+  return [{ path: ['evictionHard'], message }];
+}
+
+/** With a target above the whole disk, a reclaim would not end before there is nothing left to remove. */
+const unreachable = ({ evictionThresholds }: Policy): readonly Note[] =>
+  evictionThresholds.flatMap(({ signal, kind, value, minimumReclaim }) =>
+    minimumReclaim !== null &&
+    'percent' in minimumReclaim &&
+    'percent' in value &&
+    minimumReclaim.percent + value.percent > 100
+      ? [
+          {
+            path: ['evictionMinimumReclaim', signal],
+            message: `together with the ${kind} threshold of ${value.percent}% this is more than there is: it is never reached`,
+          },
+        ]
+      : [],
+  );
+
+/** M15; between the kubelet's own two defaults there is one percent, which is told where somebody changes one. */
+function noRoom(policy: Policy, written: Written): readonly Note[] {
+  const { imageGCHighThresholdPercent: high, evictionThresholds, forcedGC } = policy;
+  const signal = 'imagefs.available';
+  const limit = evictionThresholds.find(
+    (threshold) => threshold.signal === signal && threshold.kind === 'hard',
+  );
+  if (high === 100 || !forcedGC || limit === undefined || !('percent' in limit.value)) return [];
+  if (100 - high > limit.value.percent) return [];
+  const ownHigh = written.imageGCHighThresholdPercent !== undefined;
+  if (!ownHigh && written.evictionHard?.[signal] === undefined) return [];
+  return [
+    {
+      path: ownHigh ? ['imageGCHighThresholdPercent'] : ['evictionHard', signal],
+      message: `removal by usage begins at ${100 - high}% available, and the eviction threshold of ${signal} is ${limit.value.percent}%: it has no room to act before removal is forced`,
+    },
   ];
 }

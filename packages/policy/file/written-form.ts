@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
+import type { Amount, EvictionSignal, EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { NodeSelector, Policy, PolicyKeep } from '../../../schemas/policy/policy.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { durationText, quantityText } from '../value-text.ts';
-import { writtenEviction } from './written-eviction.ts';
 
 /** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
 export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
@@ -92,3 +92,50 @@ function selectorSection({
   };
   return Object.keys(selector).length === 0 ? {} : { selector };
 }
+
+type EvictionMaps = Pick<
+  PolicyFile,
+  'evictionHard' | 'evictionSoft' | 'evictionSoftGracePeriod' | 'evictionMinimumReclaim'
+>;
+
+/** Thresholds in the four maps of the kubelet; no hard one is written as `{}`, since leaving it out means defaults. */
+function writtenEviction(thresholds: readonly EvictionThreshold[]): EvictionMaps {
+  const soft = thresholds.filter(({ kind }) => kind === 'soft');
+  return {
+    evictionHard: bySignal(
+      thresholds.filter(({ kind }) => kind === 'hard'),
+      valueText,
+    ),
+    ...(soft.length > 0 && {
+      evictionSoft: bySignal(soft, valueText),
+      evictionSoftGracePeriod: bySignal(soft, ({ gracePeriodMs }) => durationText(gracePeriodMs)),
+    }),
+    ...minimumReclaims(thresholds),
+  };
+}
+
+function minimumReclaims(
+  thresholds: readonly EvictionThreshold[],
+): Pick<EvictionMaps, 'evictionMinimumReclaim'> {
+  const entries = thresholds.flatMap(({ signal, minimumReclaim }) =>
+    minimumReclaim === null ? [] : [[signal, amountText(minimumReclaim)] as const],
+  );
+  return entries.length === 0 ? {} : { evictionMinimumReclaim: Object.fromEntries(entries) };
+}
+
+const bySignal = (
+  thresholds: readonly EvictionThreshold[],
+  text: (threshold: EvictionThreshold) => string,
+): Partial<Record<EvictionSignal, string>> =>
+  Object.fromEntries(thresholds.map((threshold) => [threshold.signal, text(threshold)]));
+
+const valueText = ({ value }: EvictionThreshold): string => thresholdText(value);
+
+/** `0%` and `100%` mean no threshold, and these are ones (B15). */
+const thresholdText = (value: Amount): string =>
+  'percent' in value && (value.percent === 0 || value.percent === 100)
+    ? `${value.percent}.0%`
+    : amountText(value);
+
+const amountText = (amount: Amount): string =>
+  'percent' in amount ? `${amount.percent}%` : quantityText(amount.quantity);

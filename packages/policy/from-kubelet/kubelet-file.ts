@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { KubeletConfiguration, SharedSettings } from '../../../schemas/policy/kubelet-configuration.ts';
-import type { PolicyText } from '../file/file.ts';
 import { byPlace, type Problem } from '../file/problem.ts';
+import type { PolicyText } from '../file/read-policy-file.ts';
 import { schemaProblems } from '../file/schema-problems.ts';
 import { KUBERNETES_YAML, parseYaml, problemAt, type YamlDocument } from '../file/yaml-document.ts';
 

@@ -1,7 +1,7 @@
+import pMap from 'p-map';
 import { topicSpec } from '../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../../../packages/event-log/port.ts';
 import { CAUSES_FIRST } from '../../../packages/pipeline/read-log.ts';
-import { mapBounded } from '../../../packages/process/bounded.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { collectNames, isNamedTopic } from '../names/collect-names.ts';
@@ -106,11 +106,15 @@ export async function lookAhead(
   signal: AbortSignal,
 ): Promise<void> {
   const begun = PARTITIONS.filter(({ topic, partition }) => needs.archive.endOf(topic, partition) !== null);
-  await mapBounded(begun, PARTITIONS_AT_ONCE, async (name) => {
-    const begunMs = needs.now();
-    const next = await newRecords(needs, name, signal).next();
-    needs.onReached?.(name, next.done ? begunMs : next.value.timestampMs);
-  });
+  await pMap(
+    begun,
+    async (name) => {
+      const begunMs = needs.now();
+      const next = await newRecords(needs, name, signal).next();
+      needs.onReached?.(name, next.done ? begunMs : next.value.timestampMs);
+    },
+    { concurrency: PARTITIONS_AT_ONCE },
+  );
 }
 
 /** The file in hand: it is closed before a record that does not belong into it. */

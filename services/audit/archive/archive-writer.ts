@@ -10,8 +10,8 @@ import {
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { lockFile } from '../../../packages/files/file-lock.ts';
 import { makeDirectories } from '../../../packages/files/make-directories.ts';
-import { lockFile } from '../../../packages/files/state-lock.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { NAMES_VERSION } from '../names/name-lines.ts';

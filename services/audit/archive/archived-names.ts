@@ -1,5 +1,5 @@
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { createBreath } from '../../../packages/process/turns.ts';
+import { createBreath } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';

@@ -1,6 +1,6 @@
+import pMap from 'p-map';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { mapBounded } from '../../../packages/process/bounded.ts';
 import type { AskedName } from './asked-name.ts';
 import { createPartitionWatch, type NodeFilter, type Watched } from './partition-watch.ts';
 
@@ -34,7 +34,7 @@ export async function watchPartitions(
   const signal = AbortSignal.any([needs.signal, failed.signal]);
   const watchOne = partitionWatcher({ ...needs, signal }, partitions.length);
   try {
-    return await mapBounded(partitions, PARTITIONS_AT_ONCE, watchOne);
+    return await pMap(partitions, watchOne, { concurrency: PARTITIONS_AT_ONCE });
   } finally {
     failed.abort();
   }

@@ -1,6 +1,7 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
   isPauseKey,
@@ -9,7 +10,6 @@ import {
   type PolicySet,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
-import { MINUTE_MS } from './spans.ts';
 import type { Sign } from './standing.ts';
 
 /** Signs of what stood in `gc.policies`, by record key. */

@@ -5,10 +5,10 @@ import {
   NOTHING_FREED,
   withFreed,
 } from '../../../packages/decision/freed-space.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { ObjectResult, Removed } from '../../../schemas/events/result.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './spans.ts';
 
 interface Sum {
   readonly objects: number;

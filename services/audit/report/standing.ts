@@ -1,5 +1,5 @@
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { Moment } from '../../../schemas/reports/audit-report.ts';
-import { MINUTE_MS } from './spans.ts';
 
 /** What is known of one key of `gc.policies`, at a time by the log's clock. */
 export interface Sign<State> {

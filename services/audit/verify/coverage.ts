@@ -1,7 +1,7 @@
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
-const HOUR_MS = 60 * 60 * 1000;
 /** Results may come late, from a node that could not reach the log; commands so long before a range are read too. */
 export const LATE_RESULT_MS = 24 * HOUR_MS;
 /** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */

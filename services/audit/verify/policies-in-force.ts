@@ -1,6 +1,7 @@
 import { contentHash } from '../../../packages/canonical/ids.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
+import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { SETTLED_MS } from './coverage.ts';
 import { type Place, placeOf } from './findings.ts';
 
-const HOUR_MS = 60 * 60 * 1000;
 /** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
 const TOMBSTONES_KEPT_MS = 23 * HOUR_MS;
 

@@ -7,7 +7,7 @@ import {
   readPartition,
   type TimeRange,
 } from '../../../packages/pipeline/read-log.ts';
-import { createBreath } from '../../../packages/process/turns.ts';
+import { createBreath } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PolicyHistory } from '../policy-history.ts';

@@ -1,6 +1,6 @@
 import type { EventLogOptions } from '../../../packages/event-log/open.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
-import type { ErrorCode } from '../../../packages/process/errors.ts';
+import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import type { Found } from './collect.ts';
 import type { PartitionProgress } from './verify-partition.ts';
 

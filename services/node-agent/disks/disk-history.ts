@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { type Bucket, type DiskStats, ResourceHistory } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemName, FilesystemReadings, Resource } from '../../../schemas/events/filesystem.ts';
 import { Instant } from '../../../schemas/events/time.ts';
@@ -8,7 +9,6 @@ export type DiskHistory = DiskStats['history'];
 type History = DiskHistory[FilesystemName];
 
 const TEN_SECONDS_MS = 10_000;
-const MINUTE_MS = 60_000;
 /** Younger buckets span ten seconds, older ones a minute. */
 const FINE_FOR_MS = 10 * MINUTE_MS;
 const KEPT_FOR_MS = 120 * MINUTE_MS;

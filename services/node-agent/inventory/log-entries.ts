@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import pMap from 'p-map';
 import type { z } from 'zod';
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
 import type { LogDirectories } from '../../../packages/machine/log-directories.ts';
-import { mapBounded } from '../../../packages/process/bounded.ts';
 import {
   containerIdOfSymlink,
   containersOfSymlink,
@@ -39,7 +39,9 @@ async function danglingIn(directory: string): Promise<readonly string[] | null> 
   const names = await namesIn(directory);
   if (names === null) return null;
   const logs = names.filter((name) => name.endsWith('.log'));
-  const dangling = await mapBounded(logs, STAT_CONCURRENCY, (name) => hasNoTarget(join(directory, name)));
+  const dangling = await pMap(logs, (name) => hasNoTarget(join(directory, name)), {
+    concurrency: STAT_CONCURRENCY,
+  });
   return logs.filter((_, index) => dangling[index]);
 }
 

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
 import type { CompleteListing, Listing, ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
@@ -10,7 +11,6 @@ import type { Instant } from '../../../schemas/events/time.ts';
 import type { Detected, History } from '../images/history.ts';
 import type { PodState, RuntimePods } from '../pods/pod-states.ts';
 import type { PodWatch } from '../pods/pod-watch.ts';
-import { serially } from '../serially.ts';
 import type { LogEntries, LogReader } from './log-entries.ts';
 
 /** All that one look at the node found. */
@@ -63,7 +63,8 @@ export function createLook({
   clock,
 }: LookParts): () => Promise<Look> {
   const memory = createListingMemory();
-  return serially(async () => {
+  const oneAtATime = pLimit(1);
+  const look = async (): Promise<Look> => {
     const takenAt = clock.now();
     const readings = await filesystems.read();
     const listing = await listPatiently(() => readListing(runtime, memory));
@@ -84,7 +85,8 @@ export function createLook({
       logs,
       ...knownPods,
     };
-  });
+  };
+  return () => oneAtATime(look);
 }
 
 async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {

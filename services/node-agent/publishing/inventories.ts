@@ -1,7 +1,8 @@
 import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { Sleep } from '../../../packages/process/back-off.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
-import { createBell, type Sleep } from '../bell.ts';
+import { createBell } from '../bell.ts';
 import { diedSince, fingerprintOf } from '../inventory/fingerprint.ts';
 import type { CompleteLook, Look } from '../inventory/look.ts';
 import {

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Output } from '../../../packages/decision/handler.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
-import { backOffMs } from '../../../packages/process/back-off.ts';
+import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
-import { createBell, type Sleep } from '../bell.ts';
+import { createBell } from '../bell.ts';
 
 /** An event on its way to the log. */
 export interface Outgoing {

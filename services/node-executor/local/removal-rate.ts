@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 
-const MINUTE_MS = 60_000;
 const MINUTES_COUNTED = 60;
 
 /** Removals per minute of the last hour, by minutes since boot; negative for those before it. */

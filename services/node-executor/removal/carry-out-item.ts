@@ -1,4 +1,5 @@
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { Sleep } from '../../../packages/process/back-off.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import { OBJECT_KINDS, REMOVALS } from '../../../schemas/events/object-kinds.ts';
@@ -21,7 +22,6 @@ import {
 } from './earlier-attempt.ts';
 import { type ItemTools, isGone, removeItem } from './item.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
-import type { Sleep } from './sleep.ts';
 
 export interface CarryOutParts {
   readonly recorder: Recorder;

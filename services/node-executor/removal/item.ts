@@ -17,7 +17,6 @@ import { type Attempt, NOT_FOUND, REMOVED, refused } from './attempt.ts';
 import { nameOf } from './object-name.ts';
 import { isLogGone } from './remove-log.ts';
 import { type ObjectRemover, removeObject } from './remove-object.ts';
-import { unlessAborted } from './sleep.ts';
 
 /** So often the facts may grow old between the look and the removal, before the object is left alone. */
 const LOOKS_BEFORE_REMOVAL = 3;
@@ -147,5 +146,18 @@ async function judged(command: Command, item: CommandItem, tools: ItemTools): Pr
       return { verdict: NOT_FOUND };
     case 'refuse':
       return { verdict: refused(verdict.refusal) };
+  }
+}
+
+/** What `work` resolves to, or `undefined` when `signal` aborts first; `work` must not reject and has no effect then. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stop = (): void => resolve(undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }

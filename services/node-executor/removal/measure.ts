@@ -1,8 +1,8 @@
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { Sleep } from '../../../packages/process/back-off.ts';
 import type { FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
 import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
-import type { Sleep } from './sleep.ts';
 
 /** Space becomes free some time after a removal returned; so long is waited for it. */
 export const SETTLE_MS = 2_000;

@@ -1,4 +1,5 @@
 import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
+import type { Sleep } from '../../../packages/process/back-off.ts';
 import type { LookAgain, Removable, RuntimeFacts } from '../checks/second-look.ts';
 import type { LogRoots } from '../node-files.ts';
 import type { Attempt } from './attempt.ts';
@@ -6,7 +7,6 @@ import { removeContainer } from './remove-container.ts';
 import { removeImage } from './remove-image.ts';
 import { removeLogSymlink, removePodLogDirectory } from './remove-log.ts';
 import { removeSandbox } from './remove-sandbox.ts';
-import type { Sleep } from './sleep.ts';
 
 export interface ObjectRemover {
   readonly runtime: RuntimeReader & RuntimeRemover;

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { RuntimeImage, RuntimeReader } from '../../../packages/cri/port.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { Sleep } from '../../../packages/process/back-off.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Sleep } from '../removal/sleep.ts';
 import type { BackoffTable } from './backoff.ts';
 import type { RemovedImages } from './removed-images.ts';
 

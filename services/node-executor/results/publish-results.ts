@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
-import { backOffMs } from '../../../packages/process/back-off.ts';
+import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { newTrace } from '../../../packages/process/trace.ts';
 import type { Journal } from '../journal/journal.ts';
 import { published, type Unpublished } from '../journal/journal-state.ts';
-import type { Sleep } from '../removal/sleep.ts';
 
 /** Events of one publish; each is far below a kilobyte or two. */
 const MAX_BATCH = 100;

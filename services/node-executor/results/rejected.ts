@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import type { OnRejection } from '../../../packages/pipeline/handle-record.ts';
+import type { OnRejection } from '../../../packages/pipeline/decide.ts';
 import type { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { type CommandRefusal, CommandResult } from '../../../schemas/events/result.ts';

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { toRecord } from '../../../packages/pipeline/envelope.ts';
+import { toRecord } from '../../../packages/pipeline/publisher.ts';
 import { newTrace, nextHop, type TraceIds } from '../../../packages/process/trace.ts';
 
 /** Something to append. */

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { nodeSource, serviceSource } from '../../../packages/pipeline/envelope.ts';
+import { nodeSource, serviceSource } from '../../../packages/pipeline/publisher.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { containerGcHandler } from '../../../services/container-gc/handler.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';

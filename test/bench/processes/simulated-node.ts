@@ -1,5 +1,5 @@
 /** A simulated node with so many images and running containers. */
-import { linuxClock } from '../../../packages/machine/clock-linux.ts';
+import { linuxClock } from '../../../packages/machine/clock.ts';
 import { startSimulatedNode } from '../../../sim/node/node.ts';
 import type { ScriptArguments } from './arguments.ts';
 

@@ -25,7 +25,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'lock-not-held',
-    edits: [{ file: 'packages/files/state-lock.ts', old: "db.exec('BEGIN EXCLUSIVE');", now: '' }],
+    edits: [{ file: 'packages/files/file-lock.ts', old: "db.exec('BEGIN EXCLUSIVE');", now: '' }],
   },
   {
     name: 'journal-written-late',

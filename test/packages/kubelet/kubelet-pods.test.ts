@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { KubeletOptions } from '../../../packages/kubelet/kubelet-connection.ts';
+import { kubeletPodSource } from '../../../packages/kubelet/kubelet-pods.ts';
 import type { PodSource } from '../../../packages/kubelet/pod-source.ts';
-import { kubeletPodSource } from '../../../packages/kubelet/pods.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createTlsFiles } from '../../support/tls-files.ts';
 

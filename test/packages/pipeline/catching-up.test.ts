@@ -5,9 +5,13 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { type LookAhead, lookAhead, readAlone } from '../../../packages/pipeline/catching-up/look-ahead.ts';
-import { scanAhead } from '../../../packages/pipeline/catching-up/scan-ahead.ts';
-import { handleSeen } from '../../../packages/pipeline/handle-record.ts';
+import { scanAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import {
+  type LookAhead,
+  lookAhead,
+  readAlone,
+} from '../../../packages/pipeline/catching-up/slice-look-ahead.ts';
+import { decide } from '../../../packages/pipeline/decide.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
@@ -53,7 +57,7 @@ async function decideAll(
   };
   const all = [];
   for (const record of records) {
-    const { stages, failure } = await handleSeen('inventory', see(record), handling);
+    const { stages, failure } = await decide('inventory', see(record), handling);
     expect(failure).toBeNull();
     const [decided, ...following] = stages.flat().map(({ value }) => JSON.parse(String(value)));
     all.push({ decision: Decision.parse(decided), following });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { createFloodGuard } from '../../../packages/pipeline/dead-letters/flood-guard.ts';
-import type { MessageOutcome } from '../../../packages/pipeline/dead-letters/flood-tally.ts';
+import {
+  createFloodGuard,
+  type MessageOutcome,
+} from '../../../packages/pipeline/dead-letters/flood-guard.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { effectivePolicy } from '../../../packages/policy/effective.ts';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { settingOrigins } from '../../../packages/policy/setting-origins.ts';
 import { type PolicyRecord, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';

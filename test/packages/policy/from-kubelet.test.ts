@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
 import { problemText } from '../../../packages/policy/file/problem.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import {
   type PolicyChoices,
   policyFromKubelet,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { unmetConditions, unmetText } from '../../../packages/policy/unmet-conditions.ts';
+import { unmetConditions, unmetText } from '../../../packages/policy/effective.ts';
 import { selects } from '../../../schemas/policy/policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 

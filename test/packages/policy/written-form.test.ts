@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readPolicyFiles } from '../../../packages/policy/file/file.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
 import { durationText, quantityText } from '../../../packages/policy/value-text.ts';
 import { EvictionSignal, type EvictionThreshold } from '../../../schemas/policy/eviction.ts';

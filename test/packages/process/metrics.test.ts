@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../../packages/process/metrics.ts';
-import { addProcessMetrics } from '../../../packages/process/process-metrics.ts';
+import { addProcessMetrics, createMetrics } from '../../../packages/process/metrics.ts';
 
 const linesOf = async (metrics: ReturnType<typeof createMetrics>): Promise<readonly string[]> =>
   (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -3,8 +3,7 @@ import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { startConsumer } from '../../../packages/pipeline/consume.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
-import { nodeSource } from '../../../packages/pipeline/envelope.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/wait.ts';
@@ -18,7 +17,7 @@ import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { policyInForce } from '../../../services/node-executor/policy-in-force.ts';
-import { type Life, mortal, mortalState } from '../../../sim/fleet-load/mortal.ts';
+import { killable, killableState, type Life } from '../../../sim/fleet-load/killable.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/memory-state.ts';
@@ -49,11 +48,11 @@ const AGENT_LOOPS = 6;
 export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const { node, time, log: wholeLog, logger } = parts;
   const life: Life = { dead: false };
-  const log = mortal(wholeLog, life);
-  const state = mortalState(parts.state, life);
+  const log = killable(wholeLog, life);
+  const state = killableState(parts.state, life);
   const metrics = createMetrics();
   const containerd = node.containerd && connectContainerd(node.endpoint);
-  const runtime = mortal(withOtherUses(directRuntime(node), containerd, parts), life);
+  const runtime = killable(withOtherUses(directRuntime(node), containerd, parts), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });
@@ -71,7 +70,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     nodeLabels: {},
     policies: policies.current,
     runtime,
-    contents: loggedContentReading({ containerd: containerd && mortal(containerd, life), clock, logger }),
+    contents: loggedContentReading({ containerd: containerd && killable(containerd, life), clock, logger }),
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: pods.source,

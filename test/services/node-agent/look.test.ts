@@ -172,6 +172,38 @@ describe('a look', () => {
     };
   }
 
+  test('begins after the one before has ended, however that ended', async () => {
+    const clock = manualClock();
+    const node = await simulatedNode({ clock });
+    using reader = connectReader(node.endpoint);
+    const order: string[] = [];
+    const look = createLook({
+      runtime: reader,
+      filesystems: {
+        ...node.filesystems,
+        read: async () => {
+          order.push('begins');
+          await Promise.resolve();
+          order.push('ends');
+          throw new Error('unreadable');
+        },
+      },
+      logs: async () => NO_LOGS,
+      clock,
+      pods: {
+        ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }),
+        problem: () => null,
+      },
+      history: {
+        detect: () => ({ records: new Map(), watchedSinceMs: 0 }),
+        clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
+      },
+    });
+    const ended = await Promise.allSettled([look(), look()]);
+    expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(order).toEqual(['begins', 'ends', 'begins', 'ends']);
+  });
+
   test('[C3, A8] takes its time before the first fact, asks the kubelet after the runtime, and detects last', async () => {
     const { found, order, detectedAfterMs, takenAfterMs } = await looking();
     expect(found.status).toBe('complete');

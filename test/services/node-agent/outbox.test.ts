@@ -33,8 +33,8 @@ function setUp(limit: number) {
       pauses.push(ms);
       return new Promise((resolve) => {
         goOn = resolve;
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve());
+        if (signal?.aborted) resolve();
+        signal?.addEventListener('abort', () => resolve());
       });
     },
     random: () => 0,

@@ -9,7 +9,6 @@ import { createBell } from '../../../services/node-agent/bell.ts';
 import { watchDeaths } from '../../../services/node-agent/death-watch.ts';
 import { backoffReader } from '../../../services/node-agent/inventory/executor-files.ts';
 import { every, together } from '../../../services/node-agent/repeat.ts';
-import { serially } from '../../../services/node-agent/serially.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -98,22 +97,6 @@ test('a runtime that ends each stream at once, as CRI-O does without pod events,
   const seconds = waits.map((ms) => ms / 1000);
   expect(seconds).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600, 10, 10]);
   expect(log.lines.filter((line) => line.includes('deaths are seen by detection'))).toHaveLength(1);
-});
-
-test('work that is done serially never overlaps, and one failure does not stop the next', async () => {
-  const order: string[] = [];
-  let count = 0;
-  const run = serially(async () => {
-    const turn = ++count;
-    order.push(`begin ${turn}`);
-    await pause(1, never);
-    order.push(`end ${turn}`);
-    if (turn === 1) throw new Error('first');
-    return turn;
-  });
-  const results = await Promise.allSettled([run(), run()]);
-  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-  expect(order).toEqual(['begin 1', 'end 1', 'begin 2', 'end 2']);
 });
 
 test('a bell that rang before anybody waited ends the next wait, and only that', async () => {

@@ -23,7 +23,7 @@ import {
 } from '../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import type { PolicyInForce } from '../../../services/node-executor/policy-in-force.ts';
-import { type Life, mortal, mortalState, NEVER } from '../../../sim/fleet-load/mortal.ts';
+import { killable, killableState, type Life, NEVER } from '../../../sim/fleet-load/killable.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
@@ -134,8 +134,8 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
 function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logger'>): RunningExecutor {
   const stopping = new AbortController();
   const life: Life = { dead: false };
-  const runtime = mortal(node.runtime, life);
-  const state = mortalState(node.state, life);
+  const runtime = killable(node.runtime, life);
+  const state = killableState(node.state, life);
   const metrics = createMetrics();
   const executor = createNodeExecutor({
     node: {
@@ -154,7 +154,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
       { ...node, localFile: { path: node.localFile, isNamed: false } },
       { clock: node.clock, state, logger },
     ),
-    publisher: mortal(publisherOf(node), life),
+    publisher: killable(publisherOf(node), life),
     sleep: async (ms, signal) => {
       if (life.dead) await NEVER;
       if (signal?.aborted) return;

@@ -3,8 +3,8 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
-import { nodeSource } from '../../../packages/pipeline/envelope.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
+import { pause } from '../../../packages/process/back-off.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
@@ -15,7 +15,6 @@ import {
 import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-history.ts';
 import { nodeSubscription, runNodeExecutor } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { sleep } from '../../../services/node-executor/removal/sleep.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { instant } from '../../fixtures/time.ts';
@@ -79,7 +78,7 @@ async function runExecutor() {
       ),
       publisher,
       deadLetters,
-      sleep,
+      sleep: pause,
       random: () => 0,
       onStarted: () => undefined,
     },

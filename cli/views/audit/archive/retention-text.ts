@@ -1,7 +1,6 @@
+import { HOUR_MS, MINUTE_MS } from '../../../../packages/process/durations.ts';
 import type { TopicLag } from '../../../../services/audit/archive/retention-watch.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const HOURS_TOLD = 48;
 
 /** `90 min`, `13 h` or `9 d`: as near as a warning needs it. */

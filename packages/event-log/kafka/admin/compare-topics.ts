@@ -1,4 +1,5 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { HOUR_MS } from '../../../process/durations.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
 import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
 import type { TopicDifference } from '../../port.ts';
@@ -7,7 +8,6 @@ import { type Admin, TOPIC_RESOURCE } from '../client/admin.ts';
 import type { KafkaOptions } from '../client/options.ts';
 import { partitionCounts } from './declared-partitions.ts';
 
-const HOUR_MS = 3_600_000;
 const FOREVER = '-1';
 /** Key, headers and the frame of a batch, beside the largest value. */
 const FRAME_BYTES = 256 * 1024;

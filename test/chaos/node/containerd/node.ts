@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { connectReader, connectRemover } from '../../../../packages/cri/client.ts';
-import { runtimeImage } from '../../../../packages/cri/from-wire.ts';
+import { runtimeImage } from '../../../../packages/cri/from-messages.ts';
 import { METHODS as CRI } from '../../../../packages/cri/methods.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { type CallFault, createFaults, type Faults } from '../../../../sim/runtime/faults.ts';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { serveCri } from '../../../../packages/cri/server.ts';
-import { linuxClock } from '../../../../packages/machine/clock-linux.ts';
+import { linuxClock } from '../../../../packages/machine/clock.ts';
 import { createKubelet } from '../../../../sim/kubelet/kubelet.ts';
 import { SANDBOX_IMAGE } from '../../../../sim/node/node.ts';
 import { containerdHandlers } from '../../../../sim/runtime/containerd-handlers.ts';
