@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { longestCommandLifetimeMs } from '../../../packages/policy/pauses.ts';
-import { selectorText } from '../../../packages/policy/selector-text.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { durationText } from '../../../packages/policy/value-text.ts';
-import { writePause } from '../../../packages/policy/write-policies.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
-import { PauseRecord } from '../../../schemas/policy/policy.ts';
-import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
-import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
-import { logOptions } from '../../options/option-groups.ts';
-import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../../options/pause-options.ts';
+import { longestCommandLifetimeMs } from '../../packages/policy/pauses.ts';
+import { selectorText } from '../../packages/policy/selector-text.ts';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { durationText } from '../../packages/policy/value-text.ts';
+import { writePause } from '../../packages/policy/write-policies.ts';
+import { withMeta } from '../../packages/process/options/option-types.ts';
+import { PauseRecord } from '../../schemas/policy/policy.ts';
+import { openTaskLog, operatorPublication } from '../framework/task-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { logOptions } from '../options/option-groups.ts';
+import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../options/pause-options.ts';
 
 export const pause = defineVerb({
   ...about('pause'),

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { pausesToEnd, pauseText } from '../../../packages/policy/pauses.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { deleteKeys } from '../../../packages/policy/write-policies.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
-import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
-import { logOptions } from '../../options/option-groups.ts';
-import { pauseSelectorOptions, toPauseSelector } from '../../options/pause-options.ts';
+import { pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { deleteKeys } from '../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { openTaskLog } from '../framework/task-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { about } from '../framework/verb-list.ts';
+import { logOptions } from '../options/option-groups.ts';
+import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
 
 export const resume = defineVerb({
   ...about('resume'),
