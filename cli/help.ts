@@ -1,7 +1,6 @@
 import type { OptionInfo } from '../packages/process/options/options.ts';
-import { explanationOf } from './explanations.ts';
-import type { Verb } from './framework/verb.ts';
-import { ALL_VERBS, type ListedVerb, VERB_FAMILIES, VERB_GROUPS } from './framework/verb-list.ts';
+import type { ListedVerb, Verb } from './framework/verb.ts';
+import { ALL_VERBS, VERB_FAMILIES, VERB_GROUPS, type VerbFamily } from './verb-list.ts';
 
 const INDENT = '  ';
 const GAP = 2;
@@ -22,7 +21,7 @@ export const overviewHelp = (): string =>
   ].join('\n');
 
 /** `fleetgc policy --help` and the like. */
-export const familyHelp = (family: string): string =>
+export const familyHelp = (family: VerbFamily): string =>
   [
     `Usage: fleetgc ${family} <verb> [options]`,
     '',
@@ -40,18 +39,18 @@ function table(verbs: readonly ListedVerb[]): readonly string[] {
 }
 
 /** What help on a verb says first. */
-export function verbDescription({ name, summary }: Pick<Verb, 'name' | 'summary'>): string {
-  const more = explanationOf(name).text;
+export function verbDescription({ summary, help = [] }: Verb): string {
   const sentence = summary.endsWith('?') ? summary : `${summary}.`;
-  return more === undefined ? sentence : `${sentence}\n\n${more}`;
+  return [sentence, ...help].join('\n\n');
 }
 
 /** What help on a verb says after its options. */
-export function verbEpilogue({ name, options }: Pick<Verb, 'name' | 'options'>): string {
-  const { examples } = explanationOf(name);
+export function verbEpilogue({ examples, options }: Verb): string {
   return [
     '',
-    ...(examples.length === 0 ? [] : ['Examples:', ...examples.map((line) => `${INDENT}${line}`), '']),
+    'Examples:',
+    ...examples.map((line) => `${INDENT}${line}`),
+    '',
     ...otherSources(options.find(({ commandLineOnly }) => !commandLineOnly)),
   ].join('\n');
 }

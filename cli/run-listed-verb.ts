@@ -2,12 +2,12 @@ import { FleetGcError } from '../packages/process/errors.ts';
 import type { OptionSources } from '../packages/process/options/config.ts';
 import { readTextFile } from '../packages/process/options/text-file.ts';
 import { runVerb } from './framework/run-verb.ts';
-import type { ListedVerb } from './framework/verb-list.ts';
+import type { ListedVerb } from './framework/verb.ts';
 import type { CliOutside } from './outside.ts';
 import { talkTo } from './talk.ts';
 import { CONFIG_VARIABLE, unknownVariables } from './unknown-variables.ts';
 import { readVerbArguments } from './verb-arguments.ts';
-import { loadAllVerbs, loadVerb } from './verb-loaders.ts';
+import { loadAllVerbs, loadVerb } from './verb-list.ts';
 
 /** Loads the verb, reads its options from everywhere, and runs it. Returns the exit code. */
 export async function runListedVerb(
@@ -15,7 +15,7 @@ export async function runListedVerb(
   rest: readonly string[],
   { environment, control, writeOut, terminalColumns, stderr }: CliOutside,
 ): Promise<number> {
-  const verb = await loadVerb(listed.name);
+  const verb = await loadVerb(listed);
   const given = readVerbArguments(verb, rest);
   if (given.kind === 'help') {
     await writeOut(given.text);

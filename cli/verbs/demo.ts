@@ -3,13 +3,15 @@ import { Switch, withMeta } from '../../packages/process/options/option-types.ts
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 600_000;
 
-export const demo = defineVerb({
-  ...about('demo'),
+export const verb = defineVerb({
+  help: [
+    'Needs neither a container runtime nor Kafka, and touches nothing but a directory of its own among the temporary files, which stays. At the end it says where the event log lies and what can be asked of it.',
+  ],
+  examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
   options: z.object({
     duration: withMeta(
       DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, {

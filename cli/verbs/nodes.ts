@@ -5,14 +5,16 @@ import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readHeardNodes } from '../../services/fleet-status/heard-nodes.ts';
 import { openTaskLog } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { logOptions } from '../options/option-groups.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
 
-export const nodes = defineVerb({
-  ...about('nodes'),
+export const verb = defineVerb({
+  help: [
+    'Every node that was heard in the last day, by its newest disk statistics: when it was heard last, how full the filesystem of its images is (rounded up, and without what is reserved for root, as the kubelet counts), which policy holds for it and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads a few minutes of the log here and there, however large the fleet is.',
+  ],
+  examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
   options: z.object({
     output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
       description: 'table or wide for people, wide with more columns; json for everything there is to say.',

@@ -8,12 +8,18 @@ import { withMeta } from '../../packages/process/options/option-types.ts';
 import { PauseRecord } from '../../schemas/policy/policy.ts';
 import { openTaskLog, operatorPublication } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { logOptions } from '../options/option-groups.ts';
 import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../options/pause-options.ts';
 
-export const pause = defineVerb({
-  ...about('pause'),
+export const verb = defineVerb({
+  help: [
+    'Without options it stops the whole fleet. Decisions are still made and recorded. Commands that were sent before are refused once a node has read of the pause, and in any case when they expire.',
+  ],
+  examples: [
+    'fleetgc pause --reason "registry is down"',
+    'fleetgc pause --cluster prod --node-name "db-*"',
+    'fleetgc pause --pool gpu',
+  ],
   options: z.object({
     ...pauseSelectorOptions,
     reason: withMeta(PauseRecord.shape.reason.prefault(''), {

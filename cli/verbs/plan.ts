@@ -14,7 +14,6 @@ import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../..
 import { readAllBytes } from '../framework/byte-stream.ts';
 import { formatResult } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { policiesOf } from '../run/run-policies.ts';
 import { answerLines } from '../views/plan/answer-lines.ts';
@@ -76,8 +75,18 @@ const PlanOptions = z.object({
 });
 type PlanOptions = z.infer<typeof PlanOptions>;
 
-export const plan = defineVerb({
-  ...about('plan'),
+export const verb = defineVerb({
+  help: [
+    'Decides as the services do, on one look at this machine or on an inventory that is given, and shows the plan: what goes, what stays, by which rule, and what it would free. The limits of a single command are left out, and every removal is taken to succeed. With -o ndjson every line of the input is answered with a line (docs/plan.md has the format).',
+    'Exit codes: 0 a plan was made, 1 something could not be planned (the runtime does not answer, an inventory is not complete, a line is wrong), 2 wrong options or an invalid policy.',
+  ],
+  examples: [
+    'fleetgc plan',
+    'fleetgc plan --policy policy.yaml --state-directory /var/lib/fleetgc',
+    'fleetgc plan --policy policy.yaml --trigger eviction:imagefs.available --profile kubelet',
+    'fleetgc plan --inventory inventory.json --policy policy.yaml -o json',
+    'fleetgc plan -o ndjson < inventories.ndjson > plans.ndjson',
+  ],
   options: PlanOptions,
   checkFlags: ({ inventory, output }, flags) => {
     if (inventory !== undefined) refuseLooking('--inventory', flags);

@@ -6,12 +6,12 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/option-types.ts';
 import { openTaskLog } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { logOptions } from '../options/option-groups.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
 
-export const resume = defineVerb({
-  ...about('resume'),
+export const verb = defineVerb({
+  help: ['Ends the pause that was made with the same options.'],
+  examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   options: z.object({
     ...pauseSelectorOptions,
     all: withMeta(Switch.prefault('false'), {

@@ -7,7 +7,6 @@ import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
 import { openThisNode } from '../../services/node/this-node.ts';
 import { openProcessOn } from '../framework/open-process.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { httpOptions, logOptions } from '../options/option-groups.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { runPipeline } from '../run/run-pipeline.ts';
@@ -20,8 +19,15 @@ const logPath = withMeta(FilePath.optional(), {
   description: 'File of the embedded log; event-log.db in the state directory when not given.',
 });
 
-export const run = defineVerb({
-  ...about('run'),
+export const verb = defineVerb({
+  help: [
+    'Agent, decision services and executor in one process, with the event log in a file. Nothing is removed unless a policy given with --policy says "mode: enforce".',
+  ],
+  examples: [
+    'fleetgc run',
+    'fleetgc run --policy policy.yaml',
+    'fleetgc run --policy policy.yaml --runtime-endpoint unix:///run/k3s/containerd/containerd.sock --json',
+  ],
   options: z.object({
     policy: withMeta(PolicyPaths.optional(), {
       kind: 'list',

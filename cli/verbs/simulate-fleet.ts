@@ -14,7 +14,6 @@ import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
 import { openProcess } from '../framework/open-process.ts';
 import { operatorPublication } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { httpOptions, logOptions } from '../options/option-groups.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
 
@@ -40,8 +39,14 @@ const share = (byDefault: string, description: string) =>
     { placeholder: 'PERCENT', description },
   );
 
-export const simulateFleet = defineVerb({
-  ...about('simulate-fleet'),
+export const verb = defineVerb({
+  help: [
+    'Thousands of nodes that live by the seed, with the agent and executor of real ones and a runtime in memory, on a real log. Decision services run beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything commanded, refused and removed, and what was wrong, lost or done twice, by the truth of each node. Unless these three are 0 it ends with exit status 1. Do not point it at a log of real nodes: their policies would hold for it, and its policies for them.',
+  ],
+  examples: [
+    'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
+    'fleetgc simulate-fleet --nodes 30 --rate 20x --log embedded --log-path fleet.db --policy policy.yaml',
+  ],
   shutdownLimitMs: SHUTDOWN_LIMIT_MS,
   options: z.object({
     cluster: withMeta(ClusterName.prefault('simulated'), {

@@ -8,13 +8,15 @@ import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
 import { openProcess } from '../framework/open-process.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { httpOptions, logOptions } from '../options/option-groups.ts';
 
 const START_PERCENT = 70;
 
-export const simulateNode = defineVerb({
-  ...about('simulate-node'),
+export const verb = defineVerb({
+  help: [
+    'Joins a fleet like any other node: its images, containers and disk are simulated, its CRI socket, its agent and its executor are real.',
+  ],
+  examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   options: z.object({
     cluster: withMeta(ClusterName, { placeholder: 'NAME', description: 'Name of the cluster.' }),
     nodeName: withMeta(NodeName, { placeholder: 'NAME', description: 'Name of the node.' }),

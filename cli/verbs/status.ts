@@ -3,13 +3,15 @@ import { readStatus } from '../../services/fleet-status/read-status.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
 import { openTaskLog } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { logOptions } from '../options/option-groups.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { statusLines } from '../views/fleet/status-lines.ts';
 
-export const status = defineVerb({
-  ...about('status'),
+export const verb = defineVerb({
+  help: [
+    'One look at the whole: what needs a person comes first, then brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the log and changes nothing. The exit code says only whether it could be read; problems are in the answer (docs/operations.md says what to do about each).',
+  ],
+  examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
   options: z.object({ ...outputOptions, ...logOptions('kafka') }),
   run: async ({ output, ...options }, context) => {
     const { logger, signal } = context;

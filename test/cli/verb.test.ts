@@ -15,8 +15,7 @@ const context = {
 
 const verbWith = (ran: unknown[]) =>
   defineVerb({
-    name: 'node-agent',
-    summary: 'Reads a node.',
+    examples: ['fleetgc read'],
     options: z.object({
       cluster: withMeta(Text, { description: 'Name of the cluster.', placeholder: 'NAME' }),
       workers: withMeta(WholeNumber.prefault('2'), { description: 'How many.' }),

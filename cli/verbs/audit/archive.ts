@@ -9,7 +9,6 @@ import { openProcessOn } from '../../framework/open-process.ts';
 import { formatResult } from '../../framework/output.ts';
 import { openTaskLog, requireLogFile } from '../../framework/task-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { forAsking, readLogSettings } from '../../options/log-settings.ts';
 import { httpOptions, type LogOptions, logOptions } from '../../options/option-groups.ts';
 import { runLines, runValue } from '../../views/audit/archive/archive-lines.ts';
@@ -27,8 +26,18 @@ const Every = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export const auditArchive = defineVerb({
-  ...about('audit archive'),
+export const verb = defineVerb({
+  help: [
+    'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours, or let it run on with --follow: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.',
+    'With --follow it warns, in its log and at /readyz, when what waits to be archived may be older than half of the time for which its topic is kept, and says how long is left.',
+    'The last line is the head of the archive. Kept somewhere else, it proves to "audit archive check --head" that nothing before it was changed or removed since.',
+    'Exit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow these end nothing), 2 wrong options.',
+  ],
+  examples: [
+    'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
+    'fleetgc audit archive --to archive --log embedded',
+    'fleetgc audit archive --follow --to /srv/fleetgc-archive --every 1h --kafka-brokers kafka:9092',
+  ],
   options: z.object({
     to: withMeta(Text, {
       commandLineOnly: true,

@@ -8,7 +8,6 @@ import { explain } from '../../../services/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../services/audit/explain/explain-request.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
 import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
 import {
@@ -21,8 +20,18 @@ import {
 } from '../../views/audit/point-in-time.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 
-export const auditExplain = defineVerb({
-  ...about('audit explain'),
+export const verb = defineVerb({
+  help: [
+    'Tells the life of one thing as the event log has it: seen, used, each change of what was decided with its rule, commanded, refused, removed, gone, back again. A name is looked for among images (name, tag, digest, id or its beginning), containers, pods and nodes; one of them alone is named as image/…, container/…, sandbox/…, pod/… or node/…. Nothing is written.',
+    'Exit codes: 0 explained, 1 nothing of that name is on the log, 2 the name means several things (they are listed), or wrong options.',
+  ],
+  examples: [
+    'fleetgc audit explain registry.example/shop/web:1.4 --node web-1 --kafka-brokers kafka:9092',
+    'fleetgc audit explain pod/shop-7f --from 24h',
+    'fleetgc audit explain sha256:4f1c2a --at 2026-01-31T14:02:00Z',
+    'fleetgc audit explain node/prod/web-1 --from 2h -o ndjson',
+    'fleetgc audit explain web-1/app#0 --log embedded --log-path ./fleetgc.db',
+  ],
   options: z.object({
     name: withMeta(Text, {
       positional: true,

@@ -3,15 +3,20 @@ import { Switch, Text, withMeta } from '../../../packages/process/options/option
 import { printableLine } from '../../../packages/text/printable.ts';
 import { tableLines } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
 import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
 
 /** Of a table; there is no end to what a query may give. */
 const MOST_ROWS = 1_000;
 
-export const auditQuery = defineVerb({
-  ...about('audit query'),
+export const verb = defineVerb({
+  help: [
+    'The view records has every record as it lay on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. Only the archive can be read, and nothing written. The files of the views that the query names are compared with the manifest first.',
+  ],
+  examples: [
+    'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
+    "fleetgc audit query \"SELECT time, key, event->'result'->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
+  ],
   options: z.object({
     sql: withMeta(Text, {
       positional: true,

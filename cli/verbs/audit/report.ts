@@ -5,7 +5,6 @@ import { withMeta } from '../../../packages/process/options/option-types.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
 import { keptText } from '../../views/audit/kept-text.ts';
 import { DAY_MS, LongDuration } from '../../views/audit/long-duration.ts';
@@ -23,8 +22,17 @@ import type { WhichParts } from '../../views/audit/report/report-parts.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 
-export const auditReport = defineVerb({
-  ...about('audit report'),
+export const verb = defineVerb({
+  help: [
+    'Sums up a week of the event log, or another time: what was freed as the nodes measured it, what was removed and refused and why, which nodes could not be relieved and what holds their space, which images were removed and pulled again, which policies were applied and deleted, what was paused, and what policies in dry-run would have removed, each object once (--part dry-run shows that page alone). markdown and html are for people, html as one file with plots and without scripts; json says the same for machines (schemas/generated/audit-report.schema.json).',
+    'Exit codes: 0 a report was made, 3 the log has no record of that time.',
+  ],
+  examples: [
+    'fleetgc audit report',
+    'fleetgc audit report --period 24h -o json',
+    'fleetgc audit report --part dry-run',
+    'fleetgc audit report --from 2026-01-01 --to 2026-02-01 -o html > january.html',
+  ],
   options: z.object({
     period: withMeta(LongDuration.optional(), {
       commandLineOnly: true,

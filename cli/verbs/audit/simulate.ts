@@ -11,7 +11,6 @@ import { newestDeciders } from '../../../services/audit/simulate/newest-deciders
 import { simulate } from '../../../services/audit/simulate/simulate.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
 import { LongDuration } from '../../views/audit/long-duration.ts';
@@ -19,8 +18,15 @@ import { rangeOptions, timeRange } from '../../views/audit/point-in-time.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 import { simulationLines, simulationNdjson } from '../../views/audit/simulation-lines.ts';
 
-export const auditSimulate = defineVerb({
-  ...about('audit simulate'),
+export const verb = defineVerb({
+  help: [
+    'Runs the policies of a file over the recorded inventories and compares with what happened, or with the policies of another file: what was removed of each kind, bytes freed, images that were needed again soon (regret), and time at or above the usage thresholds, per pool, per node and in all. Policies with mode dry-run are taken to enforce. Nothing is applied, and no node is asked. After the first difference a node is an estimate; the output says how it is estimated.',
+    'Exit codes: 0 a simulation was made, 3 the log has no inventory of that time and those nodes.',
+  ],
+  examples: [
+    'fleetgc audit simulate --policy new.yaml --from 7d',
+    'fleetgc audit simulate --policy new.yaml --against old.yaml --nodes web-1,web-2 --regret-window 2h -o json',
+  ],
   options: z.object({
     policy: withMeta(PolicyPaths, {
       commandLineOnly: true,

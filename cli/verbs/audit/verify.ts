@@ -14,7 +14,6 @@ import { createVerifier } from '../../../services/audit/verify/verify-partition.
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { auditLogOptions, openAuditLog, threadSource } from '../../views/audit/audit-log.ts';
 import { keptText } from '../../views/audit/kept-text.ts';
 import { rangeOptions, timeRange } from '../../views/audit/point-in-time.ts';
@@ -31,8 +30,15 @@ import {
 const MOST_THREADS = 2;
 const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error: 'must be from 1 to 32' });
 
-export const auditVerify = defineVerb({
-  ...about('audit verify'),
+export const verb = defineVerb({
+  help: [
+    'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the position of a record stands for the time at which it was written.',
+  ],
+  examples: [
+    'fleetgc audit verify --from 24h',
+    'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+    'fleetgc audit verify --from gc.node.decisions/3@1042',
+  ],
   options: z.object({
     ...rangeOptions,
     threads: withMeta(

@@ -5,13 +5,18 @@ import { readStoredLetters } from '../../../services/dead-letters/stored-letters
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
 import { logOptions } from '../../options/option-groups.ts';
 import { letterSummary, letterTable } from '../../views/dead-letters/letter-text.ts';
 
-export const deadLettersList = defineVerb({
-  ...about('dead-letters list'),
+export const verb = defineVerb({
+  help: [
+    'A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 per minute and key are kept; more are counted.',
+  ],
+  examples: [
+    'fleetgc dead-letters list --since 24h',
+    'fleetgc dead-letters list --cause wrong-schema --key prod/web-1',
+  ],
   options: z.object({
     ...letterFilterOptions,
     all: withMeta(Switch.prefault('false'), {

@@ -8,12 +8,17 @@ import { planRedrive, type RedrivePlan, redrive } from '../../../services/dead-l
 import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
 import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
 import { logOptions } from '../../options/option-groups.ts';
 
-export const deadLettersRedrive = defineVerb({
-  ...about('dead-letters redrive'),
+export const verb = defineVerb({
+  help: [
+    'The message goes back as it was: it is read again where it lies, and must be what the dead letter holds, byte for byte. Only facts about nodes go back, never orders or policies. A note beside the dead letter keeps it from going back a second time by mistake. Ends with exit code 1 where anything is refused.',
+  ],
+  examples: [
+    'fleetgc dead-letters redrive dead-letter-3f2a',
+    'fleetgc dead-letters redrive --all --topic gc.node.inventory --since 2h --dry-run',
+  ],
   options: z.object({
     ids: withMeta(z.array(z.string()).optional(), {
       kind: 'list',

@@ -5,12 +5,14 @@ import { readStoredLetters } from '../../../services/dead-letters/stored-letters
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 import { letterLines } from '../../views/dead-letters/letter-text.ts';
 
-export const deadLettersShow = defineVerb({
-  ...about('dead-letters show'),
+export const verb = defineVerb({
+  examples: [
+    'fleetgc dead-letters show dead-letter-3f2a',
+    'fleetgc dead-letters show dead-letter-3f2a -o json',
+  ],
   options: z.object({
     id: withMeta(Text, {
       positional: true,

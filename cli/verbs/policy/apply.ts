@@ -6,13 +6,18 @@ import { Switch, withMeta } from '../../../packages/process/options/option-types
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
-export const policyApply = defineVerb({
-  ...about('policy apply'),
+export const verb = defineVerb({
+  help: [
+    'A policy replaces the one of the same name; other policies are left alone. Nothing is written when any of the files has a problem, or when nothing differs.',
+  ],
+  examples: [
+    'fleetgc policy apply policy.yaml --dry-run',
+    'fleetgc policy apply policies/*.yaml --kafka-brokers kafka:9092',
+  ],
   options: z.object({
     ...policyFileOptions,
     dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),

@@ -5,11 +5,13 @@ import { deleteKeys } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/option-types.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 
-export const policyDelete = defineVerb({
-  ...about('policy delete'),
+export const verb = defineVerb({
+  help: [
+    'Where the policy held, the next one that selects the node holds from then on. A node without any keeps everything.',
+  ],
+  examples: ['fleetgc policy delete web'],
   options: z.object({
     names: withMeta(z.array(z.string()), {
       kind: 'list',

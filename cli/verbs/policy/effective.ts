@@ -10,7 +10,6 @@ import { LOCAL_CLUSTER } from '../../../services/node/local-cluster.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { type LogOptions, logOptions } from '../../options/option-groups.ts';
 import { loadPolicyFiles, requireValid } from '../../options/policy-files.ts';
 import { effectiveLines } from '../../views/policy/effective-text.ts';
@@ -18,8 +17,14 @@ import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
 
 const commandLineOnly = true;
 
-export const policyEffective = defineVerb({
-  ...about('policy effective'),
+export const verb = defineVerb({
+  help: [
+    'Asks as the deciders do: pauses first, then priority, then name. Each value is written in the policy (the line is told), or a default. The other policies are named with what speaks against them. With --policy it looks at files instead of the event log, so a change can be tried before it is applied.',
+  ],
+  examples: [
+    'fleetgc policy effective --cluster prod --node web-1 --label role=web,fleetgc.io/pool=gpu',
+    'fleetgc policy effective --node web-1 --policy policies.yaml -o json',
+  ],
   options: z.object({
     node: withMeta(NodeName, {
       commandLineOnly,

@@ -7,7 +7,6 @@ import { PolicyName } from '../../../schemas/policy/policy-file.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import { MAX_INT32 } from '../../../schemas/policy/written-values.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { readNamedFile, toldProblems } from '../../options/policy-files.ts';
 
 const commandLineOnly = true;
@@ -30,8 +29,14 @@ const kubeletFlag = <Value extends z.ZodType>(value: Value, placeholder: string)
     description: 'What the kubelet is started with, if it has this flag.',
   });
 
-export const policyFromKubeletVerb = defineVerb({
-  ...about('policy from-kubelet'),
+export const verb = defineVerb({
+  help: [
+    'Prints a policy that does what the kubelet would do, and says what it took over and what it ignored. The file is read and checked as a kubelet does it; wrong values are told all at once, and the exit code is 2. The flags of the kubelet that its file cannot say are options here.',
+  ],
+  examples: [
+    'fleetgc policy from-kubelet /var/lib/kubelet/config.yaml > policy.yaml',
+    'fleetgc policy from-kubelet config.yaml --name workers --maximum-dead-containers 200',
+  ],
   options: z.object({
     file: withMeta(z.string(), {
       positional: true,

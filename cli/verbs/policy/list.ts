@@ -3,13 +3,15 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
 import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
 
-export const policyList = defineVerb({
-  ...about('policy list'),
+export const verb = defineVerb({
+  help: [
+    'In the order in which a node asks them: of the policies that select a node, the first holds. A pause outranks them all.',
+  ],
+  examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
   options: z.object({ ...outputOptions, ...logOptions('kafka') }),
   run: async ({ output, ...options }, context) => {
     await using log = await openTaskLog({ options, context });

@@ -7,11 +7,11 @@ import { timeText } from '../../../packages/text/time-text.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 
-export const policyShow = defineVerb({
-  ...about('policy show'),
+export const verb = defineVerb({
+  help: ['What it prints is a policy file, and can be edited and applied.'],
+  examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
   options: z.object({
     name: withMeta(Text, { positional: true, placeholder: 'NAME', description: 'Name of the policy.' }),
     asWritten: withMeta(Switch.prefault('false'), {

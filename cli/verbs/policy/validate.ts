@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { policyTable } from '../../views/policy/policy-table.ts';
 
-export const policyValidate = defineVerb({
-  ...about('policy validate'),
+export const verb = defineVerb({
+  help: [
+    'Tells every problem of every file at once, each with its line and column. The exit code is 2 when there is one.',
+  ],
+  examples: ['fleetgc policy validate policies/*.yaml', 'fleetgc policy validate policy.yaml --output json'],
   options: z.object({ ...policyFileOptions, ...outputOptions }),
   run: async ({ files: paths, output }, { logger, print }) => {
     const files = loadPolicyFiles(paths);

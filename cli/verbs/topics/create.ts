@@ -9,14 +9,20 @@ import { DurationMs } from '../../../schemas/policy/quantity.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { about } from '../../framework/verb-list.ts';
 import { logOptions } from '../../options/option-groups.ts';
 import { reportTopics, topicLines } from '../../views/topics/topic-report.ts';
 
 const RETRY_MS = 1_000;
 
-export const topicsCreate = defineVerb({
-  ...about('topics create'),
+export const verb = defineVerb({
+  help: [
+    'Run it once before anything else on Kafka. Existing topics are never changed: where one differs from what this release declares, that is said, and the exit code is 1.',
+  ],
+  examples: [
+    'fleetgc topics create --kafka-brokers kafka-1:9092,kafka-2:9092',
+    'fleetgc topics create --kafka-brokers kafka:9092 --wait 60s',
+    'fleetgc topics create --log embedded --log-path ./fleetgc.db',
+  ],
   options: z.object({
     wait: withMeta(DurationMs.prefault('0s'), {
       placeholder: 'DURATION',

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import {
+  containerdOptions,
+  executorOptions,
+  kubeletOptions,
+  nodeOptions,
+  toExecutorOptions,
+} from '../../services/node/node-options.ts';
+import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
+import { runExecutorOnly } from '../../services/node/run-node.ts';
+import { openThisNode } from '../../services/node/this-node.ts';
+import { openProcess } from '../framework/open-process.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { httpOptions, logOptions } from '../options/option-groups.ts';
+
+export const verb = defineVerb({
+  help: [
+    'The removing half of a node. It shares the state directory with the agent of the same node, which has to run as well.',
+  ],
+  examples: ['fleetgc node-executor --cluster prod --kafka-brokers kafka:9092'],
+  options: z.object({
+    ...nodeOptions,
+    ...containerdOptions,
+    ...executorOptions,
+    ...kubeletOptions,
+    ...httpOptions(9643),
+    ...logOptions('kafka'),
+  }),
+  shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
+  run: async (options, context) => {
+    using thisNode = openThisNode(options, ['executor']);
+    await using process = await openProcess('node-executor', options, context);
+    const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
+    await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);
+  },
+});
