@@ -1,5 +1,4 @@
-import type { OptionInfo } from '../packages/process/options/options.ts';
-import type { ListedVerb, Verb } from './framework/verb.ts';
+import type { ListedVerb } from './framework/verb.ts';
 import { ALL_VERBS, VERB_FAMILIES, VERB_GROUPS, type VerbFamily } from './verb-list.ts';
 
 const INDENT = '  ';
@@ -36,30 +35,4 @@ export const familyHelp = (family: VerbFamily): string =>
 function table(verbs: readonly ListedVerb[]): readonly string[] {
   const width = Math.max(...ALL_VERBS.map(({ name }) => name.length)) + GAP;
   return verbs.map(({ name, summary }) => `${INDENT}${name.padEnd(width)}${summary}`);
-}
-
-/** What help on a verb says first. */
-export function verbDescription({ summary, help = [] }: Verb): string {
-  const sentence = summary.endsWith('?') ? summary : `${summary}.`;
-  return [sentence, ...help].join('\n\n');
-}
-
-/** What help on a verb says after its options. */
-export function verbEpilogue({ examples, options }: Verb): string {
-  return [
-    '',
-    'Examples:',
-    ...examples.map((line) => `${INDENT}${line}`),
-    '',
-    ...otherSources(options.find(({ commandLineOnly }) => !commandLineOnly)),
-  ].join('\n');
-}
-
-/** Shown with one of the verb's own options, so that nobody has to work the names out. */
-function otherSources(option: OptionInfo | undefined): readonly string[] {
-  if (option === undefined) return [];
-  return [
-    `Settings may also be given in the environment (${option.variable} for ${option.flag}) or in the file`,
-    `named by --config (${option.key}: ...). The command line wins over the environment, and that over the file.`,
-  ];
 }

@@ -1,9 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
-import { FleetGcError } from '../packages/process/errors.ts';
-import type { OptionSources } from '../packages/process/options/config.ts';
-import { type OptionInfo, offFlagOf } from '../packages/process/options/options.ts';
-import type { Verb } from './framework/verb.ts';
-import { verbDescription, verbEpilogue } from './help.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import type { OptionSources } from '../../packages/process/options/config.ts';
+import { type OptionInfo, offFlagOf } from '../../packages/process/options/options.ts';
+import type { Verb } from './verb.ts';
 
 /** The arguments of one verb as they were given. `help` asks for its help instead. */
 export type VerbArguments =
@@ -43,9 +42,9 @@ export function readVerbArguments(verb: Verb, rest: readonly string[]): VerbArgu
 
 function toCommand(verb: Verb): Command {
   const command = new Command(`fleetgc ${verb.name}`)
-    .description(verbDescription(verb))
+    .description(textBefore(verb))
     .addHelpOption(new Option('-h, --help', 'Show this help.').helpGroup(GENERAL_HEADING))
-    .addHelpText('after', verbEpilogue(verb))
+    .addHelpText('after', textAfter(verb))
     .allowExcessArguments(false)
     .exitOverride();
   for (const option of verb.options) {
@@ -55,6 +54,32 @@ function toCommand(verb: Verb): Command {
   return command.addOption(
     new Option('--config <FILE>', 'YAML file with more settings.').helpGroup(GENERAL_HEADING),
   );
+}
+
+/** What help on a verb says first. */
+function textBefore({ summary, help = [] }: Verb): string {
+  const sentence = summary.endsWith('?') ? summary : `${summary}.`;
+  return [sentence, ...help].join('\n\n');
+}
+
+/** What help on a verb says after its options. */
+function textAfter({ examples, options }: Verb): string {
+  return [
+    '',
+    'Examples:',
+    ...examples.map((line) => `  ${line}`),
+    '',
+    ...otherSources(options.find(({ commandLineOnly }) => !commandLineOnly)),
+  ].join('\n');
+}
+
+/** Shown with one of the verb's own options, so that nobody has to work the names out. */
+function otherSources(option: OptionInfo | undefined): readonly string[] {
+  if (option === undefined) return [];
+  return [
+    `Settings may also be given in the environment (${option.variable} for ${option.flag}) or in the file`,
+    `named by --config (${option.key}: ...). The command line wins over the environment, and that over the file.`,
+  ];
 }
 
 function headingOf({ key }: OptionInfo): string {
