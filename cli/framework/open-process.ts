@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { EventLogOptions } from '../../packages/event-log/open.ts';
-import type { Address } from '../../packages/process/options/option-types.ts';
-import { readTextFile } from '../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import type { Address } from '../../packages/process/options/options.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
 import { readLogSettings } from '../options/log-settings.ts';

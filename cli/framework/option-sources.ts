@@ -1,6 +1,6 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
-import { readTextFile } from '../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { nearestName } from '../../packages/text/nearest-name.ts';
 import type { Verb } from './verb.ts';
 

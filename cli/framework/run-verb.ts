@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { createLogger, type LogDestination } from '../../packages/process/logger.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
 import type { PreparedVerb, Verb } from './verb.ts';

@@ -5,7 +5,7 @@ import { type EventLogOptions, openEventLog } from '../../packages/event-log/ope
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type Publication, serviceSource } from '../../packages/pipeline/envelope.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { readTextFile } from '../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { newTrace } from '../../packages/process/trace.ts';
 import { randomTraceIds } from '../../packages/process/trace-ids.ts';
 import { forTask, readLogSettings } from '../options/log-settings.ts';

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
 import { type OptionInfo, offFlagOf } from '../../packages/process/options/options.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import type { Verb } from './verb.ts';
 
 /** The arguments of one verb as they were given. `help` asks for its help instead. */

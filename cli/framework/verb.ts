@@ -1,11 +1,15 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { configError, type OptionSources, parseOptions } from '../../packages/process/options/config.ts';
 import {
   describeOptions,
   type OptionInfo,
   type OptionsSchema,
 } from '../../packages/process/options/options.ts';
+import {
+  configError,
+  type OptionSources,
+  parseOptions,
+} from '../../packages/process/options/read-options.ts';
 import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
 import { loggingOptions } from '../options/option-groups.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ReadFrom } from '../../packages/event-log/port.ts';
-import { Text, withMeta } from '../../packages/process/options/option-types.ts';
+import { Text, withMeta } from '../../packages/process/options/options.ts';
 import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';

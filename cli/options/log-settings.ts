@@ -1,7 +1,7 @@
 import { EventLogOptions } from '../../packages/event-log/open.ts';
-import { configError } from '../../packages/process/options/config.ts';
+import type { TextFile } from '../../packages/process/options/named-file.ts';
 import { flagOf } from '../../packages/process/options/options.ts';
-import type { TextFile } from '../../packages/process/options/text-file.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
 import type { LogOptions } from './option-groups.ts';
 
 export type ReadTextFile = (path: string) => TextFile;

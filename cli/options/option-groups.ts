@@ -7,7 +7,7 @@ import {
   TextList,
   WholeNumber,
   withMeta,
-} from '../../packages/process/options/option-types.ts';
+} from '../../packages/process/options/options.ts';
 import { Bytes } from '../../schemas/policy/quantity.ts';
 
 /** Options that several verbs share, as shapes to spread into a verb's own `z.object({ ... })`. */

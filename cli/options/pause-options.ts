@@ -1,4 +1,4 @@
-import { TextList, withMeta } from '../../packages/process/options/option-types.ts';
+import { TextList, withMeta } from '../../packages/process/options/options.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { selectorConditions } from '../../schemas/policy/policy-sections.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { defineVerb } from '../framework/verb.ts';

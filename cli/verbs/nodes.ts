@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { withMeta } from '../../packages/process/options/option-types.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readHeardNodes } from '../../services/fleet-status/heard-nodes.ts';
 import { openTaskLog } from '../framework/task-log.ts';

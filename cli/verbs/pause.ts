@@ -4,7 +4,7 @@ import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { durationText } from '../../packages/policy/value-text.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';
-import { withMeta } from '../../packages/process/options/option-types.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
 import { PauseRecord } from '../../schemas/policy/policy.ts';
 import { openTaskLog, operatorPublication } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';

@@ -2,16 +2,15 @@ import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
-import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
-import { flagOf, offFlagOf } from '../../packages/process/options/options.ts';
+import { fileText, readAllBytes } from '../../packages/process/options/named-file.ts';
+import { FilePath, flagOf, offFlagOf, Switch, withMeta } from '../../packages/process/options/options.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { Policy } from '../../schemas/policy/policy.ts';
 import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { lookAtThisMachine } from '../../services/plan/live/live-look.ts';
 import { planFor } from '../../services/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
-import { readAllBytes } from '../framework/byte-stream.ts';
 import { formatResult } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
@@ -134,8 +133,7 @@ async function madePlan(
   const read = readRequest(bytes, defaults);
   if (read.ok) return planFor(read.request);
   const hint = bytes.includes('\n{') ? '; many inventories, one a line, are for -o ndjson' : '';
-  const file = inventory === '-' ? 'stdin' : inventory;
-  throw new FleetGcError('NOT_PLANNED', `${file}: ${read.causes.join('; ')}${hint}`);
+  throw new FleetGcError('NOT_PLANNED', `${fileText(inventory)}: ${read.causes.join('; ')}${hint}`);
 }
 
 /** What keeps anybody from saying more. */

@@ -3,7 +3,7 @@ import { pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { openTaskLog } from '../framework/task-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { logOptions } from '../options/option-groups.ts';

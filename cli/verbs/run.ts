@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
 import { openThisNode } from '../../services/node/this-node.ts';

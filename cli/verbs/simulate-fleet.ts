@@ -5,7 +5,7 @@ import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { WholeNumber, withMeta } from '../../packages/process/options/option-types.ts';
+import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { aborted } from '../../packages/service/wait.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { readLogSettings } from '../../cli/options/log-settings.ts';
 import { logOptions } from '../../cli/options/option-groups.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { loadOptions } from '../../packages/process/options/config.ts';
-import type { TextFile } from '../../packages/process/options/text-file.ts';
+import type { TextFile } from '../../packages/process/options/named-file.ts';
+import { loadOptions } from '../support/load-options.ts';
 
 const FILES: Readonly<Record<string, string>> = {
   'ca.pem': 'CA',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineVerb } from '../../cli/framework/verb.ts';
 import { httpOptions, logOptions } from '../../cli/options/option-groups.ts';
-import { Text, WholeNumber, withMeta } from '../../packages/process/options/option-types.ts';
+import { Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 
 const context = {
   signal: new AbortController().signal,

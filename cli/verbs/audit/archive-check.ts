@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
 import { formatResult } from '../../framework/output.ts';

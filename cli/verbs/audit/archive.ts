@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/option-types.ts';
-import { readTextFile } from '../../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';

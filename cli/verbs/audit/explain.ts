@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
 import { explain } from '../../../services/audit/explain/explain.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Switch, Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { tableLines } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { defineVerb } from '../../framework/verb.ts';

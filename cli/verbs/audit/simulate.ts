@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { TextList, withMeta } from '../../../packages/process/options/option-types.ts';
+import { TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { filterLetters } from '../../../services/dead-letters/choose-letters.ts';
 import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';

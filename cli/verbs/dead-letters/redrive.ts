@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { filterLetters, findLetter } from '../../../services/dead-letters/choose-letters.ts';
 import { compareOriginals } from '../../../services/dead-letters/compare-originals.ts';
 import { planRedrive, type RedrivePlan, redrive } from '../../../services/dead-letters/redrive.ts';

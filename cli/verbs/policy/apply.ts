@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { policyChanges } from '../../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
-import { Switch, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireKeys } from '../../../packages/policy/find-stored.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../../packages/policy/write-policies.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { logOptions } from '../../options/option-groups.ts';

@@ -3,7 +3,7 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../../packages/policy/effective.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { Labels, TextList, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Labels, TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { LOCAL_CLUSTER } from '../../../services/node/local-cluster.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { policyFromKubelet, policyYaml } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
 import { reportOf, unknownFields } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
 import { type KubeletFile, readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import { PolicyName } from '../../../schemas/policy/policy-file.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import { MAX_INT32 } from '../../../schemas/policy/written-values.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
 import { requireStored } from '../../../packages/policy/find-stored.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { Switch, Text, withMeta } from '../../../packages/process/options/option-types.ts';
+import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskLog } from '../../framework/task-log.ts';

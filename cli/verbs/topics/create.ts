@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { requireSame } from '../../../packages/event-log/require-same.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { DurationMs } from '../../../schemas/policy/quantity.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';

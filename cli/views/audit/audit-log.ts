@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
-import { readTextFile } from '../../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import type { ArchiveLog } from '../../../services/audit/archive/read-archive.ts';
 import type { WorkerSource } from '../../../services/audit/verify/worker-messages.ts';
 import { openTaskLog } from '../../framework/task-log.ts';

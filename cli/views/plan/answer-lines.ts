@@ -1,8 +1,8 @@
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { readBytes } from '../../../packages/process/options/named-file.ts';
 import { answerBatch, MAX_LINE_BYTES } from '../../../services/plan/answer.ts';
 import { type Asked, defaultsOf } from '../../../services/plan/request.ts';
 import { splitLines } from '../../../services/plan/split-lines.ts';
-import { readBytes } from '../../framework/byte-stream.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 
 export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {

@@ -4,7 +4,7 @@ import { runVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { WholeNumber } from '../../../packages/process/options/option-types.ts';
+import { WholeNumber } from '../../../packages/process/options/options.ts';
 import { runProcess } from '../../../packages/process/run.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 import { logLines, parsedLines } from '../../support/log-lines.ts';

@@ -1,7 +1,14 @@
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { FleetGcError } from '../errors.ts';
-import { type ConfigFile, type Located, parseConfigFile } from './config-file.ts';
+import { yamlFaultText } from './named-file.ts';
 import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+
+/** A config file as it was read. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly text: string;
+}
 
 /** Where options come from, strongest first. */
 export interface OptionSources {
@@ -54,13 +61,6 @@ export function configError(problems: readonly string[]): FleetGcError {
   return new FleetGcError('CONFIG_INVALID', `${text}`);
 }
 
-/** As `parseOptions`, but throws `CONFIG_INVALID`. */
-export function loadOptions<S extends OptionsSchema>(schema: S, sources: OptionSources): z.infer<S> {
-  const parsed = parseOptions(schema, sources);
-  if (!parsed.ok) throw configError(parsed.problems);
-  return parsed.value;
-}
-
 function findValue(option: OptionInfo, sources: OptionSources, file: ReadonlyMap<string, Located>): Given {
   const flag = sources.flags[option.key];
   if (flag !== undefined)
@@ -92,3 +92,61 @@ const demandOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
 
 const quote = (value: string | readonly string[]): string => JSON.stringify([value].flat().join(','));
+
+/** A value of the file, and the place where it stands. */
+interface Located {
+  readonly value: string | readonly string[];
+  readonly source: string;
+}
+
+interface ConfigFileContent {
+  readonly values: ReadonlyMap<string, Located>;
+  readonly problems: readonly string[];
+}
+
+/**
+ * One YAML map of option names (camelCase) to a text or a list of texts. Read with YAML's failsafe schema: everything
+ * is text as written, and the types of the options decide what it means.
+ */
+function parseConfigFile(file: ConfigFile | null): ConfigFileContent {
+  if (!file || file.text.trim() === '') return { values: new Map(), problems: [] };
+  const lines = new LineCounter();
+  const document = parseDocument(file.text, { schema: 'failsafe', lineCounter: lines, prettyErrors: false });
+  const place = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file.path}:${line}:${col}`;
+  };
+  const broken = document.errors.map((error) => `${place(error.pos[0])}: ${yamlFaultText(error)}`);
+  if (broken.length > 0) return { values: new Map(), problems: broken };
+  if (document.contents === null) return { values: new Map(), problems: [] };
+  if (!isMap(document.contents))
+    return { values: new Map(), problems: [`${file.path}: must be a map of options`] };
+  return readPairs(document.contents.items, place);
+}
+
+function readPairs(
+  pairs: readonly { readonly key: unknown; readonly value: unknown }[],
+  place: (offset: number) => string,
+): ConfigFileContent {
+  const values = new Map<string, Located>();
+  const problems: string[] = [];
+  for (const pair of pairs) {
+    const key = textOf(pair.key) ?? '';
+    const source = place(offsetOf(pair.key));
+    const value = contentOf(pair.value);
+    if (value === undefined) problems.push(`${source}: ${key} must be a text or a list of texts`);
+    else values.set(key, { value, source });
+  }
+  return { values, problems };
+}
+
+const textOf = (node: unknown): string | undefined =>
+  isScalar(node) && typeof node.value === 'string' ? node.value : undefined;
+
+const offsetOf = (node: unknown): number => (isScalar(node) ? (node.range?.[0] ?? 0) : 0);
+
+function contentOf(node: unknown): string | readonly string[] | undefined {
+  if (!isSeq(node)) return textOf(node);
+  const items = node.items.map(textOf);
+  return items.every((item) => item !== undefined) ? items : undefined;
+}

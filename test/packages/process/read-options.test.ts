@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { httpOptions } from '../../../cli/options/option-groups.ts';
-import { loadOptions, type OptionSources } from '../../../packages/process/options/config.ts';
 import {
   FilePath,
   Labels,
@@ -11,8 +10,10 @@ import {
   TextList,
   WholeNumber,
   withMeta,
-} from '../../../packages/process/options/option-types.ts';
+} from '../../../packages/process/options/options.ts';
+import type { OptionSources } from '../../../packages/process/options/read-options.ts';
 import { DurationMs } from '../../../schemas/policy/quantity.ts';
+import { loadOptions } from '../../support/load-options.ts';
 
 const Options = z.object({
   cluster: Text,
