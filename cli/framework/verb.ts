@@ -11,7 +11,7 @@ import {
   parseOptions,
 } from '../../packages/process/options/read-options.ts';
 import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
-import { loggingOptions } from '../options/option-groups.ts';
+import { loggingOptions } from '../options/common-options.ts';
 
 /** What a verb gets from the process it runs in. */
 export interface VerbContext {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
 import { type DeciderName, runDeciders } from '../../services/deciders/run-deciders.ts';
-import { openProcess } from '../framework/open-process.ts';
+import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 
 interface DeciderVerb extends VerbTexts {
   /** As metrics and brokers know the process. */
@@ -17,9 +18,9 @@ interface DeciderVerb extends VerbTexts {
 export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
   defineVerb({
     ...texts,
-    options: z.object({ ...httpOptions(httpPort), ...logOptions('kafka') }),
+    options: z.object({ ...httpOptions(httpPort), ...eventLogOptions('kafka') }),
     run: async (options, context) => {
-      await using process = await openProcess(service, options, context);
+      await using process = await openService(service, options, context);
       const policies = process.followPolicies(POLICY_RECHECK_MS);
       await runDeciders(deciders, { process, policies, signal: context.signal });
     },

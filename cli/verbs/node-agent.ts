@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-node.ts';
-import { openProcess } from '../framework/open-process.ts';
+import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -16,11 +17,11 @@ export const verb = defineVerb({
     ...containerdOptions,
     ...kubeletOptions,
     ...httpOptions(9642),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
-    await using process = await openProcess('node-agent', options, context);
+    await using process = await openService('node-agent', options, context);
     const policies = process.followPolicies(null);
     await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
   },

@@ -9,9 +9,10 @@ import {
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
 import { runExecutorOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-node.ts';
-import { openProcess } from '../framework/open-process.ts';
+import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -24,12 +25,12 @@ export const verb = defineVerb({
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9643),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['executor']);
-    await using process = await openProcess('node-executor', options, context);
+    await using process = await openService('node-executor', options, context);
     const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
     await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);
   },

@@ -3,9 +3,9 @@ import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readHeardNodes } from '../../services/fleet-status/heard-nodes.ts';
-import { openTaskLog } from '../framework/task-log.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
@@ -19,11 +19,11 @@ export const verb = defineVerb({
     output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
       description: 'table or wide for people, wide with more columns; json for everything there is to say.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ output, ...options }, context) => {
     const { logger, signal } = context;
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
     const stored = await readStoredPolicies(log, signal);
     const heard = await readHeardNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);

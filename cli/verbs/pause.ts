@@ -6,9 +6,9 @@ import { durationText } from '../../packages/policy/value-text.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { PauseRecord } from '../../schemas/policy/policy.ts';
-import { openTaskLog, operatorPublication } from '../framework/task-log.ts';
+import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../options/pause-options.ts';
 
 export const verb = defineVerb({
@@ -27,11 +27,11 @@ export const verb = defineVerb({
       placeholder: 'TEXT',
       description: 'Why, for whoever looks at the list of policies.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
     const selector = toPauseSelector({ cluster, nodeName, pool });
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     await writePause({ log, publication: operatorPublication() }, selector, reason);
     context.print(`paused: ${selectorText(selector)}`);
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));

@@ -4,9 +4,9 @@ import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
-import { openTaskLog } from '../framework/task-log.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
 
 export const verb = defineVerb({
@@ -18,12 +18,12 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'End every pause.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, all, ...options }, context) => {
     if (all && (cluster ?? nodeName ?? pool) !== undefined)
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const pauses = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });

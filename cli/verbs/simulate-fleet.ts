@@ -11,10 +11,11 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { isClean } from '../../sim/fleet-load/account.ts';
 import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
-import { openProcess } from '../framework/open-process.ts';
-import { operatorPublication } from '../framework/task-log.ts';
+import { openService } from '../framework/open-service.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
 
 /** A reclaim has five rounds. */
@@ -80,14 +81,14 @@ export const verb = defineVerb({
     slowRemovalPercent: share('3', 'Removals that take the runtime 5 s to 40 s.'),
     usedMeanwhilePercent: share('5', 'Commands for images of which a pod begins to use one meanwhile.'),
     ...httpOptions(9648),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     const { cluster, nodes, seed, rate, duration: durationMs } = options;
     const { logger, signal, print } = context;
     const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
     const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
-    await using process = await openProcess('simulate-fleet', options, quiet);
+    await using process = await openService('simulate-fleet', options, quiet);
     await process.log.createTopics();
     if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);

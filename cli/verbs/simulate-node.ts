@@ -6,9 +6,10 @@ import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
-import { openProcess } from '../framework/open-process.ts';
+import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 
 const START_PERCENT = 70;
 
@@ -26,7 +27,7 @@ export const verb = defineVerb({
       description: 'How long between two steps of its life.',
     }),
     ...httpOptions(9641),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
     const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
@@ -40,7 +41,7 @@ export const verb = defineVerb({
       stepMs,
     };
     try {
-      await using process = await openProcess('simulate-node', options, context);
+      await using process = await openService('simulate-node', options, context);
       await runSimulatedNode(process, node, context.signal);
     } finally {
       await rm(directory, { recursive: true, force: true });

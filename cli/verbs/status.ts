@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readStatus } from '../../services/fleet-status/read-status.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
-import { openTaskLog } from '../framework/task-log.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { statusLines } from '../views/fleet/status-lines.ts';
 
@@ -12,10 +12,10 @@ export const verb = defineVerb({
     'One look at the whole: what needs a person comes first, then brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the log and changes nothing. The exit code says only whether it could be read; problems are in the answer (docs/operations.md says what to do about each).',
   ],
   examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
-  options: z.object({ ...outputOptions, ...logOptions('kafka') }),
+  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
   run: async ({ output, ...options }, context) => {
     const { logger, signal } = context;
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const found = await readStatus(
       { log, kind: options.log, nowMs: Date.now(), onProgress: readingLine(logger) },
       signal,

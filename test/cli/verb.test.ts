@@ -2,7 +2,8 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineVerb } from '../../cli/framework/verb.ts';
-import { httpOptions, logOptions } from '../../cli/options/option-groups.ts';
+import { httpOptions } from '../../cli/options/common-options.ts';
+import { eventLogOptions } from '../../cli/options/event-log-options.ts';
 import { Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 
 const context = {
@@ -20,7 +21,7 @@ const verbWith = (ran: unknown[]) =>
       cluster: withMeta(Text, { description: 'Name of the cluster.', placeholder: 'NAME' }),
       workers: withMeta(WholeNumber.prefault('2'), { description: 'How many.' }),
       ...httpOptions(9470),
-      ...logOptions('kafka'),
+      ...eventLogOptions('kafka'),
     }),
     run: async (options) => {
       ran.push(options);

@@ -5,12 +5,17 @@ import { type Address, Switch, Text, withMeta } from '../../../packages/process/
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
-import { openProcessOn } from '../../framework/open-process.ts';
+import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult } from '../../framework/output.ts';
-import { openTaskLog, requireLogFile } from '../../framework/task-log.ts';
+import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { forAsking, readLogSettings } from '../../options/log-settings.ts';
-import { httpOptions, type LogOptions, logOptions } from '../../options/option-groups.ts';
+import { httpOptions } from '../../options/common-options.ts';
+import {
+  type EventLogChoice,
+  eventLogOptions,
+  forAsking,
+  readEventLogSettings,
+} from '../../options/event-log-options.ts';
 import { runLines, runValue } from '../../views/audit/archive/archive-lines.ts';
 import { followArchive } from '../../views/audit/archive/follow-archive.ts';
 import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
@@ -57,7 +62,7 @@ export const verb = defineVerb({
       description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
     }),
     ...httpOptions(9648),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   checkFlags: ({ follow }, flags) => {
     const useless = (['every', 'httpAddress'] as const).find((key) => !follow && flags[key] !== undefined);
@@ -70,7 +75,7 @@ export const verb = defineVerb({
   },
 });
 
-interface ArchiveOptions extends LogOptions {
+interface ArchiveOptions extends EventLogChoice {
   readonly to: string;
   readonly every: number;
   readonly output: 'table' | 'json' | 'ndjson';
@@ -80,7 +85,7 @@ interface ArchiveOptions extends LogOptions {
 async function runOnce({ to: directory, output, ...options }: ArchiveOptions, context: VerbContext) {
   const { logger, signal, print } = context;
   const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
-  await using log = await openTaskLog({ options, context });
+  await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
   const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
   print(runText(run, output));
@@ -96,9 +101,9 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
   const { to: directory, every: everyMs, output, httpAddress } = options;
   const { followLog } = await loadArchiveCode(() => import('../../../services/audit/archive/follow-log.ts'));
   const service = 'audit-archive';
-  const settings = readLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
-  requireLogFile(settings);
-  await using process = await openProcessOn({ service, eventLog: forAsking(settings), httpAddress, logger });
+  const settings = readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
+  requireEventLogFile(settings);
+  await using process = await openServiceOn({ service, eventLog: forAsking(settings), httpAddress, logger });
   const onRun = (run: ArchiveRun): void => {
     logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
     if (run.records + run.lost.length > 0) print(runText(run, output));

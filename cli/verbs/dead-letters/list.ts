@@ -3,10 +3,10 @@ import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { filterLetters } from '../../../services/dead-letters/choose-letters.ts';
 import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 import { letterSummary, letterTable } from '../../views/dead-letters/letter-text.ts';
 
 export const verb = defineVerb({
@@ -24,11 +24,11 @@ export const verb = defineVerb({
       description: 'Also those whose message was put back.',
     }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ topic, cause, group, key, since, all, output, ...options }, context) => {
     const { logger, print, signal } = context;
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredLetters(log, readFrom({ since }, Date.now()), signal);
     const filter = toLetterFilter({ topic, cause, group, key, since }, all);
     const letters = filterLetters(stored.letters, filter);

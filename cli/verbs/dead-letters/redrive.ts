@@ -6,10 +6,10 @@ import { filterLetters, findLetter } from '../../../services/dead-letters/choose
 import { compareOriginals } from '../../../services/dead-letters/compare-originals.ts';
 import { planRedrive, type RedrivePlan, redrive } from '../../../services/dead-letters/redrive.ts';
 import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
-import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
+import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/letter-options.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -39,7 +39,7 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'Say what would be put back, and change nothing.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ ids = [], all, again, dryRun, topic, cause, group, key, since, ...options }, context) => {
     const { logger, print, signal } = context;
@@ -49,7 +49,7 @@ export const verb = defineVerb({
       all,
       Object.values(filter).some((value) => value !== undefined),
     );
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const { letters } = await readStoredLetters(log, readFrom(filter, Date.now()), signal);
     const chosen = all
       ? filterLetters(letters, toLetterFilter(filter, again))

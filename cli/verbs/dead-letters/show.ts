@@ -3,9 +3,9 @@ import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { findLetter } from '../../../services/dead-letters/choose-letters.ts';
 import { readStoredLetters } from '../../../services/dead-letters/stored-letters.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 import { letterLines } from '../../views/dead-letters/letter-text.ts';
 
 export const verb = defineVerb({
@@ -20,10 +20,10 @@ export const verb = defineVerb({
       description: 'Id of the dead letter, or enough of its beginning.',
     }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ id, output, ...options }, context) => {
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const { letters } = await readStoredLetters(log, 'earliest', context.signal);
     const letter = findLetter(letters, id);
     context.print(formatResult(output, { value: letter, lines: letterLines(letter) }));

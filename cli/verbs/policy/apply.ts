@@ -4,9 +4,9 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog, operatorPublication } from '../../framework/task-log.ts';
+import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
@@ -22,12 +22,12 @@ export const verb = defineVerb({
     ...policyFileOptions,
     dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ files, dryRun, output, ...log }, context) => {
     const { logger, print, signal } = context;
     const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
-    await using eventLog = await openTaskLog({ options: log, context });
+    await using eventLog = await openTaskEventLog({ options: log, context });
     const { policies } = await readStoredPolicies(eventLog, signal);
     const changes = policyChanges(written, policies);
     if (!dryRun) await writePolicies({ log: eventLog, publication: operatorPublication() }, changes);

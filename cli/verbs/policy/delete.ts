@@ -3,9 +3,9 @@ import { requireKeys } from '../../../packages/policy/find-stored.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -19,10 +19,10 @@ export const verb = defineVerb({
       placeholder: 'NAME',
       description: 'Names of the policies.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ names, ...options }, context) => {
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
     const keys = requireKeys(stored, names);
     await deleteKeys({ log }, keys);

@@ -8,9 +8,9 @@ import { ClusterName, NodeName } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { LOCAL_CLUSTER } from '../../../services/node/local-cluster.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { type LogOptions, logOptions } from '../../options/option-groups.ts';
+import { type EventLogChoice, eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, requireValid } from '../../options/policy-files.ts';
 import { effectiveLines } from '../../views/policy/effective-text.ts';
 import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
@@ -47,7 +47,7 @@ export const verb = defineVerb({
       description: 'Policy files to look at instead of the event log; - reads standard input.',
     }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ node, cluster, label, policy: files, output, ...log }, context) => {
     const set = files === undefined ? await storedSet(log, context) : writtenSet(files, context);
@@ -65,8 +65,8 @@ export const verb = defineVerb({
   },
 });
 
-async function storedSet(options: LogOptions, context: VerbContext): Promise<PolicySet> {
-  await using log = await openTaskLog({ options, context });
+async function storedSet(options: EventLogChoice, context: VerbContext): Promise<PolicySet> {
+  await using log = await openTaskEventLog({ options, context });
   const stored = await readStoredPolicies(log, context.signal);
   warnOfUnreadable(stored, context.logger);
   return stored.set;

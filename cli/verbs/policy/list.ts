@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
 import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
 
@@ -12,9 +12,9 @@ export const verb = defineVerb({
     'In the order in which a node asks them: of the policies that select a node, the first holds. A pause outranks them all.',
   ],
   examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
-  options: z.object({ ...outputOptions, ...logOptions('kafka') }),
+  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
   run: async ({ output, ...options }, context) => {
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
     warnOfUnreadable(stored, context.logger);
     if (stored.policies.size === 0)

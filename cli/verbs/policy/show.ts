@@ -5,9 +5,9 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: ['What it prints is a policy file, and can be edited and applied.'],
@@ -18,10 +18,10 @@ export const verb = defineVerb({
       description: 'Show the text that was applied, with its comments and without defaults.',
     }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ name, asWritten, output, ...options }, context) => {
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const stored = requireStored(await readStoredPolicies(log, context.signal), name);
     const text = asWritten ? stored.source : writtenYaml(stored.policy);
     const lines = [

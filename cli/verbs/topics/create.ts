@@ -7,9 +7,9 @@ import { withMeta } from '../../../packages/process/options/options.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { DurationMs } from '../../../schemas/policy/quantity.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
 import { reportTopics, topicLines } from '../../views/topics/topic-report.ts';
 
 const RETRY_MS = 1_000;
@@ -29,11 +29,11 @@ export const verb = defineVerb({
       description: 'How long to wait for the event log when it does not answer.',
     }),
     ...outputOptions,
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ wait, output, ...options }, context) => {
     const deadlineMs = performance.now() + wait;
-    await using log = await openTaskLog({ options, context, create: true });
+    await using log = await openTaskEventLog({ options, context, create: true });
     const created = await createInTime(log, deadlineMs, context);
     const differences = await log.checkTopics();
     const reports = reportTopics(created, differences);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { httpOptions } from '../../../cli/options/option-groups.ts';
+import { httpOptions } from '../../../cli/options/common-options.ts';
 import {
   FilePath,
   Labels,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { readLogSettings } from '../../cli/options/log-settings.ts';
-import { logOptions } from '../../cli/options/option-groups.ts';
+import { eventLogOptions, readEventLogSettings } from '../../cli/options/event-log-options.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { TextFile } from '../../packages/process/options/named-file.ts';
 import { loadOptions } from '../support/load-options.ts';
@@ -20,10 +19,13 @@ function readTextFile(path: string): TextFile {
 }
 
 const settingsOf = (flags: Record<string, string | boolean>) =>
-  readLogSettings(loadOptions(z.object(logOptions('kafka')), { flags, environment: {}, file: null }), {
-    clientId: 'test',
-    readTextFile,
-  });
+  readEventLogSettings(
+    loadOptions(z.object(eventLogOptions('kafka')), { flags, environment: {}, file: null }),
+    {
+      clientId: 'test',
+      readTextFile,
+    },
+  );
 
 const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
 const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };

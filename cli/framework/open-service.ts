@@ -5,28 +5,27 @@ import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
-import { readLogSettings } from '../options/log-settings.ts';
-import type { LogOptions } from '../options/option-groups.ts';
+import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
 import type { VerbContext } from './verb.ts';
 
-export interface ProcessOptions extends LogOptions {
+export interface ServiceOptions extends EventLogChoice {
   readonly httpAddress: Address | null;
 }
 
 /** Opens what every service verb runs in; `service` names it in metrics and to the brokers. */
-export const openProcess = (
+export const openService = (
   service: string,
-  options: ProcessOptions,
+  options: ServiceOptions,
   { logger }: Pick<VerbContext, 'logger'>,
 ): Promise<ServiceProcess> =>
-  openProcessOn({
+  openServiceOn({
     service,
-    eventLog: readLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
+    eventLog: readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
     httpAddress: options.httpAddress,
     logger,
   });
 
-export interface ProcessNeeds {
+export interface ServiceNeeds {
   readonly service: string;
   readonly eventLog: EventLogOptions;
   readonly httpAddress: Address | null;
@@ -34,7 +33,7 @@ export interface ProcessNeeds {
 }
 
 /** The same on an event log that is settled already. */
-export function openProcessOn({ service, ...needs }: ProcessNeeds): Promise<ServiceProcess> {
+export function openServiceOn({ service, ...needs }: ServiceNeeds): Promise<ServiceProcess> {
   const { version } = packageJson;
   needs.logger.info({ version, log: needs.eventLog.kind }, 'starting');
   return openServiceProcess({ ...needs, build: { service, version }, sources: systemSources });
