@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { fleetgc, inProcess } from './fleetgc.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { fleetgc, inProcess } from '../../fleetgc.ts';
 
 function policyFile(text: string): string {
   const path = join(temporaryDirectory(), 'policy.yaml');

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../packages/decision/handler.ts';
-import { timeText } from '../../packages/text/time-text.ts';
-import { pauseKey } from '../../schemas/policy/policy.ts';
-import { AuditReport } from '../../schemas/reports/audit-report.ts';
-import { image, inventory } from '../fixtures/inventory.ts';
-import { decision } from '../fixtures/outputs.ts';
-import { EVERY_NODE } from '../fixtures/policy.ts';
-import { objectResult, pressureUnrelieved, removed } from '../fixtures/results.ts';
-import { HOUR, instant } from '../fixtures/time.ts';
-import { timedLog } from '../services/audit/support/timed-log.ts';
-import { outgoing } from '../support/log-record.ts';
-import { inProcess } from './fleetgc.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import { pauseKey } from '../../../../schemas/policy/policy.ts';
+import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
+import { image, inventory } from '../../../fixtures/inventory.ts';
+import { decision } from '../../../fixtures/outputs.ts';
+import { EVERY_NODE } from '../../../fixtures/policy.ts';
+import { objectResult, pressureUnrelieved, removed } from '../../../fixtures/results.ts';
+import { HOUR, instant } from '../../../fixtures/time.ts';
+import { timedLog } from '../../../services/audit/support/timed-log.ts';
+import { outgoing } from '../../../support/log-record.ts';
+import { inProcess } from '../../fleetgc.ts';
 
 /** Long past what any topic keeps: who asks deletes nothing. */
 const T = Date.UTC(2026, 0, 1);

@@ -3,16 +3,16 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { linuxClock } from '../../packages/machine/clock-linux.ts';
-import { openStateDirectory } from '../../packages/machine/state-directory.ts';
-import { Plan } from '../../schemas/reports/plan.ts';
-import { IMAGE_HISTORY_FILE } from '../../schemas/state/image-history.ts';
-import { openHistory } from '../../services/node-agent/images/history.ts';
-import type { SimulatedNode } from '../../sim/node/node.ts';
-import { SECOND } from '../fixtures/time.ts';
-import { simulatedNode } from '../support/simulated-node.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { inProcess } from './fleetgc.ts';
+import { linuxClock } from '../../../packages/machine/clock-linux.ts';
+import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
+import { Plan } from '../../../schemas/reports/plan.ts';
+import { IMAGE_HISTORY_FILE } from '../../../schemas/state/image-history.ts';
+import { openHistory } from '../../../services/node-agent/images/history.ts';
+import type { SimulatedNode } from '../../../sim/node/node.ts';
+import { SECOND } from '../../fixtures/time.ts';
+import { simulatedNode } from '../../support/simulated-node.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { inProcess } from '../fleetgc.ts';
 
 const POLICY =
   'name: aged\nmode: enforce\nimageMinimumGCAge: 30s\nimageMaximumGCAge: 90s\nimageGCHighThresholdPercent: 100\n';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { inProcess } from './fleetgc.ts';
-import { NO_BROKER, readiness } from './service-options.ts';
-import { startVerb } from './service-process.ts';
+import { inProcess } from '../fleetgc.ts';
+import { NO_BROKER, readiness } from '../service-options.ts';
+import { startVerb } from '../service-process.ts';
 
 test.concurrent('without a broker a service lives, is not ready, says why, and stops in order', async () => {
   const running = startVerb('image-gc', ...NO_BROKER);

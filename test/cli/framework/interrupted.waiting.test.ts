@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runCli } from '../../cli/run-cli.ts';
-import type { StopSignal } from '../../packages/process/run.ts';
-import { startFakeBroker } from '../support/fake-broker.ts';
-import { FakeProcess } from '../support/fake-process.ts';
+import { runCli } from '../../../cli/run-cli.ts';
+import type { StopSignal } from '../../../packages/process/run.ts';
+import { startFakeBroker } from '../../support/fake-broker.ts';
+import { FakeProcess } from '../../support/fake-process.ts';
 
 /** Only ends what hangs: the product promises 10 s for the error, and 2 s for a stop. */
 const BOUND_MS = 100_000;

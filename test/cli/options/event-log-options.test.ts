@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventLogOptions, readEventLogSettings } from '../../cli/options/event-log-options.ts';
-import { FleetGcError } from '../../packages/process/errors.ts';
-import type { TextFile } from '../../packages/process/options/named-file.ts';
-import { loadOptions } from '../support/load-options.ts';
+import { eventLogOptions, readEventLogSettings } from '../../../cli/options/event-log-options.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { TextFile } from '../../../packages/process/options/named-file.ts';
+import { loadOptions } from '../../support/load-options.ts';
 
 const FILES: Readonly<Record<string, string>> = {
   'ca.pem': 'CA',

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { TOPICS } from '../../schemas/events/topics.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { inProcess, ownLog } from './fleetgc.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { inProcess, ownLog } from '../../fleetgc.ts';
 
 const POLICIES =
   'name: web\nmode: enforce\nselector: {pools: [gpu]}\nkeep: {images: [registry.example/**]}\nevictionHard: {imagefs.available: 5%}\nmergeDefaultEvictionSettings: true\n---\nname: all\nmode: dry-run\npriority: -1\n';

@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nodeOutput } from '../../packages/decision/handler.ts';
-import { timeText } from '../../packages/text/time-text.ts';
-import { AuditSimulation } from '../../schemas/reports/audit-simulation.ts';
-import { filesystems } from '../fixtures/filesystems.ts';
-import { image, inventory } from '../fixtures/inventory.ts';
-import { HOUR, instant, MINUTE, NOW } from '../fixtures/time.ts';
-import { timedLog } from '../services/audit/support/timed-log.ts';
-import { outgoing } from '../support/log-record.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { inProcess } from './fleetgc.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
+import { AuditSimulation } from '../../../../schemas/reports/audit-simulation.ts';
+import { filesystems } from '../../../fixtures/filesystems.ts';
+import { image, inventory } from '../../../fixtures/inventory.ts';
+import { HOUR, instant, MINUTE, NOW } from '../../../fixtures/time.ts';
+import { timedLog } from '../../../services/audit/support/timed-log.ts';
+import { outgoing } from '../../../support/log-record.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { inProcess } from '../../fleetgc.ts';
 
 /** Long past what any topic keeps: who asks deletes nothing. */
 const T = Date.UTC(2026, 0, 1);

@@ -2,13 +2,13 @@ import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { nodeOutput, type Output } from '../../packages/decision/handler.ts';
-import { imageRemoval } from '../fixtures/command.ts';
-import { inventory } from '../fixtures/inventory.ts';
-import { archived, logOf } from '../services/audit/support/archives.ts';
-import { outgoing, recordOf } from '../support/log-record.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { inProcess, ownLog } from './fleetgc.ts';
+import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
+import { imageRemoval } from '../../../fixtures/command.ts';
+import { inventory } from '../../../fixtures/inventory.ts';
+import { archived, logOf } from '../../../services/audit/support/archives.ts';
+import { outgoing, recordOf } from '../../../support/log-record.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { inProcess, ownLog } from '../../fleetgc.ts';
 
 const listed = nodeOutput('inventory', inventory());
 const recordsIn = (directory: string): string =>

@@ -1,14 +1,20 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { nodeOutput } from '../../packages/decision/handler.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
-import { generateJsonSchemas } from '../../schemas/generate.ts';
-import { container, image } from '../fixtures/inventory.ts';
-import { GIB, HOUR, MINUTE } from '../fixtures/time.ts';
-import { answered, judged, look, ordered, removed } from '../services/audit/explain/support/recorded-log.ts';
-import { timedLog } from '../services/audit/support/timed-log.ts';
-import { outgoing } from '../support/log-record.ts';
-import { inProcess, type OwnLog, ownLog } from './fleetgc.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import { generateJsonSchemas } from '../../../../schemas/generate.ts';
+import { container, image } from '../../../fixtures/inventory.ts';
+import { GIB, HOUR, MINUTE } from '../../../fixtures/time.ts';
+import {
+  answered,
+  judged,
+  look,
+  ordered,
+  removed,
+} from '../../../services/audit/explain/support/recorded-log.ts';
+import { timedLog } from '../../../services/audit/support/timed-log.ts';
+import { outgoing } from '../../../support/log-record.ts';
+import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 
 const ID = `sha256:${'ab'.repeat(32)}`;
 const web = image(ID, { repoTags: ['registry.example/shop/web:1'], sizeBytes: GIB });

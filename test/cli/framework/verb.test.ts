@@ -1,10 +1,10 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineVerb } from '../../cli/framework/verb.ts';
-import { httpOptions } from '../../cli/options/common-options.ts';
-import { eventLogOptions } from '../../cli/options/event-log-options.ts';
-import { Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
+import { defineVerb } from '../../../cli/framework/verb.ts';
+import { httpOptions } from '../../../cli/options/common-options.ts';
+import { eventLogOptions } from '../../../cli/options/event-log-options.ts';
+import { Text, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
 
 const context = {
   signal: new AbortController().signal,

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { fleetgc, inProcess } from './fleetgc.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../../support/program.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { fleetgc, inProcess } from '../../fleetgc.ts';
 
 const CONFIGURATION =
   'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nimageGCHighThresholdPercent: 75\nimageGCLowThresholdPercent: 70\ncgroupDriver: systemd\n';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { inProcess } from './fleetgc.ts';
-import { embeddedLog, readiness } from './service-options.ts';
-import { spawnVerb, startVerb } from './service-process.ts';
+import { inProcess } from '../fleetgc.ts';
+import { embeddedLog, readiness } from '../service-options.ts';
+import { spawnVerb, startVerb } from '../service-process.ts';
 
 test.each([
   { verb: 'decide', start: spawnVerb, parts: ['pressure', 'container-gc', 'image-gc'] },

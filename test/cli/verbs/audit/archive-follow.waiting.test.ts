@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checked } from '../services/audit/support/archives.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { waitUntil } from '../support/wait-until.ts';
-import { inProcess } from './fleetgc.ts';
-import { embeddedLog, readiness } from './service-options.ts';
-import { BOUND_MS, spawnVerb, startVerb } from './service-process.ts';
+import { checked } from '../../../services/audit/support/archives.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
+import { inProcess } from '../../fleetgc.ts';
+import { embeddedLog, readiness } from '../../service-options.ts';
+import { BOUND_MS, spawnVerb, startVerb } from '../../service-process.ts';
 
 test('a following archiver is ready, counts, archives, and stops in order when told to', async () => {
   const options = await embeddedLog();
