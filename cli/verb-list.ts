@@ -40,12 +40,12 @@ export const VERB_GROUPS = [
       ),
       service(
         'simulate-node',
-        'A simulated node for trying out a fleet, with a real agent and executor',
+        'Run one simulated node with a real agent and executor, to try out a fleet',
         () => import('./verbs/simulate-node.ts'),
       ),
       task(
         'simulate-fleet',
-        'Thousands of simulated nodes on a real log, and an account of every removal',
+        'Run thousands of simulated nodes on a real log, and account for every removal',
         () => import('./verbs/simulate-fleet.ts'),
       ),
     ],
@@ -103,11 +103,11 @@ export const VERB_GROUPS = [
       ),
       task(
         'policy from-kubelet',
-        'Make a policy of a kubelet’s configuration file',
+        'Make a policy from a kubelet’s configuration file',
         () => import('./verbs/policy/from-kubelet.ts'),
       ),
-      task('policy apply', 'Make the policies in files hold', () => import('./verbs/policy/apply.ts')),
-      task('policy list', 'List the policies and pauses that hold', () => import('./verbs/policy/list.ts')),
+      task('policy apply', 'Put the policies in files into force', () => import('./verbs/policy/apply.ts')),
+      task('policy list', 'List the policies and pauses in force', () => import('./verbs/policy/list.ts')),
       task(
         'policy show',
         'Show one policy, with every default filled in',
@@ -115,7 +115,7 @@ export const VERB_GROUPS = [
       ),
       task(
         'policy effective',
-        'Which policy holds for a node, and where each value comes from',
+        'Show which policy is in force for a node, and where each value comes from',
         () => import('./verbs/policy/effective.ts'),
       ),
       task(
@@ -128,16 +128,16 @@ export const VERB_GROUPS = [
     ],
   },
   {
-    heading: 'How it all stands:',
+    heading: 'See how the fleet is doing:',
     verbs: [
       task(
         'status',
-        'Brokers, topics, services and their lag, policies, pauses, nodes: what needs a person?',
+        'Show what needs attention: brokers, topics, services, policies, pauses, nodes',
         () => import('./verbs/status.ts'),
       ),
       task(
         'nodes',
-        'Every node: last heard, how full, which policy in which mode, versions, warnings',
+        'List every node: last heard, how full, its policy and mode, version, warnings',
         () => import('./verbs/nodes.ts'),
       ),
     ],
@@ -147,22 +147,22 @@ export const VERB_GROUPS = [
     verbs: [
       task(
         'audit verify',
-        'Prove the log: decide everything again, and follow every command and removal',
+        'Check the log: make every decision again, and trace every command and removal',
         () => import('./verbs/audit/verify.ts'),
       ),
       task(
         'audit explain',
-        'What became of an image, container, pod or node, when, and by which rule',
+        'Tell what happened to an image, container, pod or node, when, and by which rule',
         () => import('./verbs/audit/explain.ts'),
       ),
       task(
         'audit simulate',
-        'Run other policies over the recorded past: what would have gone, and been missed?',
+        'Run other policies over the recorded past, and compare what they remove',
         () => import('./verbs/audit/simulate.ts'),
       ),
       task(
         'audit report',
-        'What was freed, removed, refused and pulled again, for people',
+        'Report what was freed, removed, refused and pulled again',
         () => import('./verbs/audit/report.ts'),
       ),
       {
@@ -175,7 +175,7 @@ export const VERB_GROUPS = [
       },
       task(
         'audit archive check',
-        'Was anything in an archive changed, added or removed?',
+        'Check that nothing in an archive was changed, added or removed',
         () => import('./verbs/audit/archive-check.ts'),
       ),
       task('audit query', 'Ask an archive in SQL', () => import('./verbs/audit/query.ts')),

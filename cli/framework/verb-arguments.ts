@@ -57,10 +57,7 @@ function toCommand(verb: Verb): Command {
 }
 
 /** What help on a verb says first. */
-function textBefore({ summary, help = [] }: Verb): string {
-  const sentence = summary.endsWith('?') ? summary : `${summary}.`;
-  return [sentence, ...help].join('\n\n');
-}
+const textBefore = ({ summary, help = [] }: Verb): string => [`${summary}.`, ...help].join('\n\n');
 
 /** What help on a verb says after its options. */
 function textAfter({ examples, options }: Verb): string {

@@ -28,7 +28,7 @@ export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVe
 
 export const verb = deciderVerb({
   help: [
-    'The three decision services, for a fleet that one process can serve. Start as many as you like, here or there: they share the nodes among themselves.',
+    'The three decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share the nodes among themselves.',
   ],
   examples: ['fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092'],
   service: 'decide',

@@ -9,7 +9,7 @@ const LONGEST_MS = 600_000;
 
 export const verb = defineVerb({
   help: [
-    'Needs neither a container runtime nor Kafka, and touches nothing but a directory of its own among the temporary files, which stays. At the end it says where the event log lies and what can be asked of it.',
+    'Needs neither a container runtime nor Kafka. It writes only to a temporary directory of its own, which stays. At the end it says where the event log is and what you can ask it.',
   ],
   examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
   options: z.object({

@@ -9,7 +9,7 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'The reading half of a node. Alone it lets you see what FleetGC would decide, with nothing on the node that could remove anything.',
+    'The reading half of a node. Run it alone to see what FleetGC would decide, with nothing on the node that could remove anything.',
   ],
   examples: ['fleetgc node-agent --cluster prod --kafka-brokers kafka:9092'],
   options: z.object({

@@ -16,7 +16,7 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'The removing half of a node. It shares the state directory with the agent of the same node, which has to run as well.',
+    'The removing half of a node. It shares its state directory with the agent of the same node, which must run too.',
   ],
   examples: ['fleetgc node-executor --cluster prod --kafka-brokers kafka:9092'],
   options: z.object({

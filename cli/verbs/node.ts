@@ -10,7 +10,7 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A file of the node itself (--local-file) may forbid more, and no command can widen it.',
+    'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A local file on the node (--local-file) may forbid more; no command can override it.',
   ],
   examples: [
     'fleetgc node --cluster prod --kafka-brokers kafka-1:9092,kafka-2:9092',

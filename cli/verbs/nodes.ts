@@ -12,7 +12,7 @@ import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
 
 export const verb = defineVerb({
   help: [
-    'Every node that was heard in the last day, by its newest disk statistics: when it was heard last, how full the filesystem of its images is (rounded up, and without what is reserved for root, as the kubelet counts), which policy holds for it and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads a few minutes of the log here and there, however large the fleet is.',
+    'Lists every node that was heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads only samples of a few minutes of the log, however large the fleet is.',
   ],
   examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
   options: z.object({

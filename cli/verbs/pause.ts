@@ -13,7 +13,7 @@ import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../options
 
 export const verb = defineVerb({
   help: [
-    'Without options it stops the whole fleet. Decisions are still made and recorded. Commands that were sent before are refused once a node has read of the pause, and in any case when they expire.',
+    'Without options it pauses the whole fleet. Decisions are still made and recorded. A node refuses earlier commands as soon as it has read the pause, and in any case once they expire.',
   ],
   examples: [
     'fleetgc pause --reason "registry is down"',

@@ -10,7 +10,7 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
 
 export const verb = defineVerb({
-  help: ['Ends the pause that was made with the same options.'],
+  help: ['Ends the pause that was begun with the same options.'],
   examples: ['fleetgc resume', 'fleetgc resume --cluster prod --node-name "db-*"', 'fleetgc resume --all'],
   options: z.object({
     ...pauseSelectorOptions,

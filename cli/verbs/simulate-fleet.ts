@@ -42,7 +42,7 @@ const share = (byDefault: string, description: string) =>
 
 export const verb = defineVerb({
   help: [
-    'Thousands of nodes that live by the seed, with the agent and executor of real ones and a runtime in memory, on a real log. Decision services run beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything commanded, refused and removed, and what was wrong, lost or done twice, by the truth of each node. Unless these three are 0 it ends with exit status 1. Do not point it at a log of real nodes: their policies would hold for it, and its policies for them.',
+    'Each node runs a real agent and executor on a runtime in memory; the seed decides what happens to it. Start the decision services beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything that was commanded, refused and removed, and whatever was wrong, lost or done twice, judged by what was really on each node. Unless these three are 0, the exit code is 1. Do not use the event log of real nodes: each side would follow the policies of the other.',
   ],
   examples: [
     'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
@@ -58,7 +58,9 @@ export const verb = defineVerb({
       WholeNumber.refine((nodes) => nodes >= 1, { error: 'must be at least 1' }).prefault('100'),
       { description: 'How many nodes.' },
     ),
-    seed: withMeta(WholeNumber.prefault('7'), { description: 'The same seed gives the same lives.' }),
+    seed: withMeta(WholeNumber.prefault('7'), {
+      description: 'The same seed gives every node the same history.',
+    }),
     rate: withMeta(Rate.prefault('1x'), {
       placeholder: 'NUMBERx',
       description:

@@ -15,7 +15,7 @@ const START_PERCENT = 70;
 
 export const verb = defineVerb({
   help: [
-    'Joins a fleet like any other node: its images, containers and disk are simulated, its CRI socket, its agent and its executor are real.',
+    'Joins a fleet like any other node. Its images, containers and disk are simulated; its CRI socket, agent and executor are real.',
   ],
   examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   options: z.object({

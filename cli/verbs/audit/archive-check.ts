@@ -11,8 +11,8 @@ const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal
 
 export const verb = defineVerb({
   help: [
-    'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Somebody who may write to the archive can make a chain of his own, or cut off its end: only a head that was noted elsewhere shows that.',
-    'Exit codes: 0 as it was written, 1 a deviation, 2 wrong options.',
+    'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Whoever may write to the archive can forge a new chain, or cut off its end: only a head that was noted elsewhere reveals that.',
+    'Exit codes: 0 unchanged, 1 a deviation, 2 wrong options.',
   ],
   examples: [
     'fleetgc audit archive check --archive /srv/fleetgc-archive',

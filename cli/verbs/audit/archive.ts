@@ -33,10 +33,10 @@ const Every = z.string().transform((text, context) => {
 
 export const verb = defineVerb({
   help: [
-    'Goes on where the archive ends, up to the present end of the log; each record is in it once, also when a run was killed. Run it at least every few hours, or let it run on with --follow: disk statistics and orders stay on the log for a day. What was deleted before it was archived is noted in the archive as a gap.',
-    'With --follow it warns, in its log and at /readyz, when what waits to be archived may be older than half of the time for which its topic is kept, and says how long is left.',
-    'The last line is the head of the archive. Kept somewhere else, it proves to "audit archive check --head" that nothing before it was changed or removed since.',
-    'Exit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow these end nothing), 2 wrong options.',
+    'Copies everything from the end of the archive to the current end of the log. Each record is archived once, even if a run was killed. Run it at least every few hours, or keep it running with --follow: disk statistics and orders stay on the log for only a day. If records were deleted before they could be archived, the archive notes a gap.',
+    'With --follow it warns, on stderr and at /readyz, when records that wait to be archived may be older than half of the retention of their topic, and says how long is left.',
+    'The last line of output is the head of the archive. Keep it somewhere else: with it "audit archive check --head" proves that nothing before it was changed or removed since.',
+    'Exit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options.',
   ],
   examples: [
     'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',

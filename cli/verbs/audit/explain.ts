@@ -22,8 +22,8 @@ import { readingProgress } from '../../views/audit/reading-progress.ts';
 
 export const verb = defineVerb({
   help: [
-    'Tells the life of one thing as the event log has it: seen, used, each change of what was decided with its rule, commanded, refused, removed, gone, back again. A name is looked for among images (name, tag, digest, id or its beginning), containers, pods and nodes; one of them alone is named as image/…, container/…, sandbox/…, pod/… or node/…. Nothing is written.',
-    'Exit codes: 0 explained, 1 nothing of that name is on the log, 2 the name means several things (they are listed), or wrong options.',
+    'Tells the history of one object from the event log: when it was seen and used, each time a decision about it changed and by which rule, and when it was commanded, refused, removed, gone or back again. It looks for the name among images (name, tag, digest, id or the beginning of an id), containers, pods and nodes; write image/…, container/…, sandbox/…, pod/… or node/… to look among one kind only. It writes nothing.',
+    'Exit codes: 0 explained, 1 nothing on the log has that name, 2 the name means several things (it lists them), or wrong options.',
   ],
   examples: [
     'fleetgc audit explain registry.example/shop/web:1.4 --node web-1 --kafka-brokers kafka:9092',

@@ -32,7 +32,8 @@ const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error
 
 export const verb = defineVerb({
   help: [
-    'Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Exit code 0: all is verified. 1: something deviates. 3: nothing is wrong, but not all could be verified, and why. Times are those of the event log; the position of a record stands for the time at which it was written.',
+    "Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Times are the event log's own; the position of a record stands for the time at which it was written.",
+    'Exit codes: 0 all is verified, 1 something deviates, 2 wrong options, 3 nothing is wrong, but not all could be verified (it says why).',
   ],
   examples: [
     'fleetgc audit verify --from 24h',

@@ -13,7 +13,7 @@ import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'The message goes back as it was: it is read again where it lies, and must be what the dead letter holds, byte for byte. Only facts about nodes go back, never orders or policies. A note beside the dead letter keeps it from going back a second time by mistake. Ends with exit code 1 where anything is refused.',
+    'Puts each message back unchanged: it reads the original again, which must be what the dead letter holds, byte for byte. Only facts about nodes go back, never orders or policies. A note beside the dead letter keeps it from going back a second time by mistake. If anything is refused, the exit code is 1.',
   ],
   examples: [
     'fleetgc dead-letters redrive dead-letter-3f2a',

@@ -12,7 +12,7 @@ import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
 export const verb = defineVerb({
   help: [
-    'A policy replaces the one of the same name; other policies are left alone. Nothing is written when any of the files has a problem, or when nothing differs.',
+    'A policy replaces the one of the same name; other policies are left alone. If any of the files has a problem, or if nothing differs, nothing is written.',
   ],
   examples: [
     'fleetgc policy apply policy.yaml --dry-run',

@@ -9,7 +9,7 @@ import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Where the policy held, the next one that selects the node holds from then on. A node without any keeps everything.',
+    'On the nodes of a deleted policy the next one that selects them comes into force. A node without a policy keeps everything.',
   ],
   examples: ['fleetgc policy delete web'],
   options: z.object({

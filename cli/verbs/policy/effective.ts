@@ -19,7 +19,7 @@ const commandLineOnly = true;
 
 export const verb = defineVerb({
   help: [
-    'Asks as the deciders do: pauses first, then priority, then name. Each value is written in the policy (the line is told), or a default. The other policies are named with what speaks against them. With --policy it looks at files instead of the event log, so a change can be tried before it is applied.',
+    'Chooses as the deciders do: pauses first, then priority, then name. For each value it says on which line of the policy it stands, or that it is a default. For every other policy it says why that one is not in force. With --policy it reads files instead of the event log, so you can try a change before you apply it.',
   ],
   examples: [
     'fleetgc policy effective --cluster prod --node web-1 --label role=web,fleetgc.io/pool=gpu',

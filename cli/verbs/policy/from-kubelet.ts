@@ -31,7 +31,7 @@ const kubeletFlag = <Value extends z.ZodType>(value: Value, placeholder: string)
 
 export const verb = defineVerb({
   help: [
-    'Prints a policy that does what the kubelet would do, and says what it took over and what it ignored. The file is read and checked as a kubelet does it; wrong values are told all at once, and the exit code is 2. The flags of the kubelet that its file cannot say are options here.',
+    'Prints a policy that does what the kubelet would do, and says which settings it used and which it ignored. It reads and checks the file as a kubelet does, and reports all wrong values at once; then the exit code is 2. Kubelet flags that have no setting in the file are options here.',
   ],
   examples: [
     'fleetgc policy from-kubelet /var/lib/kubelet/config.yaml > policy.yaml',

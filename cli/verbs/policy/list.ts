@@ -9,7 +9,7 @@ import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
 
 export const verb = defineVerb({
   help: [
-    'In the order in which a node asks them: of the policies that select a node, the first holds. A pause outranks them all.',
+    'Lists them by precedence: of the policies that select a node, the first is in force. A pause outranks them all.',
   ],
   examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
   options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),

@@ -10,7 +10,7 @@ import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
-  help: ['What it prints is a policy file, and can be edited and applied.'],
+  help: ['Prints a policy file, which you can edit and apply.'],
   examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
   options: z.object({
     name: withMeta(Text, { positional: true, placeholder: 'NAME', description: 'Name of the policy.' }),

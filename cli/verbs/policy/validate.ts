@@ -6,7 +6,7 @@ import { policyTable } from '../../views/policy/policy-table.ts';
 
 export const verb = defineVerb({
   help: [
-    'Tells every problem of every file at once, each with its line and column. The exit code is 2 when there is one.',
+    'Reports every problem in every file at once, with line and column. If there is one, the exit code is 2.',
   ],
   examples: ['fleetgc policy validate policies/*.yaml', 'fleetgc policy validate policy.yaml --output json'],
   options: z.object({ ...policyFileOptions, ...outputOptions }),

@@ -16,7 +16,7 @@ const RETRY_MS = 1_000;
 
 export const verb = defineVerb({
   help: [
-    'Run it once before anything else on Kafka. Existing topics are never changed: where one differs from what this release declares, that is said, and the exit code is 1.',
+    'On Kafka, run it once before anything else. It never changes an existing topic: if one differs from what this release needs, it says so, and the exit code is 1.',
   ],
   examples: [
     'fleetgc topics create --kafka-brokers kafka-1:9092,kafka-2:9092',
