@@ -119,6 +119,7 @@ const ROOMS = {
   ],
   'cli/framework': [
     'packages/process',
+    'packages/text',
     'packages/event-log',
     'packages/pipeline',
     'packages/service',

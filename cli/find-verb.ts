@@ -1,6 +1,7 @@
 import { FleetGcError } from '../packages/process/errors.ts';
 import { nearestName } from '../packages/text/nearest-name.ts';
-import { ALL_VERBS, type ListedVerb, VERB_FAMILIES } from './framework/verb-list.ts';
+import type { ListedVerb } from './framework/verb.ts';
+import { ALL_VERBS, isFamily, VERB_FAMILIES, type VerbFamily } from './verb-list.ts';
 
 /** What a command line asks for, as far as its first words say. */
 export type Wanted =
@@ -8,7 +9,7 @@ export type Wanted =
   | { readonly kind: 'version' }
   /** `asked` is false where a verb is missing: then help is the answer to a mistake. */
   | { readonly kind: 'overview'; readonly asked: boolean }
-  | { readonly kind: 'family'; readonly family: string; readonly asked: boolean };
+  | { readonly kind: 'family'; readonly family: VerbFamily; readonly asked: boolean };
 
 const HELP: ReadonlySet<string | undefined> = new Set(['--help', '-h']);
 const VERSION: ReadonlySet<string | undefined> = new Set(['--version', '-V']);
@@ -33,7 +34,7 @@ function verbAt(argv: readonly string[]): Wanted | undefined {
 }
 
 function familyAt([family = '', next]: readonly string[]): Wanted | undefined {
-  if (!Object.hasOwn(VERB_FAMILIES, family)) return undefined;
+  if (!isFamily(family)) return undefined;
   if (next === undefined || HELP.has(next)) return { kind: 'family', family, asked: HELP.has(next) };
   if (!next.startsWith('-')) return undefined;
   throw new FleetGcError(
@@ -45,7 +46,7 @@ function familyAt([family = '', next]: readonly string[]): Wanted | undefined {
 function unknownVerb(argv: readonly string[]): never {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
   const [family = ''] = words;
-  const said = Object.hasOwn(VERB_FAMILIES, family) ? words.join(' ') : family;
+  const said = isFamily(family) ? words.join(' ') : family;
   const meant = meantBy(words);
   throw new FleetGcError(
     'USAGE',
@@ -53,15 +54,14 @@ function unknownVerb(argv: readonly string[]): never {
   );
 }
 
-const helpOf = (family: string): string =>
-  Object.hasOwn(VERB_FAMILIES, family) ? `fleetgc ${family} --help` : 'fleetgc --help';
+const helpOf = (family: string): string => (isFamily(family) ? `fleetgc ${family} --help` : 'fleetgc --help');
 
 /** Also finds `policy apply` for `apply`. */
 function meantBy(words: readonly string[]): string | undefined {
   const names = ALL_VERBS.map(({ name }) => name);
   const byLastWord = new Map(names.toReversed().map((name) => [name.split(' ').at(-1) ?? name, name]));
   const [first = ''] = words;
-  if (Object.hasOwn(VERB_FAMILIES, first)) return nearestName(words.join(' '), names);
+  if (isFamily(first)) return nearestName(words.join(' '), names);
   const lastWord = nearestName(first, byLastWord.keys());
   return (
     nearestName(words.join(' '), names) ??

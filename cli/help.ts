@@ -1,7 +1,5 @@
-import type { OptionInfo } from '../packages/process/options/options.ts';
-import { explanationOf } from './explanations.ts';
-import type { Verb } from './framework/verb.ts';
-import { ALL_VERBS, type ListedVerb, VERB_FAMILIES, VERB_GROUPS } from './framework/verb-list.ts';
+import type { ListedVerb } from './framework/verb.ts';
+import { ALL_VERBS, VERB_FAMILIES, VERB_GROUPS, type VerbFamily } from './verb-list.ts';
 
 const INDENT = '  ';
 const GAP = 2;
@@ -22,7 +20,7 @@ export const overviewHelp = (): string =>
   ].join('\n');
 
 /** `fleetgc policy --help` and the like. */
-export const familyHelp = (family: string): string =>
+export const familyHelp = (family: VerbFamily): string =>
   [
     `Usage: fleetgc ${family} <verb> [options]`,
     '',
@@ -37,30 +35,4 @@ export const familyHelp = (family: string): string =>
 function table(verbs: readonly ListedVerb[]): readonly string[] {
   const width = Math.max(...ALL_VERBS.map(({ name }) => name.length)) + GAP;
   return verbs.map(({ name, summary }) => `${INDENT}${name.padEnd(width)}${summary}`);
-}
-
-/** What help on a verb says first. */
-export function verbDescription({ name, summary }: Pick<Verb, 'name' | 'summary'>): string {
-  const more = explanationOf(name).text;
-  const sentence = summary.endsWith('?') ? summary : `${summary}.`;
-  return more === undefined ? sentence : `${sentence}\n\n${more}`;
-}
-
-/** What help on a verb says after its options. */
-export function verbEpilogue({ name, options }: Pick<Verb, 'name' | 'options'>): string {
-  const { examples } = explanationOf(name);
-  return [
-    '',
-    ...(examples.length === 0 ? [] : ['Examples:', ...examples.map((line) => `${INDENT}${line}`), '']),
-    ...otherSources(options.find(({ commandLineOnly }) => !commandLineOnly)),
-  ].join('\n');
-}
-
-/** Shown with one of the verb's own options, so that nobody has to work the names out. */
-function otherSources(option: OptionInfo | undefined): readonly string[] {
-  if (option === undefined) return [];
-  return [
-    `Settings may also be given in the environment (${option.variable} for ${option.flag}) or in the file`,
-    `named by --config (${option.key}: ...). The command line wins over the environment, and that over the file.`,
-  ];
 }

@@ -1,11 +1,12 @@
 import packageJson from '../package.json' with { type: 'json' };
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
+import type { CommandProcess } from './framework/run-verb.ts';
 import { familyHelp, overviewHelp } from './help.ts';
-import type { CliOutside } from './outside.ts';
+import { loadAllVerbs, loadVerb } from './verb-list.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
-export async function runCli(argv: readonly string[], outside: CliOutside): Promise<number> {
+export async function runCli(argv: readonly string[], outside: CommandProcess): Promise<number> {
   try {
     return await carryOut(findVerb(argv), outside);
   } catch (thrown) {
@@ -15,7 +16,7 @@ export async function runCli(argv: readonly string[], outside: CliOutside): Prom
   }
 }
 
-async function carryOut(wanted: Wanted, outside: CliOutside): Promise<number> {
+async function carryOut(wanted: Wanted, outside: CommandProcess): Promise<number> {
   switch (wanted.kind) {
     case 'version':
       await outside.writeOut(`fleetgc ${packageJson.version}\n`);
@@ -26,14 +27,15 @@ async function carryOut(wanted: Wanted, outside: CliOutside): Promise<number> {
       return await showHelp(familyHelp(wanted.family), wanted.asked, outside);
     case 'verb': {
       // Loaded here, so that the list of verbs is shown without reading the code of any.
-      const { runListedVerb } = await import('./run-listed-verb.ts');
-      return await runListedVerb(wanted.verb, wanted.rest, outside);
+      const { runGivenVerb } = await import('./framework/run-verb.ts');
+      const verb = await loadVerb(wanted.verb);
+      return await runGivenVerb({ verb, rest: wanted.rest, allVerbs: loadAllVerbs }, outside);
     }
   }
 }
 
 /** Help that nobody asked for is the answer to a missing verb. */
-async function showHelp(text: string, asked: boolean, { writeOut, stderr }: CliOutside): Promise<number> {
+async function showHelp(text: string, asked: boolean, { writeOut, stderr }: CommandProcess): Promise<number> {
   if (!asked) {
     stderr.write(`${text}\n`);
     throw new FleetGcError('USAGE', 'a verb is missing');

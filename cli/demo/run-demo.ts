@@ -13,10 +13,10 @@ import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
-import { openProcess } from '../framework/open-process.ts';
-import { operatorPublication } from '../framework/task-log.ts';
+import { openService } from '../framework/open-service.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Tale } from '../views/narration/narrator.ts';
 import { whenAllReported } from './all-reported.ts';
 import { DEMO_POLICY } from './policy.ts';
@@ -53,7 +53,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
   {
     const settings = { ...LogSettings.parse({ logPath }), httpAddress: null };
-    await using process = await openProcess('demo', settings, { logger: quiet(context.logger) });
+    await using process = await openService('demo', settings, { logger: quiet(context.logger) });
     await apply(process.log, written);
     const ended = new AbortController();
     using ending = new DisposableStack();
@@ -89,7 +89,7 @@ function viewFor(
   return liveView(print, { highPercent, lowPercent }, terminalColumns);
 }
 
-const LogSettings = z.object(logOptions('embedded'));
+const LogSettings = z.object(eventLogOptions('embedded'));
 
 const introduction = (durationMs: number): readonly string[] => [
   'Three simulated nodes pull images and run pods that crash. The policy (its ages are seconds, only for this demo):',

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { withMeta } from '../../packages/process/options/option-types.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
 
 /** For verbs that print a result: a table for people, or the whole of it for machines. */
 export const outputOptions = {

@@ -1,19 +1,63 @@
+import { z } from 'zod';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { createLogger, type LogDestination } from '../../packages/process/logger.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
+import { gatherSources, unknownVariables } from './option-sources.ts';
 import type { PreparedVerb, Verb } from './verb.ts';
+import { readVerbArguments } from './verb-arguments.ts';
+
+/** What the process that `fleetgc` runs in gives it. */
+export interface CommandProcess {
+  readonly environment: OptionSources['environment'];
+  readonly control: ProcessControl;
+  /** Resolves once the reader of stdout has room for more. */
+  readonly writeOut: (text: string) => Promise<void>;
+  /** Width of the terminal that stdout is; `null` when it is none. */
+  readonly terminalColumns: number | null;
+  readonly stderr: LogDestination;
+}
+
+interface GivenVerb {
+  readonly verb: Verb;
+  /** The arguments behind its name. */
+  readonly rest: readonly string[];
+  /** Loads the code of every verb, for their options. */
+  readonly allVerbs: () => Promise<readonly Verb[]>;
+}
+
+/** Reads the options of the verb from everywhere, and runs it. Returns the exit code. */
+export async function runGivenVerb(
+  { verb, rest, allVerbs }: GivenVerb,
+  { environment, control, writeOut, terminalColumns, stderr }: CommandProcess,
+): Promise<number> {
+  const given = readVerbArguments(verb, rest);
+  if (given.kind === 'help') {
+    await writeOut(given.text);
+    return 0;
+  }
+  const sources = await gatherSources({ ...given, environment }, allVerbs);
+  const endless = isService(verb, given.flags);
+  return await runVerb(verb, sources, {
+    control,
+    stderr: endless ? stderr : inPlainSentences(stderr),
+    endless,
+    print: (line) => void writeOut(`${line}\n`),
+    write: writeOut,
+    terminalColumns,
+    warnings: await unknownVariables(environment, verb, allVerbs),
+  });
+}
+
+const isService = ({ kind, serviceSwitch }: Verb, flags: OptionSources['flags']): boolean =>
+  kind === 'service' || (serviceSwitch !== undefined && flags[serviceSwitch] === true);
 
 /** What a verb's process has to the outside. */
-export interface VerbOutside {
-  readonly control: ProcessControl;
-  readonly stderr: LogDestination;
+export interface VerbOutside extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
   /** Writes one line to stdout. */
   readonly print: (line: string) => void;
   /** Writes text to stdout as it is; resolves once the reader has room for more. */
   readonly write: (text: string) => Promise<void>;
-  /** Width of the terminal that stdout is; `null` when it is none. */
-  readonly terminalColumns: number | null;
   /** About what the verb was given, a sentence each; told first, also where the options are wrong. */
   readonly warnings: readonly string[];
   /** Whether the verb runs until it is told to stop. */
@@ -40,4 +84,24 @@ export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbO
     shutdownLimitMs: verb.shutdownLimitMs,
     endless,
   });
+}
+
+const LoggedLine = z.object({
+  level: z.string(),
+  service: z.string(),
+  msg: z.string(),
+  err: z.object({ stack: z.string() }).optional(),
+});
+
+/** A task talks in plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
+const inPlainSentences = (stderr: LogDestination): LogDestination => ({
+  isTerminal: false,
+  write: (line) => stderr.write(line.startsWith('{') ? plainSentence(line) : line),
+});
+
+function plainSentence(json: string): string {
+  const { level, service, msg, err } = LoggedLine.parse(JSON.parse(json));
+  const stack = err === undefined ? '' : `${err.stack}\n`;
+  if (level === 'fatal') return `fleetgc ${service}: ${msg}\n${stack}`;
+  return `${level === 'warn' ? 'warning: ' : ''}${msg}\n${stack}`;
 }

@@ -1,13 +1,17 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { configError, type OptionSources, parseOptions } from '../../packages/process/options/config.ts';
 import {
   describeOptions,
   type OptionInfo,
   type OptionsSchema,
 } from '../../packages/process/options/options.ts';
+import {
+  configError,
+  type OptionSources,
+  parseOptions,
+} from '../../packages/process/options/read-options.ts';
 import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
-import { loggingOptions } from '../options/option-groups.ts';
+import { loggingOptions } from '../options/common-options.ts';
 
 /** What a verb gets from the process it runs in. */
 export interface VerbContext {
@@ -31,11 +35,33 @@ export interface PreparedVerb {
   run(context: VerbContext): Promise<void>;
 }
 
-/** One `fleetgc <verb>`, for the command line to list, explain and run. */
-export interface Verb {
+/** What the list of verbs says about one of them. The rest is in the verb's own file, and loaded when it is needed. */
+export interface ListedVerb extends VerbTitle {
+  readonly load: LoadVerb;
+}
+
+interface VerbTitle {
   /** Words separated by spaces, e.g. `policy apply`. */
   readonly name: string;
+  /** One line for the list of verbs. */
   readonly summary: string;
+  /**
+   * `service`: runs until it is told to stop and logs JSON lines unless stderr is a terminal.
+   * `task`: does one thing and talks in plain sentences.
+   */
+  readonly kind: 'service' | 'task';
+  /** The switch that makes a service of a task. */
+  readonly serviceSwitch?: string;
+}
+
+/** Imports the file of a verb. */
+export type LoadVerb = () => Promise<{ readonly verb: VerbBody }>;
+
+/** One `fleetgc <verb>`, for the command line to explain and run. */
+export interface Verb extends VerbTitle, VerbBody {}
+
+/** What the file of a verb holds. */
+export interface VerbBody extends VerbTexts {
   readonly options: readonly OptionInfo[];
   /** How long an orderly stop may take. */
   readonly shutdownLimitMs: number;
@@ -43,10 +69,14 @@ export interface Verb {
   prepare(sources: OptionSources): PreparedVerb;
 }
 
-export interface VerbDefinition<S extends OptionsSchema> {
-  readonly name: string;
-  /** One line for the list of verbs. */
-  readonly summary: string;
+export interface VerbTexts {
+  /** What help says beyond the summary and the options, a paragraph each. */
+  readonly help?: readonly string[];
+  /** Commands to type, the simplest first. */
+  readonly examples: readonly [string, ...string[]];
+}
+
+export interface VerbDefinition<S extends OptionsSchema> extends VerbTexts {
   readonly options: S;
   /** When not given: 25 s. */
   readonly shutdownLimitMs?: number;
@@ -55,13 +85,12 @@ export interface VerbDefinition<S extends OptionsSchema> {
   readonly run: (options: z.infer<S>, context: VerbContext) => Promise<void>;
 }
 
-export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S>): Verb {
-  const { name, summary, options, run, checkFlags, shutdownLimitMs = SHUTDOWN_LIMIT_MS } = definition;
+export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S>): VerbBody {
+  const { options, run, checkFlags, shutdownLimitMs = SHUTDOWN_LIMIT_MS, ...texts } = definition;
   const described = [...describeOptions(options), ...describeOptions(LoggingOptions)];
   const keys = new Set(described.map(({ key }) => key));
   return {
-    name,
-    summary,
+    ...texts,
     options: described,
     shutdownLimitMs,
     prepare: (sources) => {

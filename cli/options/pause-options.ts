@@ -1,8 +1,8 @@
-import { TextList, withMeta } from '../../packages/process/options/option-types.ts';
+import { TextList, withMeta } from '../../packages/process/options/options.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { selectorConditions } from '../../schemas/policy/policy-sections.ts';
-import type { LogOptions } from './option-groups.ts';
+import type { EventLogChoice } from './event-log-options.ts';
 
 /** Which nodes `pause` and `resume` are about; without any of these, all of them. */
 export const pauseSelectorOptions = {
@@ -38,7 +38,7 @@ export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Give
 /** The command that ends the pause of these nodes on this log, to be typed in a shell. */
 export const resumeCommand = (
   { clusters, nodeNames, pools }: NodeSelector,
-  { log, logPath }: Pick<LogOptions, 'log' | 'logPath'>,
+  { log, logPath }: Pick<EventLogChoice, 'log' | 'logPath'>,
 ): string =>
   [
     'fleetgc resume',

@@ -9,8 +9,8 @@ import {
   type WrittenPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { FilePath, withMeta } from '../../packages/process/options/option-types.ts';
-import { readTextFile } from '../../packages/process/options/text-file.ts';
+import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
+import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 
 /** The files of `policy validate` and `policy apply`. */
 export const policyFileOptions = {
@@ -27,7 +27,7 @@ export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.arra
 
 /** Reads policy files that an operator named; one that cannot be read is a problem among the others. */
 export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
-  const files = paths.map((path) => ({ file: path === '-' ? 'stdin' : path, read: readTextFile(path) }));
+  const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path) }));
   const unreadable = files.flatMap(({ file, read }): Problem[] =>
     read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
   );
@@ -39,7 +39,7 @@ export function loadPolicyFiles(paths: readonly string[], override: PolicyOverri
 
 /** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */
 export function readNamedFile(path: string): PolicyText {
-  const file = path === '-' ? 'stdin' : path;
+  const file = fileText(path);
   const read = readTextFile(path);
   if (!read.ok) throw new FleetGcError('USAGE', `${file} cannot be read: ${read.reason}`);
   return { file, text: read.text };

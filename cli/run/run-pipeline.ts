@@ -11,7 +11,7 @@ import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import { together } from '../../services/node-agent/repeat.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
-import { operatorPublication } from '../framework/task-log.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
 import { follow } from './follow.ts';
 import { introductionLines } from './introduction.ts';
 import { jsonTeller, lineTeller } from './node-teller.ts';

@@ -1,15 +1,17 @@
 import { z } from 'zod';
-import { Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 600_000;
 
-export const demo = defineVerb({
-  ...about('demo'),
+export const verb = defineVerb({
+  help: [
+    'Needs neither a container runtime nor Kafka. It writes only to a temporary directory of its own, which stays. At the end it says where the event log is and what you can ask it.',
+  ],
+  examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
   options: z.object({
     duration: withMeta(
       DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, {

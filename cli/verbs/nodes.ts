@@ -1,27 +1,29 @@
 import { z } from 'zod';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { withMeta } from '../../packages/process/options/option-types.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readHeardNodes } from '../../services/fleet-status/heard-nodes.ts';
-import { openTaskLog } from '../framework/task-log.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
 
-export const nodes = defineVerb({
-  ...about('nodes'),
+export const verb = defineVerb({
+  help: [
+    'Lists every node that was heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads only samples of a few minutes of the log, however large the fleet is.',
+  ],
+  examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
   options: z.object({
     output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
       description: 'table or wide for people, wide with more columns; json for everything there is to say.',
     }),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ output, ...options }, context) => {
     const { logger, signal } = context;
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
     const stored = await readStoredPolicies(log, signal);
     const heard = await readHeardNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);

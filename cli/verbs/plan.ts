@@ -2,19 +2,17 @@ import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { OptionSources } from '../../packages/process/options/config.ts';
-import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
-import { flagOf, offFlagOf } from '../../packages/process/options/options.ts';
+import { fileText, readAllBytes } from '../../packages/process/options/named-file.ts';
+import { FilePath, flagOf, offFlagOf, Switch, withMeta } from '../../packages/process/options/options.ts';
+import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { Policy } from '../../schemas/policy/policy.ts';
 import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { lookAtThisMachine } from '../../services/plan/live/live-look.ts';
 import { planFor } from '../../services/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
-import { readAllBytes } from '../framework/byte-stream.ts';
 import { formatResult } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { policiesOf } from '../run/run-policies.ts';
 import { answerLines } from '../views/plan/answer-lines.ts';
@@ -76,8 +74,18 @@ const PlanOptions = z.object({
 });
 type PlanOptions = z.infer<typeof PlanOptions>;
 
-export const plan = defineVerb({
-  ...about('plan'),
+export const verb = defineVerb({
+  help: [
+    'Decides as the services do, from one look at this machine or from a given inventory, and shows the plan: what goes, what stays, by which rule, and how much it would free. The plan ignores the limits of a single command and assumes that every removal succeeds. With -o ndjson each line of input gets one line of output (docs/plan.md has the format).',
+    'Exit codes: 0 a plan was made, 1 something could not be planned (the runtime does not answer, an inventory is not complete, a line is wrong), 2 wrong options or an invalid policy.',
+  ],
+  examples: [
+    'fleetgc plan',
+    'fleetgc plan --policy policy.yaml --state-directory /var/lib/fleetgc',
+    'fleetgc plan --policy policy.yaml --trigger eviction:imagefs.available --profile kubelet',
+    'fleetgc plan --inventory inventory.json --policy policy.yaml -o json',
+    'fleetgc plan -o ndjson < inventories.ndjson > plans.ndjson',
+  ],
   options: PlanOptions,
   checkFlags: ({ inventory, output }, flags) => {
     if (inventory !== undefined) refuseLooking('--inventory', flags);
@@ -125,8 +133,7 @@ async function madePlan(
   const read = readRequest(bytes, defaults);
   if (read.ok) return planFor(read.request);
   const hint = bytes.includes('\n{') ? '; many inventories, one a line, are for -o ndjson' : '';
-  const file = inventory === '-' ? 'stdin' : inventory;
-  throw new FleetGcError('NOT_PLANNED', `${file}: ${read.causes.join('; ')}${hint}`);
+  throw new FleetGcError('NOT_PLANNED', `${fileText(inventory)}: ${read.causes.join('; ')}${hint}`);
 }
 
 /** What keeps anybody from saying more. */

@@ -1,27 +1,34 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { FilePath, Switch, withMeta } from '../../packages/process/options/option-types.ts';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
 import { openThisNode } from '../../services/node/this-node.ts';
-import { openProcessOn } from '../framework/open-process.ts';
+import { openServiceOn } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { runPipeline } from '../run/run-pipeline.ts';
 import { policiesOf } from '../run/run-policies.ts';
 
-const { logMaxSize } = logOptions('embedded');
+const { logMaxSize } = eventLogOptions('embedded');
 
 /** Beside the rest of what this node keeps, so that a directory of one's own holds all of it. */
 const logPath = withMeta(FilePath.optional(), {
   description: 'File of the embedded log; event-log.db in the state directory when not given.',
 });
 
-export const run = defineVerb({
-  ...about('run'),
+export const verb = defineVerb({
+  help: [
+    'Agent, decision services and executor in one process, with the event log in a file. Nothing is removed unless a policy given with --policy says "mode: enforce".',
+  ],
+  examples: [
+    'fleetgc run',
+    'fleetgc run --policy policy.yaml',
+    'fleetgc run --policy policy.yaml --runtime-endpoint unix:///run/k3s/containerd/containerd.sock --json',
+  ],
   options: z.object({
     policy: withMeta(PolicyPaths.optional(), {
       kind: 'list',
@@ -42,7 +49,7 @@ export const run = defineVerb({
     const path = options.logPath ?? join(options.stateDirectory, 'event-log.db');
     const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
     using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
-    await using process = await openProcessOn({
+    await using process = await openServiceOn({
       service: 'run',
       eventLog: {
         kind: 'embedded',

@@ -5,17 +5,17 @@ import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { WholeNumber, withMeta } from '../../packages/process/options/option-types.ts';
+import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { aborted } from '../../packages/service/wait.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { isClean } from '../../sim/fleet-load/account.ts';
 import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
-import { openProcess } from '../framework/open-process.ts';
-import { operatorPublication } from '../framework/task-log.ts';
+import { openService } from '../framework/open-service.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
 
 /** A reclaim has five rounds. */
@@ -40,8 +40,14 @@ const share = (byDefault: string, description: string) =>
     { placeholder: 'PERCENT', description },
   );
 
-export const simulateFleet = defineVerb({
-  ...about('simulate-fleet'),
+export const verb = defineVerb({
+  help: [
+    'Each node runs a real agent and executor on a runtime in memory; the seed decides what happens to it. Start the decision services beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything that was commanded, refused and removed, and whatever was wrong, lost or done twice, judged by what was really on each node. Unless these three are 0, the exit code is 1. Do not use the event log of real nodes: each side would follow the policies of the other.',
+  ],
+  examples: [
+    'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
+    'fleetgc simulate-fleet --nodes 30 --rate 20x --log embedded --log-path fleet.db --policy policy.yaml',
+  ],
   shutdownLimitMs: SHUTDOWN_LIMIT_MS,
   options: z.object({
     cluster: withMeta(ClusterName.prefault('simulated'), {
@@ -52,7 +58,9 @@ export const simulateFleet = defineVerb({
       WholeNumber.refine((nodes) => nodes >= 1, { error: 'must be at least 1' }).prefault('100'),
       { description: 'How many nodes.' },
     ),
-    seed: withMeta(WholeNumber.prefault('7'), { description: 'The same seed gives the same lives.' }),
+    seed: withMeta(WholeNumber.prefault('7'), {
+      description: 'The same seed gives every node the same history.',
+    }),
     rate: withMeta(Rate.prefault('1x'), {
       placeholder: 'NUMBERx',
       description:
@@ -75,14 +83,14 @@ export const simulateFleet = defineVerb({
     slowRemovalPercent: share('3', 'Removals that take the runtime 5 s to 40 s.'),
     usedMeanwhilePercent: share('5', 'Commands for images of which a pod begins to use one meanwhile.'),
     ...httpOptions(9648),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     const { cluster, nodes, seed, rate, duration: durationMs } = options;
     const { logger, signal, print } = context;
     const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
     const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
-    await using process = await openProcess('simulate-fleet', options, quiet);
+    await using process = await openService('simulate-fleet', options, quiet);
     await process.log.createTopics();
     if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);

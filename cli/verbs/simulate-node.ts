@@ -2,19 +2,22 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { withMeta } from '../../packages/process/options/option-types.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
-import { openProcess } from '../framework/open-process.ts';
+import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
-import { httpOptions, logOptions } from '../options/option-groups.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 
 const START_PERCENT = 70;
 
-export const simulateNode = defineVerb({
-  ...about('simulate-node'),
+export const verb = defineVerb({
+  help: [
+    'Joins a fleet like any other node. Its images, containers and disk are simulated; its CRI socket, agent and executor are real.',
+  ],
+  examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
   options: z.object({
     cluster: withMeta(ClusterName, { placeholder: 'NAME', description: 'Name of the cluster.' }),
     nodeName: withMeta(NodeName, { placeholder: 'NAME', description: 'Name of the node.' }),
@@ -24,7 +27,7 @@ export const simulateNode = defineVerb({
       description: 'How long between two steps of its life.',
     }),
     ...httpOptions(9641),
-    ...logOptions('kafka'),
+    ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
     const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
@@ -38,7 +41,7 @@ export const simulateNode = defineVerb({
       stepMs,
     };
     try {
-      await using process = await openProcess('simulate-node', options, context);
+      await using process = await openService('simulate-node', options, context);
       await runSimulatedNode(process, node, context.signal);
     } finally {
       await rm(directory, { recursive: true, force: true });

@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { readStatus } from '../../services/fleet-status/fleet-status.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
-import { openTaskLog } from '../framework/task-log.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { about } from '../framework/verb-list.ts';
-import { logOptions } from '../options/option-groups.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { statusLines } from '../views/fleet/status-lines.ts';
 
-export const status = defineVerb({
-  ...about('status'),
-  options: z.object({ ...outputOptions, ...logOptions('kafka') }),
+export const verb = defineVerb({
+  help: [
+    'What needs attention comes first. Then come brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the log and changes nothing. The exit code says only whether the log could be read; problems are in the answer (docs/operations.md says what to do about each).',
+  ],
+  examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
+  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
   run: async ({ output, ...options }, context) => {
     const { logger, signal } = context;
-    await using log = await openTaskLog({ options, context });
+    await using log = await openTaskEventLog({ options, context });
     const found = await readStatus(
       { log, kind: options.log, nowMs: Date.now(), onProgress: readingLine(logger) },
       signal,

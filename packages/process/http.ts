@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FleetGcError, toFleetGcError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import { http } from './node-http.ts';
-import type { Address } from './options/option-types.ts';
+import type { Address } from './options/options.ts';
 
 /** Something that must be well for the process to be ready. */
 export interface Check {

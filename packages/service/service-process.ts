@@ -4,7 +4,7 @@ import type { EventLog } from '../event-log/port.ts';
 import { type PolicySource, startPolicySource } from '../policy/policies.ts';
 import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
-import type { Address } from '../process/options/option-types.ts';
+import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
 
 interface ServiceProcessSettings {

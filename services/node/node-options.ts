@@ -8,7 +8,7 @@ import {
   Text,
   TextList,
   withMeta,
-} from '../../packages/process/options/option-types.ts';
+} from '../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import type { ExecutorOptions } from '../node-executor/node-files.ts';
 

@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ALL_VERBS } from '../../cli/framework/verb-list.ts';
-import { loadVerb } from '../../cli/verb-loaders.ts';
+import { ALL_VERBS } from '../../cli/verb-list.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
 
@@ -63,12 +62,25 @@ test.each(ALL_VERBS.map(({ name }) => ({ name })))(
   },
 );
 
-test.each(ALL_VERBS.map(({ name, summary }) => ({ name, summary })))(
-  '$name is called the same in the list of verbs and in its own code',
-  async ({ name, summary }) => {
-    expect(await loadVerb(name)).toMatchObject({ name, summary });
+const VERBS_DIRECTORY = join(import.meta.dirname, '../../cli/verbs');
+
+/** `policy apply` is `policy/apply.ts`, `audit archive check` is `audit/archive-check.ts`, and `pause` is `pause.ts`. */
+const fileOf = (name: string): string => `${name.replace(' ', '/').replaceAll(' ', '-')}.ts`;
+
+test.each(ALL_VERBS.map((verb) => ({ name: verb.name, load: verb.load })))(
+  '$name lies where its name says',
+  async ({ name, load }) => {
+    expect(await load()).toBe(await import(join(VERBS_DIRECTORY, fileOf(name))));
   },
 );
+
+test('every file of a verb has its row in the list of verbs', () => {
+  const files = readdirSync(VERBS_DIRECTORY, { recursive: true, encoding: 'utf8' });
+
+  expect(files.filter((file) => file.endsWith('.ts')).toSorted()).toEqual(
+    ALL_VERBS.map(({ name }) => fileOf(name)).toSorted(),
+  );
+});
 
 test.each<{ args: string; says: string }>([
   { args: 'aply', says: 'there is no verb "aply"; did you mean "policy apply"?' },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openProcessOn } from '../../cli/framework/open-process.ts';
+import { openServiceOn } from '../../cli/framework/open-service.ts';
 import { createLogger } from '../../packages/process/logger.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { isClean } from '../../sim/fleet-load/account.ts';
@@ -27,7 +27,7 @@ const FAULTS = {
 
 test('a fleet lives for some minutes under faults: images go, and nothing is wrong, lost or done twice', async () => {
   const lines = logLines();
-  const process = await openProcessOn({
+  const process = await openServiceOn({
     service: 'test',
     eventLog: { kind: 'embedded', path: join(temporaryDirectory(), 'log.db'), maxBytes: 512 * 1024 * 1024 },
     httpAddress: null,

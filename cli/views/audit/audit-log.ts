@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
-import { readTextFile } from '../../../packages/process/options/text-file.ts';
+import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import type { ArchiveLog } from '../../../services/audit/archive/read-archive.ts';
 import type { WorkerSource } from '../../../services/audit/verify/worker-messages.ts';
-import { openTaskLog } from '../../framework/task-log.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import type { VerbContext } from '../../framework/verb.ts';
-import { forTask, readLogSettings } from '../../options/log-settings.ts';
-import { logOptions } from '../../options/option-groups.ts';
+import { eventLogOptions, forTask, readEventLogSettings } from '../../options/event-log-options.ts';
 import { loadArchiveCode } from './archive/load-archive-code.ts';
 
 /** Which log to ask: one that lives, or an archive of it. */
 export const auditLogOptions = {
-  ...logOptions('kafka'),
+  ...eventLogOptions('kafka'),
   log: withMeta(z.enum(['kafka', 'embedded', 'archive']).prefault('kafka'), {
     description: 'kafka for a fleet, embedded for one machine, archive for what was archived of either.',
   }),
@@ -31,7 +30,7 @@ export async function openAuditLog(
   { log, archive, ...others }: AuditLogOptions,
   context: VerbContext,
 ): Promise<RecordedLog | ArchiveLog> {
-  if (log !== 'archive') return await openTaskLog({ options: { ...others, log }, context });
+  if (log !== 'archive') return await openTaskEventLog({ options: { ...others, log }, context });
   if (archive === undefined)
     throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');
   const { openArchiveLog } = await loadArchiveCode(
@@ -43,6 +42,6 @@ export async function openAuditLog(
 /** The same for threads that open it by themselves. */
 export function threadSource({ log, archive, ...others }: AuditLogOptions): WorkerSource {
   if (log === 'archive') return { kind: 'archive', directory: archive ?? '' };
-  const settings = readLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
+  const settings = readEventLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
   return { kind: 'log', settings: forTask(settings) };
 }

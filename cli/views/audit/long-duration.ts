@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 
 export const DAY_MS = 24 * 60 * 60 * 1000;

@@ -3,7 +3,7 @@ import { TOPIC_NAMES, topicSpec } from '../../../packages/event-log/partition.ts
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { withMeta } from '../../../packages/process/options/option-types.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { type LogPosition, timeOfPosition } from '../../../services/audit/log-position.ts';
 import { parseLongDurationMs } from './long-duration.ts';

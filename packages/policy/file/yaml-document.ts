@@ -10,7 +10,7 @@ import {
   type Tags,
   visit,
 } from 'yaml';
-import { yamlFaultText } from '../../process/options/yaml-fault.ts';
+import { yamlFaultText } from '../../process/options/named-file.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */

@@ -1,8 +1,28 @@
 import { z } from 'zod';
-import { type OptionMeta, optionMeta } from './option-types.ts';
 
 /** The options of a verb: one schema per option, by its name in camelCase. */
 export type OptionsSchema = z.ZodObject;
+
+/** Kept with a schema, for help texts: `kind` tells how the value is given, `placeholder` what stands for it. */
+export interface OptionMeta {
+  readonly kind?: 'value' | 'switch' | 'list';
+  readonly placeholder?: string;
+  /** A positional argument of this verb instead of a flag. */
+  readonly positional?: boolean;
+  /** Says what to do rather than how: the environment of a node must not narrow what a command is about. */
+  readonly commandLineOnly?: boolean;
+  readonly description?: string;
+}
+
+/** Where `withMeta` keeps it. */
+const optionMeta = z.registry<OptionMeta>();
+
+/** A copy of the schema with what help texts say about it, on top of what they say already. */
+export function withMeta<T extends z.ZodType>(schema: T, meta: OptionMeta): T {
+  const copy = schema.clone();
+  optionMeta.add<z.ZodType>(copy, meta);
+  return copy;
+}
 
 /** What a command line, a help text or a table of settings needs to know of one option. */
 export interface OptionInfo {
@@ -34,8 +54,7 @@ export const flagOf = (key: string): string => `--${key.split(WORD_BOUNDARY).joi
 /** Of a switch: what switches it off. */
 export const offFlagOf = (key: string): string => flagOf(key).replace('--', '--no-');
 
-export const variableOf = (key: string): string =>
-  `FLEETGC_${key.split(WORD_BOUNDARY).join('_').toUpperCase()}`;
+const variableOf = (key: string): string => `FLEETGC_${key.split(WORD_BOUNDARY).join('_').toUpperCase()}`;
 
 function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
   const layers = unwrap(schema);
@@ -69,4 +88,72 @@ const outermost = <K extends keyof OptionMeta>(
 function choicesOf(layers: readonly z.core.$ZodType[]): string | undefined {
   const choices = layers.find((layer) => layer instanceof z.ZodEnum);
   return choices?.options.join('|');
+}
+
+/**
+ * The values that options have. Every source (flag, environment, config file) gives text, or a list of texts, so that
+ * `08` or `1e3` mean the same everywhere; these schemas turn it into values.
+ */
+
+export const Text = withMeta(z.string().min(1, { error: 'must not be empty' }), { placeholder: 'TEXT' });
+
+export const FilePath = withMeta(z.string().min(1, { error: 'must be the path of a file' }), {
+  placeholder: 'FILE',
+});
+
+/** `true` or `false`; on the command line `--name` or `--no-name`. */
+export const Switch = withMeta(
+  z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true'),
+  { kind: 'switch' },
+);
+
+export const WholeNumber = withMeta(
+  z
+    .string()
+    .regex(/^[0-9]{1,15}$/, { error: 'must be a whole number' })
+    .transform(Number),
+  { placeholder: 'NUMBER' },
+);
+
+/** Repeated, separated by commas, or a list in the config file. Empty parts are left out. */
+export const TextList = withMeta(
+  z.union([z.string(), z.array(z.string())]).transform((given) =>
+    [given]
+      .flat()
+      .flatMap((text) => text.split(','))
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+  ),
+  { kind: 'list', placeholder: 'TEXT,…' },
+);
+
+/** `name=value` pairs, repeated or separated by commas. */
+export const Labels = withMeta(
+  TextList.pipe(z.array(z.string().regex(/^[^=]+=/, { error: 'must be pairs of name=value' }))).transform(
+    (pairs) => Object.fromEntries(pairs.map(splitPair)),
+  ),
+  { kind: 'list', placeholder: 'NAME=VALUE,…' },
+);
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `HOST:PORT`; an IPv6 host in brackets. */
+export const ListenAddress = withMeta(
+  z.string().transform((text, context): Address => {
+    const [, bracketed, plain, port] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):([0-9]{1,5})$/.exec(text) ?? [];
+    const host = bracketed ?? plain;
+    if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+    context.addIssue({ code: 'custom', message: 'must be HOST:PORT, such as 127.0.0.1:9464 or [::]:9464' });
+    return z.NEVER;
+  }),
+  { placeholder: 'HOST:PORT' },
+);
+
+function splitPair(pair: string): [name: string, value: string] {
+  const at = pair.indexOf('=');
+  return [pair.slice(0, at), pair.slice(at + 1)];
 }

@@ -2,7 +2,7 @@ import { closeSync, type Dirent, fsyncSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { unreadableReason } from '../../../packages/process/options/text-file.ts';
+import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { fileName, filePrefix, namesFileName, recordsFileName } from './file-names.ts';
 import { filesOf, isCompacted, type Manifest, readManifest } from './manifest.ts';
 

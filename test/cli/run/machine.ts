@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openProcessOn } from '../../../cli/framework/open-process.ts';
+import { openServiceOn } from '../../../cli/framework/open-service.ts';
 import { runPipeline } from '../../../cli/run/run-pipeline.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
@@ -76,7 +76,7 @@ export async function start(
   if (!files.valid) throw new Error('the policy of the test is not valid');
   const state = openStateDirectory(join(kept, 'state'), '3d1219c7c4c5404aaa1f6d2a48adfda4');
   const identity = { cluster: 'local', node: 'n', nodeInstance: state.nodeInstance };
-  const process = await openProcessOn({
+  const process = await openServiceOn({
     service: 'run',
     eventLog: { kind: 'embedded', path: logPath, maxBytes: 64 * 1024 * 1024, keepsSpace },
     httpAddress: null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { operatorPublication } from '../../../cli/framework/task-log.ts';
+import { operatorPublication } from '../../../cli/framework/task-event-log.ts';
 import { settlePolicies } from '../../../cli/run/settle-policies.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';

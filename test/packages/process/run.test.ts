@@ -4,7 +4,7 @@ import { runVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { WholeNumber } from '../../../packages/process/options/option-types.ts';
+import { WholeNumber } from '../../../packages/process/options/options.ts';
 import { runProcess } from '../../../packages/process/run.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 import { logLines, parsedLines } from '../../support/log-lines.ts';
@@ -154,15 +154,19 @@ test('what is thrown outside of every await ends the process', () => {
   expect(messages()).toEqual([expect.objectContaining({ level: 'fatal', msg: 'lost' })]);
 });
 
-const greet = defineVerb({
+const greet = {
   name: 'greet',
   summary: 'Says hello.',
-  options: z.object({ times: WholeNumber.prefault('1') }),
-  run: async ({ times }, { print, logger }) => {
-    logger.info('greeting');
-    for (let i = 0; i < times; i++) print('hello');
-  },
-});
+  kind: 'task',
+  ...defineVerb({
+    examples: ['fleetgc greet'],
+    options: z.object({ times: WholeNumber.prefault('1') }),
+    run: async ({ times }, { print, logger }) => {
+      logger.info('greeting');
+      for (let i = 0; i < times; i++) print('hello');
+    },
+  }),
+} as const;
 
 const runGreet = async (flags: Record<string, string>) => {
   const stderr = logLines(true);

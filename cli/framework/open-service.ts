@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { EventLogOptions } from '../../packages/event-log/open.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import type { Address } from '../../packages/process/options/options.ts';
+import { systemSources } from '../../packages/process/system-sources.ts';
+import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
+import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
+import type { VerbContext } from './verb.ts';
+
+export interface ServiceOptions extends EventLogChoice {
+  readonly httpAddress: Address | null;
+}
+
+/** Opens what every service verb runs in; `service` names it in metrics and to the brokers. */
+export const openService = (
+  service: string,
+  options: ServiceOptions,
+  { logger }: Pick<VerbContext, 'logger'>,
+): Promise<ServiceProcess> =>
+  openServiceOn({
+    service,
+    eventLog: readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
+    httpAddress: options.httpAddress,
+    logger,
+  });
+
+export interface ServiceNeeds {
+  readonly service: string;
+  readonly eventLog: EventLogOptions;
+  readonly httpAddress: Address | null;
+  readonly logger: Logger;
+}
+
+/** The same on an event log that is settled already. */
+export function openServiceOn({ service, ...needs }: ServiceNeeds): Promise<ServiceProcess> {
+  const { version } = packageJson;
+  needs.logger.info({ version, log: needs.eventLog.kind }, 'starting');
+  return openServiceProcess({ ...needs, build: { service, version }, sources: systemSources });
+}

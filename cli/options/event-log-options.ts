@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { EventLogOptions } from '../../packages/event-log/open.ts';
+import type { TextFile } from '../../packages/process/options/named-file.ts';
+import {
+  FilePath,
+  flagOf,
+  Switch,
+  Text,
+  TextList,
+  WholeNumber,
+  withMeta,
+} from '../../packages/process/options/options.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
+import { Bytes } from '../../schemas/policy/quantity.ts';
+
+const LogSize = Bytes.refine((bytes) => bytes >= 16n * 1024n ** 2n, { error: 'must be at least 16Mi' });
+const OneOrMore = WholeNumber.refine((number) => number >= 1, { error: 'must be at least 1' });
+
+/** Which event log to use, and how to reach it. `readEventLogSettings` makes settings of them. */
+export const eventLogOptions = (kind: 'kafka' | 'embedded') => ({
+  log: withMeta(z.enum(['kafka', 'embedded']).prefault(kind), {
+    description: 'kafka for a fleet, embedded for one machine.',
+  }),
+  logPath: withMeta(FilePath.prefault('/var/lib/fleetgc/event-log.db'), {
+    description: 'File of the embedded log.',
+  }),
+  logMaxSize: withMeta(LogSize.prefault('1Gi'), {
+    placeholder: 'QUANTITY',
+    description: 'Size the embedded log may reach; the oldest messages go first.',
+  }),
+  kafkaBrokers: withMeta(TextList.optional(), {
+    placeholder: 'HOST:PORT,…',
+    description: 'Brokers to ask first.',
+  }),
+  kafkaTls: withMeta(Switch.prefault('false'), {
+    description: 'Use TLS, with the public certificate authorities unless a file is given.',
+  }),
+  kafkaCaFile: withMeta(FilePath.optional(), {
+    description: 'Certificate authorities that sign the brokers’ certificates, PEM.',
+  }),
+  kafkaCertificateFile: withMeta(FilePath.optional(), { description: 'Own certificate, PEM.' }),
+  kafkaKeyFile: withMeta(FilePath.optional(), { description: 'Key of the own certificate, PEM.' }),
+  kafkaSaslMechanism: withMeta(z.enum(['plain', 'scram-sha-512']).optional(), {
+    description: 'How to log in to the brokers.',
+  }),
+  kafkaPlainWithoutTls: withMeta(Switch.prefault('false'), {
+    description: 'Send the password of plain in the clear where TLS is not used.',
+  }),
+  kafkaUsername: withMeta(Text.optional(), { description: 'Name to log in with.' }),
+  kafkaPasswordFile: withMeta(FilePath.optional(), {
+    description: 'File that holds the password; a newline at its end is ignored.',
+  }),
+  kafkaReplicationFactor: withMeta(OneOrMore.prefault('3'), {
+    description: 'Copies of each record, for topics that are created.',
+  }),
+  kafkaMinInsyncReplicas: withMeta(OneOrMore.optional(), {
+    description: 'Copies that must be written before a record counts as kept; one less than there are.',
+  }),
+  kafkaCompression: withMeta(z.enum(['zstd', 'gzip']).prefault('zstd'), {
+    description: 'How records are compressed; gzip for readers that know no zstd.',
+  }),
+});
+
+const EventLogChoice = z.object(eventLogOptions('kafka'));
+export type EventLogChoice = z.infer<typeof EventLogChoice>;
+
+export type ReadTextFile = (path: string) => TextFile;
+
+/** What only the process knows. */
+export interface SettingsContext {
+  /** Names this process in the brokers' logs. */
+  readonly clientId: string;
+  readonly readTextFile: ReadTextFile;
+}
+
+/**
+ * Checks that the options agree with each other and that the files they name can be read. Throws `CONFIG_INVALID` with
+ * all problems. Secrets come from files only, so that none shows in a process list.
+ */
+export function readEventLogSettings(options: EventLogChoice, context: SettingsContext): EventLogOptions {
+  const { log, logPath, logMaxSize } = options;
+  if (log === 'embedded') return parseSettings({ kind: log, path: logPath, maxBytes: Number(logMaxSize) });
+  const problems = [...disagreements(options), ...unreadableFiles(options, context.readTextFile)];
+  if (problems.length > 0) throw configError(problems);
+  return parseSettings({
+    kind: log,
+    brokers: options.kafkaBrokers,
+    clientId: context.clientId,
+    replicationFactor: options.kafkaReplicationFactor,
+    minInsyncReplicas: options.kafkaMinInsyncReplicas,
+    compression: options.kafkaCompression,
+    ...(options.kafkaTls && { ssl: sslOf(options) }),
+    ...(options.kafkaSaslMechanism && { sasl: saslOf(options) }),
+  });
+}
+
+/** The same for somebody who waits for the answer: an event log that is out of reach is told soon. */
+export const forTask = (settings: EventLogOptions): EventLogOptions =>
+  settings.kind === 'kafka' ? { ...settings, waits: 'short' } : forAsking(settings);
+
+/** The same for a process that only asks: it deletes nothing. */
+export const forAsking = (settings: EventLogOptions): EventLogOptions =>
+  settings.kind === 'embedded' ? { ...settings, leavesRetention: true } : settings;
+
+function parseSettings(settings: unknown): EventLogOptions {
+  const { success, data, error } = EventLogOptions.safeParse(settings);
+  if (success) return data;
+  throw configError(error.issues.map(({ path, message }) => `event log: ${path.join('.')} ${message}`));
+}
+
+const sslOf = (options: EventLogChoice) => ({
+  caFile: options.kafkaCaFile,
+  certFile: options.kafkaCertificateFile,
+  keyFile: options.kafkaKeyFile,
+});
+
+const saslOf = (options: EventLogChoice) => ({
+  mechanism: options.kafkaSaslMechanism,
+  username: options.kafkaUsername,
+  passwordFile: options.kafkaPasswordFile,
+});
+
+function* disagreements(options: EventLogChoice): Iterable<string> {
+  if (!options.kafkaBrokers?.length)
+    yield '--kafka-brokers is missing; give it, or --log embedded for one machine';
+  for (const broker of options.kafkaBrokers ?? []) {
+    const [, port] = /^(?:\[[0-9a-fA-F:]+\]|[^:[\]\s/]+):([0-9]{1,5})$/.exec(broker) ?? [];
+    if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
+      yield `--kafka-brokers must be HOST:PORT, not ${JSON.stringify(broker)}`;
+    }
+  }
+  yield* together(options, 'kafkaCertificateFile', 'kafkaKeyFile');
+  yield* together(options, 'kafkaSaslMechanism', 'kafkaUsername');
+  yield* together(options, 'kafkaSaslMechanism', 'kafkaPasswordFile');
+  yield* together(options, 'kafkaUsername', 'kafkaPasswordFile');
+  yield* tlsWithoutUse(options);
+  yield* passwordInTheClear(options);
+}
+
+function* passwordInTheClear(options: EventLogChoice): Iterable<string> {
+  const { kafkaSaslMechanism, kafkaTls, kafkaPlainWithoutTls } = options;
+  if (kafkaSaslMechanism !== 'plain' || kafkaTls || kafkaPlainWithoutTls) return;
+  yield '--kafka-sasl-mechanism plain needs --kafka-tls: without it the password goes over the network in the clear. --kafka-plain-without-tls allows that, where nobody can listen';
+}
+
+function* together(
+  options: EventLogChoice,
+  one: keyof EventLogChoice,
+  other: keyof EventLogChoice,
+): Iterable<string> {
+  if ((options[one] === undefined) === (options[other] === undefined)) return;
+  const [given, missing] = options[one] === undefined ? [other, one] : [one, other];
+  yield `${flagOf(given)} needs ${flagOf(missing)}`;
+}
+
+/** A certificate that is not used would be a connection in clear text that looks like a safe one. */
+function* tlsWithoutUse(options: EventLogChoice): Iterable<string> {
+  if (options.kafkaTls) return;
+  for (const key of ['kafkaCaFile', 'kafkaCertificateFile', 'kafkaKeyFile'] as const) {
+    if (options[key] !== undefined) yield `${flagOf(key)} needs --kafka-tls`;
+  }
+}
+
+const FILE_OPTIONS = ['kafkaCaFile', 'kafkaCertificateFile', 'kafkaKeyFile', 'kafkaPasswordFile'] as const;
+
+function* unreadableFiles(options: EventLogChoice, readTextFile: ReadTextFile): Iterable<string> {
+  for (const key of FILE_OPTIONS) {
+    const path = options[key];
+    if (path === undefined) continue;
+    const file = readTextFile(path);
+    if (!file.ok) yield `${flagOf(key)}: cannot read ${path} (${file.reason})`;
+    else if (file.text.trim() === '') yield `${flagOf(key)}: ${path} is empty`;
+  }
+}

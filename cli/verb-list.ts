@@ -1,0 +1,226 @@
+import type { ListedVerb, LoadVerb, Verb } from './framework/verb.ts';
+
+interface VerbGroup {
+  readonly heading: string;
+  readonly verbs: readonly ListedVerb[];
+}
+
+const service = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
+  ({ name, summary, kind: 'service', load }) as const;
+const task = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
+  ({ name, summary, kind: 'task', load }) as const;
+
+/**
+ * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is
+ * read only when it is used. To add a verb, add a row here and its file in `cli/verbs/`, where its name says.
+ */
+export const VERB_GROUPS = [
+  {
+    heading: 'One machine:',
+    verbs: [
+      task(
+        'run',
+        'Run everything on this machine against its container runtime, without Kafka',
+        () => import('./verbs/run.ts'),
+      ),
+      task(
+        'plan',
+        'Show what would be removed now, in order, and why; removes nothing',
+        () => import('./verbs/plan.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'Try it out:',
+    verbs: [
+      task(
+        'demo',
+        'Watch three simulated nodes being cleaned, for half a minute, on this machine',
+        () => import('./verbs/demo.ts'),
+      ),
+      service(
+        'simulate-node',
+        'Run one simulated node with a real agent and executor, to try out a fleet',
+        () => import('./verbs/simulate-node.ts'),
+      ),
+      task(
+        'simulate-fleet',
+        'Run thousands of simulated nodes on a real log, and account for every removal',
+        () => import('./verbs/simulate-fleet.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'On each node of a fleet:',
+    verbs: [
+      service('node', 'Run node-agent and node-executor in one process', () => import('./verbs/node.ts')),
+      service(
+        'node-agent',
+        'Report images, containers and disk usage; cannot remove anything',
+        () => import('./verbs/node-agent.ts'),
+      ),
+      service(
+        'node-executor',
+        'Carry out commands, looking again before each removal',
+        () => import('./verbs/node-executor.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'Once per fleet, in any number of replicas:',
+    verbs: [
+      service(
+        'decide',
+        'Run pressure, container-gc and image-gc in one process',
+        () => import('./verbs/decide.ts'),
+      ),
+      service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
+      service(
+        'container-gc',
+        'Decide which dead containers and sandboxes go',
+        () => import('./verbs/container-gc.ts'),
+      ),
+      service('image-gc', 'Decide which images go', () => import('./verbs/image-gc.ts')),
+    ],
+  },
+  {
+    heading: 'Set up and steer:',
+    verbs: [
+      task(
+        'topics create',
+        'Create the topics that are missing; existing ones are not changed',
+        () => import('./verbs/topics/create.ts'),
+      ),
+      task(
+        'topics check',
+        'Compare the topics with what this release needs',
+        () => import('./verbs/topics/check.ts'),
+      ),
+      task(
+        'policy validate',
+        'Check policy files; needs no event log',
+        () => import('./verbs/policy/validate.ts'),
+      ),
+      task(
+        'policy from-kubelet',
+        'Make a policy from a kubelet’s configuration file',
+        () => import('./verbs/policy/from-kubelet.ts'),
+      ),
+      task('policy apply', 'Put the policies in files into force', () => import('./verbs/policy/apply.ts')),
+      task('policy list', 'List the policies and pauses in force', () => import('./verbs/policy/list.ts')),
+      task(
+        'policy show',
+        'Show one policy, with every default filled in',
+        () => import('./verbs/policy/show.ts'),
+      ),
+      task(
+        'policy effective',
+        'Show which policy is in force for a node, and where each value comes from',
+        () => import('./verbs/policy/effective.ts'),
+      ),
+      task(
+        'policy delete',
+        'Delete policies; a node without a policy keeps everything',
+        () => import('./verbs/policy/delete.ts'),
+      ),
+      task('pause', 'Stop all removals, or those on some nodes', () => import('./verbs/pause.ts')),
+      task('resume', 'End a pause', () => import('./verbs/resume.ts')),
+    ],
+  },
+  {
+    heading: 'See how the fleet is doing:',
+    verbs: [
+      task(
+        'status',
+        'Show what needs attention: brokers, topics, services, policies, pauses, nodes',
+        () => import('./verbs/status.ts'),
+      ),
+      task(
+        'nodes',
+        'List every node: last heard, how full, its policy and mode, version, warnings',
+        () => import('./verbs/nodes.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'Ask the event log:',
+    verbs: [
+      task(
+        'audit verify',
+        'Check the log: make every decision again, and trace every command and removal',
+        () => import('./verbs/audit/verify.ts'),
+      ),
+      task(
+        'audit explain',
+        'Tell what happened to an image, container, pod or node, when, and by which rule',
+        () => import('./verbs/audit/explain.ts'),
+      ),
+      task(
+        'audit simulate',
+        'Run other policies over the recorded past, and compare what they remove',
+        () => import('./verbs/audit/simulate.ts'),
+      ),
+      task(
+        'audit report',
+        'Report what was freed, removed, refused and pulled again',
+        () => import('./verbs/audit/report.ts'),
+      ),
+      {
+        ...task(
+          'audit archive',
+          'Copy the log into Parquet files, which outlast its retention',
+          () => import('./verbs/audit/archive.ts'),
+        ),
+        serviceSwitch: 'follow',
+      },
+      task(
+        'audit archive check',
+        'Check that nothing in an archive was changed, added or removed',
+        () => import('./verbs/audit/archive-check.ts'),
+      ),
+      task('audit query', 'Ask an archive in SQL', () => import('./verbs/audit/query.ts')),
+    ],
+  },
+  {
+    heading: 'Messages that could not be processed:',
+    verbs: [
+      task('dead-letters list', 'List them, oldest first', () => import('./verbs/dead-letters/list.ts')),
+      task(
+        'dead-letters show',
+        'Show one, with its cause and content',
+        () => import('./verbs/dead-letters/show.ts'),
+      ),
+      task(
+        'dead-letters redrive',
+        'Put them back on their topics, once the cause is mended',
+        () => import('./verbs/dead-letters/redrive.ts'),
+      ),
+    ],
+  },
+] as const satisfies readonly VerbGroup[];
+
+type VerbName = (typeof VERB_GROUPS)[number]['verbs'][number]['name'];
+/** A word under which several verbs stand, e.g. `policy`. */
+export type VerbFamily = VerbName extends infer Name
+  ? Name extends `${infer Family} ${string}`
+    ? Family
+    : never
+  : never;
+
+export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
+  topics: 'Create and check the topics',
+  policy: 'Check, apply and look at policies',
+  audit: 'Ask the event log what was decided and done, and why',
+  'dead-letters': 'Look at messages that could not be processed, and put them back',
+};
+
+export const isFamily = (word: string): word is VerbFamily => Object.hasOwn(VERB_FAMILIES, word);
+
+export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);
+
+export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
+  ...listed,
+  ...(await load()).verb,
+});
+
+export const loadAllVerbs = (): Promise<readonly Verb[]> => Promise.all(ALL_VERBS.map(loadVerb));

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
+import { formatResult } from '../../framework/output.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { checkingProgress, findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
+
+const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
+
+export const verb = defineVerb({
+  help: [
+    'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Whoever may write to the archive can forge a new chain, or cut off its end: only a head that was noted elsewhere reveals that.',
+    'Exit codes: 0 unchanged, 1 a deviation, 2 wrong options.',
+  ],
+  examples: [
+    'fleetgc audit archive check --archive /srv/fleetgc-archive',
+    'fleetgc audit archive check --archive /srv/fleetgc-archive --head "$(cat noted-head)"',
+  ],
+  options: z.object({
+    archive: withMeta(Text, { placeholder: 'DIRECTORY', description: 'Where the archive is.' }),
+    head: withMeta(Head.optional(), {
+      commandLineOnly: true,
+      placeholder: 'SHA256',
+      description: 'A head that was noted earlier: all up to there must still be in the archive.',
+    }),
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
+    }),
+  }),
+  run: async ({ archive: directory, head = null, output }, { logger, signal, write }) => {
+    const onProgress = checkingProgress((line) => logger.info(line), Date.now);
+    const findings = await checkArchive({ directory, expectedHead: head, onProgress }, signal);
+    await write(
+      output === 'ndjson'
+        ? findingsNdjson(findings)
+        : `${formatResult(output, { value: findings, lines: findingsLines(findings) })}\n`,
+    );
+    requireUntouched(findings);
+  },
+});
+
+/** Throws `ARCHIVE_CHANGED`. */
+function requireUntouched({ deviations }: ArchiveFindings): void {
+  if (deviations.length === 0) return;
+  throw new FleetGcError(
+    'ARCHIVE_CHANGED',
+    `${counted(deviations.length, 'deviation')}: the archive is not as it was written. Find out who may write to it, and take it from a copy`,
+  );
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
+import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
+import { openServiceOn } from '../../framework/open-service.ts';
+import { formatResult } from '../../framework/output.ts';
+import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { httpOptions } from '../../options/common-options.ts';
+import {
+  type EventLogChoice,
+  eventLogOptions,
+  forAsking,
+  readEventLogSettings,
+} from '../../options/event-log-options.ts';
+import { runLines, runValue } from '../../views/audit/archive/archive-lines.ts';
+import { followArchive } from '../../views/audit/archive/follow-archive.ts';
+import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
+
+const LEAST_EVERY_MS = 10_000;
+const MOST_EVERY_MS = 6 * 60 * 60 * 1000;
+
+const Every = z.string().transform((text, context) => {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= LEAST_EVERY_MS && ms <= MOST_EVERY_MS) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a duration from 10s to 6h, such as 15m' });
+  return z.NEVER;
+});
+
+export const verb = defineVerb({
+  help: [
+    'Copies everything from the end of the archive to the current end of the log. Each record is archived once, even if a run was killed. Run it at least every few hours, or keep it running with --follow: disk statistics and orders stay on the log for only a day. If records were deleted before they could be archived, the archive notes a gap.',
+    'With --follow it warns, on stderr and at /readyz, when records that wait to be archived may be older than half of the retention of their topic, and says how long is left.',
+    'The last line of output is the head of the archive. Keep it somewhere else: with it "audit archive check --head" proves that nothing before it was changed or removed since.',
+    'Exit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options.',
+  ],
+  examples: [
+    'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
+    'fleetgc audit archive --to archive --log embedded',
+    'fleetgc audit archive --follow --to /srv/fleetgc-archive --every 1h --kafka-brokers kafka:9092',
+  ],
+  options: z.object({
+    to: withMeta(Text, {
+      commandLineOnly: true,
+      placeholder: 'DIRECTORY',
+      description: 'Where the archive is; begun when there is none.',
+    }),
+    follow: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Go on until told to stop, and warn before retention deletes what is not archived yet.',
+    }),
+    every: withMeta(Every.prefault('1h'), {
+      commandLineOnly: true,
+      placeholder: 'DURATION',
+      description: 'With --follow: how often to archive what came. Less often makes fewer, larger files.',
+    }),
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
+    }),
+    ...httpOptions(9648),
+    ...eventLogOptions('kafka'),
+  }),
+  checkFlags: ({ follow }, flags) => {
+    const useless = (['every', 'httpAddress'] as const).find((key) => !follow && flags[key] !== undefined);
+    if (useless !== undefined)
+      throw new FleetGcError('USAGE', `--${useless === 'every' ? 'every' : 'http-address'} is for --follow`);
+  },
+  run: async ({ follow, ...options }, context) => {
+    if (follow) await runFollowing(options, context);
+    else await runOnce(options, context);
+  },
+});
+
+interface ArchiveOptions extends EventLogChoice {
+  readonly to: string;
+  readonly every: number;
+  readonly output: 'table' | 'json' | 'ndjson';
+  readonly httpAddress: Address | null;
+}
+
+async function runOnce({ to: directory, output, ...options }: ArchiveOptions, context: VerbContext) {
+  const { logger, signal, print } = context;
+  const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
+  await using log = await openTaskEventLog({ options, context });
+  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
+  print(runText(run, output));
+  if (signal.aborted)
+    throw new FleetGcError(
+      'INTERRUPTED',
+      'stopped before the end of the log; the next run goes on from here',
+    );
+  requireNothingLost(run);
+}
+
+async function runFollowing(options: ArchiveOptions, { logger, signal, print }: VerbContext) {
+  const { to: directory, every: everyMs, output, httpAddress } = options;
+  const { followLog } = await loadArchiveCode(() => import('../../../services/audit/archive/follow-log.ts'));
+  const service = 'audit-archive';
+  const settings = readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
+  requireEventLogFile(settings);
+  await using process = await openServiceOn({ service, eventLog: forAsking(settings), httpAddress, logger });
+  const onRun = (run: ArchiveRun): void => {
+    logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
+    if (run.records + run.lost.length > 0) print(runText(run, output));
+  };
+  await followArchive(followLog, process, { directory, everyMs, onRun }, signal);
+}
+
+const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>
+  output === 'ndjson'
+    ? JSON.stringify(runValue(run))
+    : formatResult(output, { value: runValue(run), lines: runLines(run) });
+
+/** Throws `ARCHIVE_GAP`. */
+function requireNothingLost({ lost }: ArchiveRun): void {
+  if (lost.length === 0) return;
+  const records = lost.reduce((sum, range) => sum + range.lastOffset - range.firstOffset + 1n, 0n);
+  throw new FleetGcError(
+    'ARCHIVE_GAP',
+    `${counted(records, 'record was', 'records were')} deleted from the log before being archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
+  );
+}

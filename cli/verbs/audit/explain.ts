@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Text, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
+import { explain } from '../../../services/audit/explain/explain.ts';
+import type { ExplainRequest } from '../../../services/audit/explain/explain-request.ts';
+import { formatResult } from '../../framework/output.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
+import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
+import {
+  type Asking,
+  type PointInTime,
+  pointMs,
+  pointOption,
+  rangeOptions,
+  timeRange,
+} from '../../views/audit/point-in-time.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Tells the history of one object from the event log: when it was seen and used, each time a decision about it changed and by which rule, and when it was commanded, refused, removed, gone or back again. It looks for the name among images (name, tag, digest, id or the beginning of an id), containers, pods and nodes; write image/…, container/…, sandbox/…, pod/… or node/… to look among one kind only. It writes nothing.',
+    'Exit codes: 0 explained, 1 nothing on the log has that name, 2 the name means several things (it lists them), or wrong options.',
+  ],
+  examples: [
+    'fleetgc audit explain registry.example/shop/web:1.4 --node web-1 --kafka-brokers kafka:9092',
+    'fleetgc audit explain pod/shop-7f --from 24h',
+    'fleetgc audit explain sha256:4f1c2a --at 2026-01-31T14:02:00Z',
+    'fleetgc audit explain node/prod/web-1 --from 2h -o ndjson',
+    'fleetgc audit explain web-1/app#0 --log embedded --log-path ./fleetgc.db',
+  ],
+  options: z.object({
+    name: withMeta(Text, {
+      positional: true,
+      placeholder: 'NAME',
+      description: 'An image, container, sandbox, pod or node: name, id or the beginning of an id.',
+    }),
+    node: withMeta(Text.optional(), {
+      commandLineOnly: true,
+      placeholder: '[CLUSTER/]NODE',
+      description: 'Only on this node; with its cluster only its part of the log is read.',
+    }),
+    at: pointOption(
+      'As it stood at this time, so long ago, or when this record was written: nothing later is read, and the name means what was there then.',
+    ),
+    ...rangeOptions,
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for an entry a line.',
+    }),
+    ...auditLogOptions,
+  }),
+  run: async ({ name, node = null, at, from, to, output, ...options }, context) => {
+    requireOneEnd({ at, to });
+    await using log = await openAuditLog(options, context);
+    const { signal, logger } = context;
+    const times = await asOf({ at, from, to }, { log, nowMs: Date.now(), signal });
+    const request = { name, node, ...times };
+    const explanation = await explain(request, {
+      log,
+      signal,
+      ...('index' in log && { index: log.index }),
+      onIndexMissing: () => logger.info(READS_ALL),
+      onProgress: readingProgress((line) => logger.info(line), Date.now),
+    });
+    if (explanation.reading.unreadable > 0)
+      logger.warn(`${explanation.reading.unreadable} records could not be read, and are left out`);
+    const text =
+      output === 'ndjson'
+        ? explanationNdjson(explanation)
+        : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
+    if (output !== 'table' || explanation.status !== 'not-found') await context.write(text);
+    requireOne(explanation, node);
+  },
+});
+
+const READS_ALL =
+  'files of this archive have no index of names that this release knows, so everything is read; --node CLUSTER/NODE, --from and --to spare most of it';
+
+interface Times {
+  readonly at: PointInTime | undefined;
+  readonly from: PointInTime | undefined;
+  readonly to: PointInTime | undefined;
+}
+
+/** Throws `USAGE`. */
+function requireOneEnd({ at, to }: Pick<Times, 'at' | 'to'>): void {
+  if (at !== undefined && to !== undefined) throw new FleetGcError('USAGE', 'give either --at or --to');
+}
+
+/** What was logged at that very time belongs to it. */
+async function asOf(
+  { at, from, to }: Times,
+  asking: Asking,
+): Promise<Pick<ExplainRequest, 'range' | 'thereOnly'>> {
+  if (at === undefined) return { range: await timeRange({ from, to }, asking), thereOnly: false };
+  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, asking)) + 1 };
+  return { range: await timeRange({ from, to: until }, asking), thereOnly: true };
+}
+
+/** Throws `AMBIGUOUS` or `NOT_FOUND`. */
+function requireOne(explanation: Explanation, node: string | null): void {
+  if (explanation.status === 'ambiguous') throw new FleetGcError('AMBIGUOUS', ambiguousText(explanation));
+  if (explanation.status === 'not-found')
+    throw new FleetGcError('NOT_FOUND', notFoundText(explanation, node));
+}
+
+function ambiguousText({ asked, candidates }: Extract<Explanation, { status: 'ambiguous' }>): string {
+  const things = new Set(candidates.map(({ kind, id }) => `${kind}/${id}`));
+  const ways = [
+    ...(things.size > 1 ? ['ask for it by the first column'] : []),
+    ...(things.size < candidates.length ? ['name its node with --node CLUSTER/NODE'] : []),
+  ];
+  return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
+}
+
+const isPart = ({ fromMs, toMs }: TimeRange): boolean => fromMs !== null || toMs !== null;
+
+function notFoundText({ asked, reading, nearNames, knownOtherwise }: NotFound, node: string | null): string {
+  const records = reading.records + reading.ruledOut;
+  if (records === 0)
+    return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
+  const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
+  const where = [node !== null && `on ${node}`, isPart(reading) && 'in that time'].filter(
+    (one) => one !== false,
+  );
+  if (knownOtherwise && where.length > 0)
+    return `${asked} is known, but not ${where.join(' ')}, in ${counted(records, 'record')}${near}`;
+  const there = where.length === 0 ? 'on the log' : where.join(' ');
+  return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}`;
+}

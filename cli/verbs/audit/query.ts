@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
+import { tableLines } from '../../framework/output.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
+import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
+
+/** Of a table; there is no end to what a query may give. */
+const MOST_ROWS = 1_000;
+
+export const verb = defineVerb({
+  help: [
+    'The view records has every record as it was on the log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. A query can read only the archive, and write nothing. Before it runs, the files of the views that it names are compared with the manifest.',
+  ],
+  examples: [
+    'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
+    "fleetgc audit query \"SELECT time, key, event->'result'->>'outcome' AS outcome FROM results WHERE event->>'type' = 'fleetgc.node.object-result'\" --archive /srv/fleetgc-archive -o ndjson",
+  ],
+  options: z.object({
+    sql: withMeta(Text, {
+      positional: true,
+      placeholder: 'SQL',
+      description: 'A SELECT, in the SQL of DuckDB.',
+    }),
+    archive: withMeta(Text, { placeholder: 'DIRECTORY', description: 'Where the archive is.' }),
+    output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {
+      description: `table for people, of the first ${MOST_ROWS} rows; ndjson for every row, one a line.`,
+    }),
+    check: withMeta(Switch.prefault('true'), {
+      commandLineOnly: true,
+      description: 'Do not compare the files with the manifest first, which reads each of them whole.',
+    }),
+  }),
+  run: async ({ sql, archive: directory, output, check }, { logger, signal, print, write }) => {
+    const { queryArchive } = await loadArchiveCode(
+      () => import('../../../services/audit/archive/query-archive.ts'),
+    );
+    const onProgress = checkingProgress((line) => logger.info(line), Date.now);
+    const rows = queryArchive({ directory, sql, check, onProgress }, signal);
+    if (output === 'ndjson') {
+      for await (const row of rows) await write(`${JSON.stringify(row)}\n`);
+      return;
+    }
+    const { first, hasMore } = await firstRows(rows);
+    if (first.length > 0) print(rowsTable(first).join('\n'));
+    if (first.length === 0) logger.info('There are no such rows.');
+    if (hasMore) logger.warn(`there are more than ${MOST_ROWS} rows; -o ndjson gives them all`);
+  },
+});
+
+async function firstRows<Row>(rows: AsyncIterable<Row>): Promise<{ first: Row[]; hasMore: boolean }> {
+  const first: Row[] = [];
+  for await (const row of rows) {
+    if (first.length === MOST_ROWS) return { first, hasMore: true };
+    first.push(row);
+  }
+  return { first, hasMore: false };
+}
+
+const rowsTable = (rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
+  tableLines(
+    Object.keys(rows[0] ?? {}),
+    rows.map((row) => Object.values(row).map(cellText)),
+  );
+
+const cellText = (value: unknown): string =>
+  printableLine(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,139 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { findDecider } from '../../../services/audit/deciders/deciders.ts';
+import { inventoryTimes } from '../../../services/audit/inventory-times.ts';
+import { readPolicyHistory } from '../../../services/audit/policy-history.ts';
+import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
+import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
+import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
+import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
+import { formatResult } from '../../framework/output.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { auditLogOptions, openAuditLog, threadSource } from '../../views/audit/audit-log.ts';
+import { keptText } from '../../views/audit/kept-text.ts';
+import { rangeOptions, timeRange } from '../../views/audit/point-in-time.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
+import {
+  uncheckedText,
+  unverifiedText,
+  type Verification,
+  verificationLines,
+  verificationNdjson,
+} from '../../views/audit/verification/verification-lines.ts';
+
+/** Unless more are asked for: each holds about eighty megabytes. */
+const MOST_THREADS = 2;
+const Threads = WholeNumber.refine((count) => count >= 1 && count <= 32, { error: 'must be from 1 to 32' });
+
+export const verb = defineVerb({
+  help: [
+    "Each recorded decision is made again, by the decider of its own version and under its own policies, and compared byte for byte. Then the chain is followed both ways: each command was decided, each result was commanded, each command was answered. Times are the event log's own; the position of a record stands for the time at which it was written.",
+    'Exit codes: 0 all is verified, 1 something deviates, 2 wrong options, 3 nothing is wrong, but not all could be verified (it says why).',
+  ],
+  examples: [
+    'fleetgc audit verify --from 24h',
+    'fleetgc audit verify --from 2026-01-31 --to 2026-02-01 -o ndjson',
+    'fleetgc audit verify --from gc.node.decisions/3@1042',
+  ],
+  options: z.object({
+    ...rangeOptions,
+    threads: withMeta(
+      Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
+      {
+        commandLineOnly: true,
+        description: 'So many partitions are verified at a time, each on a processor of its own.',
+      },
+    ),
+    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
+      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
+    }),
+    ...auditLogOptions,
+  }),
+  run: async ({ from, to, threads, output, ...options }, context) => {
+    const { logger, signal } = context;
+    const nowMs = Date.now();
+    await using log = await openAuditLog(options, context);
+    const unfinished =
+      'passBegunMs' in log && log.passBegunMs !== null ? unfinishedText(log.passBegunMs) : null;
+    if (unfinished !== null) logger.warn(unfinished);
+    const range = await timeRange({ from, to }, { log, nowMs, signal });
+    const policies = await readPolicyHistory(log, signal);
+    const task = { source: threadSource(options), range, nowMs };
+    await using others = startVerifyThreads(threads - 1, task);
+    const deletes = options.log !== 'archive';
+    const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+    const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
+    const verifiers = [here, ...others.verifiers];
+    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const found = await verifyLog({ policies, verifiers, onProgress }, signal);
+    const verification = { range, ...found };
+    const kept =
+      verification.counts.records === 0 && !isWhole(range)
+        ? keptText(await inventoryTimes(log, nowMs, signal))
+        : '';
+    const lines = verificationLines(verification);
+    const text =
+      output === 'ndjson'
+        ? verificationNdjson(verification)
+        : `${formatResult(output, { value: verification, lines })}\n`;
+    if (output !== 'table' || lines.length > 0) await context.write(text);
+    requireVerified(verification, { unfinished, kept });
+  },
+});
+
+const unfinishedText = (begunMs: number): string =>
+  `an archiver is at work, or was stopped in the middle of a pass that began ${timeText(begunMs)}: what it copied last may lack its causes, and then deviates. Verify again after its next pass`;
+
+interface Asides {
+  readonly unfinished: string | null;
+  /** Where nothing was read: when there is something to read. */
+  readonly kept: string;
+}
+
+/**
+ * `unfinished` says that the archive may lack what lies before its newest records: who finds nothing wrong in half of it has not
+ * verified it, and who finds something cannot tell it from what is still to come. Throws `AUDIT_DEVIATION` or `AUDIT_INCOMPLETE`.
+ */
+function requireVerified(verification: Verification, { unfinished, kept }: Asides): void {
+  const { deviations, unverified, counts } = verification;
+  if (deviations.total > 0)
+    throw new FleetGcError(
+      'AUDIT_DEVIATION',
+      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. ${unfinished === null ? PAUSE : `But ${unfinished}; ${IF_THEY_STAY}`}`,
+    );
+  if (unverified.total > 0)
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `nothing is wrong, but not all could be verified: ${unverifiedText(verification)}`,
+    );
+  if (counts.outOfRange > 0)
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `nothing is wrong, but not all could be verified: ${uncheckedText(counts.outOfRange)}. A later --from leaves out what lies at the beginning`,
+    );
+  if (unfinished !== null)
+    throw new FleetGcError('AUDIT_INCOMPLETE', `nothing is wrong in what is there, but ${unfinished}`);
+  if (counts.decisions === 0)
+    throw new FleetGcError(
+      'AUDIT_INCOMPLETE',
+      `there is nothing to verify: ${nothingText(verification)}${kept}`,
+    );
+}
+
+const PAUSE = 'Find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
+const IF_THEY_STAY =
+  'if they are still there then, find out who may write to these topics, and pause removals meanwhile ("fleetgc pause")';
+
+const isWhole = ({ fromMs, toMs }: TimeRange): boolean => fromMs === null && toMs === null;
+
+const nothingText = ({ counts, range }: Verification): string => {
+  const where = isWhole(range) ? 'on the log' : 'in that time';
+  return counts.records === 0
+    ? `no record of any node lies ${where}`
+    : `of ${counted(counts.records, 'record')} ${where} none is a decision`;
+};

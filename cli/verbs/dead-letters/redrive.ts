@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
+import { filterLetters, findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
+import {
+  compareOriginals,
+  planRedrive,
+  type RedrivePlan,
+  redrive,
+} from '../../../services/dead-letters/redrive.ts';
+import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Puts each message back unchanged: it reads the original again, which must be what the dead letter holds, byte for byte. Only facts about nodes go back, never orders or policies. A note beside the dead letter keeps it from going back a second time by mistake. If anything is refused, the exit code is 1.',
+  ],
+  examples: [
+    'fleetgc dead-letters redrive dead-letter-3f2a',
+    'fleetgc dead-letters redrive --all --topic gc.node.inventory --since 2h --dry-run',
+  ],
+  options: z.object({
+    ids: withMeta(z.array(z.string()).optional(), {
+      kind: 'list',
+      positional: true,
+      placeholder: 'ID',
+      description: 'Ids of dead letters, or enough of their beginnings.',
+    }),
+    all: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'All that the conditions below select, instead of ids.',
+    }),
+    ...letterFilterOptions,
+    again: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Also those whose message was put back before.',
+    }),
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Say what would be put back, and change nothing.',
+    }),
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ ids = [], all, again, dryRun, topic, cause, group, key, since, ...options }, context) => {
+    const { logger, print, signal } = context;
+    const filter = { topic, cause, group, key, since };
+    requireChoice(
+      ids,
+      all,
+      Object.values(filter).some((value) => value !== undefined),
+    );
+    await using log = await openTaskEventLog({ options, context });
+    const { letters } = await readStoredLetters(log, readFrom(filter, Date.now()), signal);
+    const chosen = all
+      ? filterLetters(letters, toLetterFilter(filter, again))
+      : ids.map((id) => findLetter(letters, id));
+    const plan = planRedrive([...new Set(chosen)], again);
+    const compared = await compareOriginals(plan.redrives, log, signal);
+    const refused = [...plan.refused, ...compared.refused];
+    tellAside(plan.done, refused, logger);
+    const total = compared.confirmed.length;
+    if (dryRun) print(`${messages(total)} would be put back`);
+    else {
+      const onProgress = (count: number): void => logger.info(`${count} of ${messages(total)} put back`);
+      const needs = { log, publication: operatorPublication(), signal, onProgress };
+      print(`${messages(await redrive(compared.confirmed, needs))} put back`);
+    }
+    if (refused.length > 0) throw refusal(refused.length);
+  },
+});
+
+const refusal = (count: number): FleetGcError =>
+  new FleetGcError(
+    'REDRIVE_REFUSED',
+    `${count === 1 ? '1 dead letter is' : `${count} dead letters are`} not put back, for the reasons above`,
+  );
+
+function requireChoice(ids: readonly string[], all: boolean, conditions: boolean): void {
+  if (ids.length === 0 && !all)
+    throw new FleetGcError(
+      'USAGE',
+      'give ids of dead letters, or --all; "fleetgc dead-letters list" shows them',
+    );
+  if (ids.length > 0 && (all || conditions))
+    throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
+}
+
+function tellAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
+  if (done.length > 0)
+    logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
+  for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);
+}
+
+const messages = (count: number): string => (count === 1 ? '1 message' : `${count} messages`);

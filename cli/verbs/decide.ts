@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
+import { type DeciderName, runDeciders } from '../../services/deciders/run-deciders.ts';
+import { openService } from '../framework/open-service.ts';
+import { defineVerb, type VerbTexts } from '../framework/verb.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+
+interface DeciderVerb extends VerbTexts {
+  /** As metrics and brokers know the process. */
+  readonly service: DeciderName | 'decide';
+  readonly deciders: readonly DeciderName[];
+  /** Each verb has a port of its own, so that all can run on one machine. */
+  readonly httpPort: number;
+}
+
+/** A verb that runs these decision services in one process. */
+export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
+  defineVerb({
+    ...texts,
+    options: z.object({ ...httpOptions(httpPort), ...eventLogOptions('kafka') }),
+    run: async (options, context) => {
+      await using process = await openService(service, options, context);
+      const policies = process.followPolicies(POLICY_RECHECK_MS);
+      await runDeciders(deciders, { process, policies, signal: context.signal });
+    },
+  });
+
+export const verb = deciderVerb({
+  help: [
+    'The three decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share the nodes among themselves.',
+  ],
+  examples: ['fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092'],
+  service: 'decide',
+  deciders: ['pressure', 'container-gc', 'image-gc'],
+  httpPort: 9640,
+});

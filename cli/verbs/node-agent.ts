@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
+import { runAgentOnly } from '../../services/node/run-node.ts';
+import { openThisNode } from '../../services/node/this-node.ts';
+import { openService } from '../framework/open-service.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+
+export const verb = defineVerb({
+  help: [
+    'The reading half of a node. Run it alone to see what FleetGC would decide, with nothing on the node that could remove anything.',
+  ],
+  examples: ['fleetgc node-agent --cluster prod --kafka-brokers kafka:9092'],
+  options: z.object({
+    ...nodeOptions,
+    ...containerdOptions,
+    ...kubeletOptions,
+    ...httpOptions(9642),
+    ...eventLogOptions('kafka'),
+  }),
+  run: async (options, context) => {
+    using thisNode = openThisNode(options, ['agent']);
+    await using process = await openService('node-agent', options, context);
+    const policies = process.followPolicies(null);
+    await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
+  },
+});

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { longestCommandLifetimeMs } from '../../packages/policy/pauses.ts';
+import { selectorText } from '../../packages/policy/selector-text.ts';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { durationText } from '../../packages/policy/value-text.ts';
+import { writePause } from '../../packages/policy/write-policies.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { PauseRecord } from '../../schemas/policy/policy.ts';
+import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+import { pauseSelectorOptions, resumeCommand, toPauseSelector } from '../options/pause-options.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Without options it pauses the whole fleet. Decisions are still made and recorded. A node refuses earlier commands as soon as it has read the pause, and in any case once they expire.',
+  ],
+  examples: [
+    'fleetgc pause --reason "registry is down"',
+    'fleetgc pause --cluster prod --node-name "db-*"',
+    'fleetgc pause --pool gpu',
+  ],
+  options: z.object({
+    ...pauseSelectorOptions,
+    reason: withMeta(PauseRecord.shape.reason.prefault(''), {
+      commandLineOnly: true,
+      placeholder: 'TEXT',
+      description: 'Why, for whoever looks at the list of policies.',
+    }),
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
+    const selector = toPauseSelector({ cluster, nodeName, pool });
+    await using log = await openTaskEventLog({ options, context });
+    await writePause({ log, publication: operatorPublication() }, selector, reason);
+    context.print(`paused: ${selectorText(selector)}`);
+    const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
+    context.logger.info(
+      lifetimeMs === 0
+        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeCommand(selector, options)}`,
+    );
+  },
+});

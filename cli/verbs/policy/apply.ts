@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { policyChanges } from '../../../packages/policy/policy-changes.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { writePolicies } from '../../../packages/policy/write-policies.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
+import { changeLines, changeValues } from '../../views/policy/change-text.ts';
+
+export const verb = defineVerb({
+  help: [
+    'A policy replaces the one of the same name; other policies are left alone. If any of the files has a problem, or if nothing differs, nothing is written.',
+  ],
+  examples: [
+    'fleetgc policy apply policy.yaml --dry-run',
+    'fleetgc policy apply policies/*.yaml --kafka-brokers kafka:9092',
+  ],
+  options: z.object({
+    ...policyFileOptions,
+    dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ files, dryRun, output, ...log }, context) => {
+    const { logger, print, signal } = context;
+    const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
+    await using eventLog = await openTaskEventLog({ options: log, context });
+    const { policies } = await readStoredPolicies(eventLog, signal);
+    const changes = policyChanges(written, policies);
+    if (!dryRun) await writePolicies({ log: eventLog, publication: operatorPublication() }, changes);
+    print(
+      formatResult(output, {
+        value: { dryRun, changes: changeValues(changes) },
+        lines: changeLines(changes, dryRun),
+      }),
+    );
+    if (dryRun) logger.info('Dry run: nothing was changed.');
+  },
+});

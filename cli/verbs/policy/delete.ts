@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { readStoredPolicies, requireKeys } from '../../../packages/policy/stored-policies.ts';
+import { deleteKeys } from '../../../packages/policy/write-policies.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+
+export const verb = defineVerb({
+  help: [
+    'On the nodes of a deleted policy the next one that selects them comes into force. A node without a policy keeps everything.',
+  ],
+  examples: ['fleetgc policy delete web'],
+  options: z.object({
+    names: withMeta(z.array(z.string()), {
+      kind: 'list',
+      positional: true,
+      placeholder: 'NAME',
+      description: 'Names of the policies.',
+    }),
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ names, ...options }, context) => {
+    await using log = await openTaskEventLog({ options, context });
+    const stored = await readStoredPolicies(log, context.signal);
+    const keys = requireKeys(stored, names);
+    await deleteKeys({ log }, keys);
+    for (const key of keys) context.print(`${key}: deleted`);
+    context.logger.info(
+      `On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,
+    );
+  },
+});

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { policyFromKubelet, policyYaml } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+import { reportOf, unknownFields } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
+import { type KubeletFile, readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
+import { PolicyName } from '../../../schemas/policy/policy-file.ts';
+import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
+import { MAX_INT32 } from '../../../schemas/policy/written-values.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { readNamedFile, toldProblems } from '../../options/policy-files.ts';
+
+const commandLineOnly = true;
+
+const Limit = z
+  .string()
+  .regex(/^-?[0-9]{1,10}$/, { error: 'must be a whole number; a negative one means no limit' })
+  .transform(Number)
+  .refine((limit) => limit >= -MAX_INT32 - 1 && limit <= MAX_INT32, { error: 'does not fit 32 bits' });
+
+const NotNegativeDuration = z.string().refine((text) => (parseDurationMs(text) ?? -1) >= 0, {
+  error: 'must be a duration of 0s or more, such as 90s or 1m30s',
+});
+
+/** A setting that a kubelet has as a flag alone. */
+const kubeletFlag = <Value extends z.ZodType>(value: Value, placeholder: string) =>
+  withMeta(value.optional(), {
+    commandLineOnly,
+    placeholder,
+    description: 'What the kubelet is started with, if it has this flag.',
+  });
+
+export const verb = defineVerb({
+  help: [
+    'Prints a policy that does what the kubelet would do, and says which settings it used and which it ignored. It reads and checks the file as a kubelet does, and reports all wrong values at once; then the exit code is 2. Kubelet flags that have no setting in the file are options here.',
+  ],
+  examples: [
+    'fleetgc policy from-kubelet /var/lib/kubelet/config.yaml > policy.yaml',
+    'fleetgc policy from-kubelet config.yaml --name workers --maximum-dead-containers 200',
+  ],
+  options: z.object({
+    file: withMeta(z.string(), {
+      positional: true,
+      placeholder: 'FILE',
+      description: 'Configuration file of a kubelet, YAML or JSON; - reads standard input.',
+    }),
+    name: withMeta(PolicyName.prefault('kubelet'), {
+      commandLineOnly,
+      placeholder: 'NAME',
+      description: 'Name of the policy.',
+    }),
+    mode: withMeta(z.enum(['dry-run', 'enforce']).prefault('dry-run'), {
+      commandLineOnly,
+      description: 'Mode of the policy.',
+    }),
+    profile: withMeta(z.enum(['fleetgc', 'kubelet']).prefault('kubelet'), {
+      commandLineOnly,
+      description: 'Profile of the policy.',
+    }),
+    minimumContainerTtlDuration: kubeletFlag(NotNegativeDuration, 'DURATION'),
+    maximumDeadContainersPerContainer: kubeletFlag(Limit, 'NUMBER'),
+    maximumDeadContainers: kubeletFlag(Limit, 'NUMBER'),
+  }),
+  run: async ({ file, minimumContainerTtlDuration, ...choices }, context) => {
+    const configuration = requireConfiguration(file, context);
+    const policy = policyFromKubelet(configuration, {
+      ...choices,
+      minimumContainerTTLDuration: minimumContainerTtlDuration,
+    });
+    const { told, warnings } = reportOf(configuration, policy);
+    context.print(policyYaml(policy).trimEnd());
+    for (const line of told) context.logger.info(line);
+    for (const warning of warnings) context.logger.warn(warning);
+  },
+});
+
+function requireConfiguration(path: string, { logger }: VerbContext): KubeletFile {
+  const reading = readKubeletFile(readNamedFile(path));
+  if (reading.valid) return reading.configuration;
+  for (const warning of unknownFields(reading.fields)) logger.warn(warning);
+  throw toldProblems(reading.problems, logger, 'no policy was made');
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
+import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Lists them by precedence: of the policies that select a node, the first is in force. A pause outranks them all.',
+  ],
+  examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
+  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
+  run: async ({ output, ...options }, context) => {
+    await using log = await openTaskEventLog({ options, context });
+    const stored = await readStoredPolicies(log, context.signal);
+    warnOfUnreadable(stored, context.logger);
+    if (stored.policies.size === 0)
+      context.logger.info('There are no policies: every node keeps everything.');
+    const value = {
+      pauses: [...stored.pauses.values()],
+      policies: inOrderOfPrecedence(stored.policies.values()),
+      unreadable: stored.unreadable,
+    };
+    const lines = listLines(stored);
+    if (output !== 'table' || lines.length > 0) context.print(formatResult(output, { value, lines }));
+  },
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
+import { readStoredPolicies, requireStored } from '../../../packages/policy/stored-policies.ts';
+import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+
+export const verb = defineVerb({
+  help: ['Prints a policy file, which you can edit and apply.'],
+  examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
+  options: z.object({
+    name: withMeta(Text, { positional: true, placeholder: 'NAME', description: 'Name of the policy.' }),
+    asWritten: withMeta(Switch.prefault('false'), {
+      description: 'Show the text that was applied, with its comments and without defaults.',
+    }),
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ name, asWritten, output, ...options }, context) => {
+    await using log = await openTaskEventLog({ options, context });
+    const stored = requireStored(await readStoredPolicies(log, context.signal), name);
+    const text = asWritten ? stored.source : writtenYaml(stored.policy);
+    const lines = [
+      `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
+      text.trimEnd(),
+    ];
+    context.print(formatResult(output, { value: stored, lines }));
+  },
+});

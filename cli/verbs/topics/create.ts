@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { requireSame } from '../../../packages/event-log/topic-differences.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import { DurationMs } from '../../../schemas/policy/quantity.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+import { reportTopics, topicLines } from '../../views/topics/topic-report.ts';
+
+const RETRY_MS = 1_000;
+
+export const verb = defineVerb({
+  help: [
+    'On Kafka, run it once before anything else. It never changes an existing topic: if one differs from what this release needs, it says so, and the exit code is 1.',
+  ],
+  examples: [
+    'fleetgc topics create --kafka-brokers kafka-1:9092,kafka-2:9092',
+    'fleetgc topics create --kafka-brokers kafka:9092 --wait 60s',
+    'fleetgc topics create --log embedded --log-path ./fleetgc.db',
+  ],
+  options: z.object({
+    wait: withMeta(DurationMs.prefault('0s'), {
+      placeholder: 'DURATION',
+      description: 'How long to wait for the event log when it does not answer.',
+    }),
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ wait, output, ...options }, context) => {
+    const deadlineMs = performance.now() + wait;
+    await using log = await openTaskEventLog({ options, context, create: true });
+    const created = await createInTime(log, deadlineMs, context);
+    const differences = await log.checkTopics();
+    const reports = reportTopics(created, differences);
+    context.print(formatResult(output, { value: reports, lines: topicLines(reports) }));
+    requireSame(differences);
+  },
+});
+
+/** Tells once what it waits for. */
+async function createInTime(
+  log: EventLog,
+  deadlineMs: number,
+  { logger, signal }: VerbContext,
+): Promise<readonly TopicName[]> {
+  for (let told = false; ; told = true) {
+    try {
+      return await log.createTopics();
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (!error.retry || performance.now() >= deadlineMs) throw error;
+      if (!told) logger.info(`${error.message} Waiting for it.`);
+      await sleep(RETRY_MS, undefined, { signal });
+    }
+  }
+}

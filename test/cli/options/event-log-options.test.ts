@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { eventLogOptions, readEventLogSettings } from '../../../cli/options/event-log-options.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { TextFile } from '../../../packages/process/options/named-file.ts';
+import { loadOptions } from '../../support/load-options.ts';
+
+const FILES: Readonly<Record<string, string>> = {
+  'ca.pem': 'CA',
+  'cert.pem': 'CERT',
+  'key.pem': 'KEY',
+  password: 'secret\n',
+  empty: '\n',
+};
+
+function readTextFile(path: string): TextFile {
+  const text = FILES[path];
+  return text === undefined ? { ok: false, reason: 'there is no such file' } : { ok: true, text };
+}
+
+const settingsOf = (flags: Record<string, string | boolean>) =>
+  readEventLogSettings(
+    loadOptions(z.object(eventLogOptions('kafka')), { flags, environment: {}, file: null }),
+    {
+      clientId: 'test',
+      readTextFile,
+    },
+  );
+
+const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
+const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };
+
+const kafka = {
+  kind: 'kafka',
+  brokers: ['k1:9092', '[::1]:9093'],
+  clientId: 'test',
+  replicationFactor: 3,
+  compression: 'zstd',
+  waits: 'long',
+};
+
+test.each<{ name: string; flags: Record<string, string | boolean>; settings: unknown }>([
+  {
+    name: 'embedded',
+    flags: { log: 'embedded', logPath: '/x/log.db' },
+    settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 30 },
+  },
+  {
+    name: 'embedded with a size',
+    flags: { log: 'embedded', logPath: '/x/log.db', logMaxSize: '16Mi' },
+    settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 24 },
+  },
+  { name: 'plain brokers', flags: broker, settings: kafka },
+  {
+    name: 'topics that are created',
+    flags: { ...broker, kafkaReplicationFactor: '2', kafkaMinInsyncReplicas: '1', kafkaCompression: 'gzip' },
+    settings: { ...kafka, replicationFactor: 2, minInsyncReplicas: 1, compression: 'gzip' },
+  },
+  {
+    name: 'TLS with the authorities that the system trusts',
+    flags: { ...broker, kafkaTls: true },
+    settings: { ...kafka, ssl: {} },
+  },
+  {
+    name: 'TLS with own files',
+    flags: {
+      ...broker,
+      kafkaTls: true,
+      kafkaCaFile: 'ca.pem',
+      kafkaCertificateFile: 'cert.pem',
+      kafkaKeyFile: 'key.pem',
+    },
+    settings: { ...kafka, ssl: { caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' } },
+  },
+  {
+    name: 'a password in a file',
+    flags: { ...broker, ...sasl },
+    settings: { ...kafka, sasl: { mechanism: 'scram-sha-512', username: 'u', passwordFile: 'password' } },
+  },
+  {
+    name: 'a password in the clear, where it was allowed',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain', kafkaPlainWithoutTls: true },
+    settings: { ...kafka, sasl: { mechanism: 'plain', username: 'u', passwordFile: 'password' } },
+  },
+  {
+    name: 'a password of plain over TLS',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain', kafkaTls: true },
+    settings: {
+      ...kafka,
+      ssl: {},
+      sasl: { mechanism: 'plain', username: 'u', passwordFile: 'password' },
+    },
+  },
+])('gives settings for $name', ({ flags, settings }) => {
+  expect(settingsOf(flags)).toEqual(settings);
+});
+
+test.each([
+  [{ logMaxSize: '16777215' }, '--log-max-size must be at least 16Mi, not "16777215"'],
+  [{ kafkaReplicationFactor: '0' }, '--kafka-replication-factor must be at least 1, not "0"'],
+])('refuses %j', (flags, message) => {
+  expect(() => settingsOf({ ...broker, ...flags })).toThrow(new FleetGcError('CONFIG_INVALID', message));
+});
+
+test.each<{ name: string; flags: Record<string, string | boolean>; message: string }>([
+  {
+    name: 'no brokers',
+    flags: {},
+    message: '--kafka-brokers is missing; give it, or --log embedded for one machine',
+  },
+  {
+    name: 'a broker without port',
+    flags: { kafkaBrokers: 'k1' },
+    message: '--kafka-brokers must be HOST:PORT, not "k1"',
+  },
+  ...['k1:0', 'k1:65536'].map((kafkaBrokers) => ({
+    name: 'a broker at a port that cannot be',
+    flags: { kafkaBrokers },
+    message: `--kafka-brokers must be HOST:PORT, not "${kafkaBrokers}"`,
+  })),
+  {
+    name: 'a password that would go over the network in the clear',
+    flags: { ...broker, ...sasl, kafkaSaslMechanism: 'plain' },
+    message:
+      '--kafka-sasl-mechanism plain needs --kafka-tls: without it the password goes over the network in the clear. --kafka-plain-without-tls allows that, where nobody can listen',
+  },
+  {
+    name: 'a password without name',
+    flags: { ...broker, kafkaTls: true, kafkaSaslMechanism: 'plain', kafkaPasswordFile: 'password' },
+    message:
+      '2 problems:\n  --kafka-sasl-mechanism needs --kafka-username\n  --kafka-password-file needs --kafka-username',
+  },
+  {
+    name: 'a certificate without its key',
+    flags: { ...broker, kafkaTls: true, kafkaCertificateFile: 'cert.pem' },
+    message: '--kafka-certificate-file needs --kafka-key-file',
+  },
+  {
+    name: 'an authority without TLS',
+    flags: { ...broker, kafkaCaFile: 'ca.pem' },
+    message: '--kafka-ca-file needs --kafka-tls',
+  },
+  {
+    name: 'files that are missing or empty',
+    flags: { ...broker, ...sasl, kafkaTls: true, kafkaCaFile: 'none', kafkaPasswordFile: 'empty' },
+    message:
+      '2 problems:\n  --kafka-ca-file: cannot read none (there is no such file)\n  --kafka-password-file: empty is empty',
+  },
+])('refuses $name', ({ flags, message }) => {
+  expect(() => settingsOf(flags)).toThrow(new FleetGcError('CONFIG_INVALID', message));
+});

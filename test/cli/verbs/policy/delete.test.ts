@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { ownLog } from '../../fleetgc.ts';
+import { ALL, apply, WEB } from './apply-text.ts';
+
+test('delete removes policies, all that are named or none', async () => {
+  const own = await ownLog();
+  await apply(own, `${ALL}---\n${WEB}`);
+
+  const refused = await own.run('policy', 'delete', 'web', 'nope');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'fleetgc policy delete: there is no policy named nope\n',
+  });
+  expect(await own.run('policy', 'delete', 'web')).toEqual({
+    exitCode: 0,
+    stdout: 'web: deleted\n',
+    stderr:
+      'On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, it begins with version 1.\n',
+  });
+  expect((await own.run('policy', 'list')).stdout).not.toContain('web');
+  expect((await own.run('policy', 'list')).stdout).toContain('all');
+});
+
+test('a record that nobody can read is told, and can be deleted', async () => {
+  const own = await ownLog();
+  await own.log.publish([
+    { topic: TOPICS.policies.name, key: 'broken', value: Buffer.from('{"no":1}'), headers: {} },
+  ]);
+
+  const { stderr } = await own.run('policy', 'list');
+  expect(stderr).toMatch(
+    /^warning: gc\.policies holds a record that cannot be read \(key "broken", partition 0, offset 0\): .*\. Nothing is removed on any node until it is applied anew, or deleted with fleetgc policy delete "broken"\.\n/,
+  );
+  expect(await own.run('policy', 'show', 'broken')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(
+      /^fleetgc policy show: gc\.policies holds a record that cannot be read \(key "broken"/,
+    ),
+  });
+  expect((await own.run('policy', 'delete', 'broken')).stdout).toBe('broken: deleted\n');
+  expect((await own.run('policy', 'list')).stderr).not.toContain('broken');
+});
