@@ -76,7 +76,7 @@ type PlanOptions = z.infer<typeof PlanOptions>;
 
 export const verb = defineVerb({
   help: [
-    'Decides as the services do, from one look at this machine or from a given inventory, and shows the plan: what goes, what stays, by which rule, and how much it would free. The plan ignores the limits of a single command and assumes that every removal succeeds. With -o ndjson each line of input gets one line of output (docs/plan.md has the format).',
+    'Decides as the services do, from one look at this machine or from a given inventory, and shows the plan: what goes, what stays, by which rule, and how much it would free. The plan ignores the limits of a single command and assumes that every removal succeeds. With -o ndjson each line of input gets one line of output (docs/reference/plan.md has the format).',
     'Exit codes: 0 a plan was made, 1 something could not be planned (the runtime does not answer, an inventory is not complete, a line is wrong), 2 wrong options or an invalid policy.',
   ],
   examples: [

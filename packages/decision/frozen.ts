@@ -13,7 +13,7 @@ export interface Readable<Event> {
   readonly newer: z.ZodType<NewerEvent>;
 }
 
-/** A decider with its parser, as it is frozen (docs/architecture.md, "Frozen deciders"). */
+/** A decider with its parser, as it is frozen (docs/how-it-works/architecture.md, "Frozen deciders"). */
 interface Freezable<Event> extends Readable<Event> {
   readonly decider: Decision['decider'];
   readonly handler: (policies: () => PolicySet) => PureHandler<Event>;

@@ -1,4 +1,4 @@
-/** Rules that the behaviour specification does not number, with what they mean for an object (docs/rules.md, P). */
+/** Rules that the behaviour specification does not number, with what they mean for an object (docs/reference/rules.md, P). */
 export const OWN_RULES = {
   P1: 'no policy selects this node: everything is kept',
   P2: 'a pause is in force: everything is kept',

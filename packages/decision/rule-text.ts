@@ -1,7 +1,7 @@
 import type { DecisionOutcome } from '../../schemas/events/decision.ts';
 import type { Facts, Kept } from './conclusion.ts';
 
-/** Rules of removals in plain words (docs/rules.md). */
+/** Rules of removals in plain words (docs/reference/rules.md). */
 const REMOVED_BECAUSE: Readonly<Record<string, string>> = {
   D11: 'unused, and least recently used',
   E3: 'unused for longer than the maximum age',

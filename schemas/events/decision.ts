@@ -26,7 +26,7 @@ export const Verdict = z.object({
   kind: ObjectKind,
   position: z.int().nonnegative(),
   action: z.enum(['remove', 'keep']),
-  /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D10`. */
+  /** Number of the rule in the behaviour specification (docs/reference/rules.md), e.g. `D10`. */
   rule: z.string(),
   facts: z.record(z.string(), Fact),
 });

@@ -26,7 +26,7 @@ const Freed = {
 /** Objects that went by one rule. */
 export const RemovedByRule = z.object({
   kind: ObjectKind,
-  /** Number of the rule in the behaviour specification (docs/rules.md), e.g. `D11`. */
+  /** Number of the rule in the behaviour specification (docs/reference/rules.md), e.g. `D11`. */
   rule: z.string(),
   objects: Count,
   ...Freed,

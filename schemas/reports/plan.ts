@@ -24,7 +24,7 @@ export const PlannedObject = z.strictObject({
   name: z.string(),
   /** As listed; `null` for what is no image. */
   sizeBytes: z.int().nonnegative().nullable(),
-  /** Number of the rule (docs/rules.md). */
+  /** Number of the rule (docs/reference/rules.md). */
   rule: z.string(),
   because: z.string(),
   facts: z.record(z.string(), Fact),

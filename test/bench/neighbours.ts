@@ -19,7 +19,7 @@ const ROUNDS = 8;
 const LOUD_INVENTORIES = 300;
 const LOUD_PARTITION = 0;
 const PUBLISHED_AT_ONCE = 50;
-/** docs/architecture.md, "Who holds up whom": a slice of 2 MiB, or the largest message. */
+/** docs/how-it-works/architecture.md, "Who holds up whom": a slice of 2 MiB, or the largest message. */
 const BOUND_MS = 200;
 const DONE_MS = 60_000;
 
@@ -56,7 +56,7 @@ export async function benchNeighbours(kafka: BenchKafka): Promise<Findings> {
     figures: neighbours.flatMap((neighbour) => figuresOf(neighbour.name, of(neighbour), of(alone))),
     notes: [
       `${QUIET_NODES} quiet nodes send ${QUIET.perSecond} inventories of 200 images a second to one worker; from the broker's time of the inventory to that of the command (LogAppendTime), so that the load generator plays no part. Meanwhile another partition gets, at once and in each round, what the row says. p100 is the longest wait of all rounds.`,
-      `Load generator, broker and worker share the cores, so that a neighbour also takes processor time at the broker. The bound of one neighbour by docs/architecture.md: a slice or the largest message, ${BOUND_MS} ms.`,
+      `Load generator, broker and worker share the cores, so that a neighbour also takes processor time at the broker. The bound of one neighbour by docs/how-it-works/architecture.md: a slice or the largest message, ${BOUND_MS} ms.`,
     ],
   };
 }

@@ -104,7 +104,7 @@ const PAGE_HEAD = `# Last results of each benchmark
 
 Written by \`npm run bench\`, which measures both sides of a line in turns: read the ratios, not the absolute figures, since load
 generator, broker and services share the machine. Medians, with the lowest and the highest round in brackets. What the figures mean, and what limits
-them: [docs/performance.md](../docs/performance.md).`;
+them: [docs/reference/performance.md](../docs/reference/performance.md).`;
 
 function benchmarkPart(name: string, { startedAt, seconds, machine, figures, notes }: Measured): string {
   const { cores, cpu, memoryGib, kernel, node } = machine;

@@ -4,7 +4,7 @@ import { ExplainedKind, TimelineEntry } from '../../schemas/reports/timeline.ts'
 import { textOf } from './files.ts';
 import { codeBlocks } from './markdown.ts';
 
-const page = textOf('docs/audit.md');
+const page = textOf('docs/operating/audit.md');
 
 test('the page names every kind of entry, of thing and of answer', () => {
   const whats = TimelineEntry.options.map(({ shape }) => shape.what.value);

@@ -5,7 +5,7 @@ import { generateJsonSchemas } from '../../schemas/generate.ts';
 import { textOf } from './files.ts';
 import { tableRows } from './markdown.ts';
 
-const page = textOf('docs/events.md');
+const page = textOf('docs/reference/events.md');
 const DAY_MS = 86_400_000;
 
 function kept({ retentionMs, compacted }: TopicSpec): string {

@@ -36,7 +36,7 @@ test.each(files)('$path names only variables that there are', ({ text }) => {
 });
 
 /** These pages speak of the options of the benchmark, of Node.js, and of the chaos campaign. */
-const OTHER_OPTIONS = ['docs/performance.md', 'docs/chaos.md'];
+const OTHER_OPTIONS = ['docs/reference/performance.md', 'docs/how-it-works/chaos.md'];
 const pages = files.filter(({ path }) => path.endsWith('.md') && !OTHER_OPTIONS.includes(path));
 
 test.each(pages)('$path names only options that there are', ({ text }) => {

@@ -1,25 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseLocalRules } from '../../services/node-executor/local/local-file.ts';
-import { REPOSITORY, textOf, verbNamed } from './files.ts';
-import { codeBlocks, localLinks, tableRows } from './markdown.ts';
+import { textOf, verbNamed } from './files.ts';
+import { codeBlocks, tableRows } from './markdown.ts';
 import { type MetricInCode, metricsInCode } from './metrics-in-code.ts';
 
-const page = textOf('docs/operations.md');
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(REPOSITORY, 'docs')).map((name) => `docs/${name}`),
-];
-
-test.each(pages)('%s links to what exists', (path) => {
-  const missing = localLinks(textOf(path)).filter(
-    (target) => !existsSync(join(REPOSITORY, dirname(path), target)),
-  );
-  expect(missing).toEqual([]);
-});
-
+const page = textOf('docs/operating/operations.md');
 test('the default port of each verb', () => {
   for (const [verb = '', , port] of tableRows(page, 'verb')) {
     const standard = verbNamed(verb).options.find(({ key }) => key === 'httpAddress')?.default;

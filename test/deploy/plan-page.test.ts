@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf } from './files.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
 
-const page = textOf('docs/plan.md');
+const page = textOf('docs/reference/plan.md');
 const [inventory = ''] = codeBlocks(page, 'json');
 const [policy = ''] = codeBlocks(page, 'yaml');
 const [table = '', , failure = ''] = codeBlocks(page, 'text');

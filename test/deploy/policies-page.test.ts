@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf } from './files.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
 
-const page = textOf('docs/policies.md');
+const page = textOf('docs/reference/policies.md');
 const rows = tableRows(page, 'key');
 
 test('every key has a row, and every row is a key', () => {

@@ -5,7 +5,7 @@ import { tableRows } from './markdown.ts';
 /** The list of wishes behind section M has so many rows. */
 const WISHES = 41;
 
-const section = textOf('docs/rules.md').split('## M. ')[1] ?? '';
+const section = textOf('docs/reference/rules.md').split('## M. ')[1] ?? '';
 const rows = tableRows(section, 'rule');
 
 test('every wish of section M stands in its list once, in order', () => {

@@ -98,12 +98,12 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   deadLetters: letter,
 };
 
-const GIVEN = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+const GIVEN = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 const KIBIBYTE = 1024;
 const size = (bytes: number): string =>
   bytes % KIBIBYTE ** 2 === 0 ? `${bytes / KIBIBYTE ** 2} MiB` : `${bytes / KIBIBYTE} KiB`;
 
-test('the bounds are those that docs/events.md gives', () => {
+test('the bounds are those that docs/reference/events.md gives', () => {
   for (const { name, bounds } of Object.values(TOPICS)) {
     expect(GIVEN).toContain(
       `| \`${name}\` | ${size(bounds.bytes)} | ${bounds.elements.toLocaleString('en-US')} |`,
