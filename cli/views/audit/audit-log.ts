@@ -4,7 +4,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, withMeta } from '../../../packages/process/options/option-types.ts';
 import { readTextFile } from '../../../packages/process/options/text-file.ts';
 import type { ArchiveLog } from '../../../services/audit/archive/read-archive.ts';
-import type { WorkerSource } from '../../../services/audit/verify/worker-messages.ts';
+import type { WorkerSource } from '../../../services/audit/verify/verify-threads.ts';
 import { openTaskLog } from '../../framework/task-log.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 import { forTask, readLogSettings } from '../../options/log-settings.ts';

@@ -1,6 +1,7 @@
 import { recordBytes } from '../../../packages/event-log/limits.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
+import { DAY_MS } from '../events/durations.ts';
 
 /** Consecutive records of a partition that are to become one file. */
 export interface OpenRange {
@@ -24,7 +25,6 @@ export interface FileLimits {
 
 export const FILE_LIMITS: FileLimits = { rows: 100_000, rawBytes: 16 * 1024 * 1024 };
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
 const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
 
 /** A range of this record alone. */

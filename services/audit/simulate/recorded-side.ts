@@ -1,16 +1,14 @@
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Measured } from '../../../schemas/events/result.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { createPulledAgain } from '../pulled-again.ts';
-import { freedBytes } from './removal-effects.ts';
-import { createRemovalSums } from './removal-sums.ts';
-import { createShortages } from './shortages.ts';
-import type { RegrettedImage, Side } from './side.ts';
-import { createUsageTime } from './usage-time.ts';
+import { ImagesPulledAgain } from '../events/images-pulled-again.ts';
+import { createUsageTime } from './disk-use.ts';
+import { createRemovalSums, createShortages, type RegrettedImage, type Side } from './side.ts';
+import { freedBytes } from './space-effects.ts';
 
 /** What really became of a node. */
 export function createRecordedSide(regretWindowMs: number): Side {
-  const pulledAgain = createPulledAgain();
+  const pulledAgain = new ImagesPulledAgain();
   const usage = createUsageTime();
   const removals = createRemovalSums();
   const shortages = createShortages();

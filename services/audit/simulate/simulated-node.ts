@@ -3,10 +3,10 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
 import type { SimulatedNode, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
-import type { MeasuredOf } from './measured-effects.ts';
-import type { SimulationDeciders } from './newest-deciders.ts';
+import type { MeasuredOf } from './measured-removals.ts';
 import { createRecordedSide } from './recorded-side.ts';
 import type { Side, SideSums } from './side.ts';
+import type { SimulationDeciders } from './simulated-decisions.ts';
 import { createSimulatedSide } from './simulated-side.ts';
 
 /** What is compared: policies, and what happened or other policies. */

@@ -1,3 +1,4 @@
+import { nameOf } from '../../../packages/decision/listed-objects.ts';
 import type {
   CompleteInventory,
   ImageUser,
@@ -6,12 +7,12 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { imageName, isAfter } from '../pulled-again.ts';
+import { isAfter, objectKey } from '../events/identity.ts';
 import type { Alteration } from './altered-inventory.ts';
-import type { Effect } from './effect.ts';
 import { createImageUse } from './image-use.ts';
-import { type ListedObject, objectKey, objectsIn, podUidOf } from './listed-object.ts';
+import { type ListedObject, objectsIn, podUidOf } from './listed-objects.ts';
 import type { RegrettedImage } from './side.ts';
+import type { Effect } from './space-effects.ts';
 
 /** An object that went in the simulation. */
 interface Gone {
@@ -67,7 +68,7 @@ export function createSimulatedObjects(regretWindowMs: number) {
     if (!goneInReality) differsFrom(atMs);
     if (object.kind !== 'image' || neededAtMs - atMs > regretWindowMs) return;
     const { id, sizeBytes } = object.entry;
-    const name = imageName(object.entry);
+    const name = nameOf('image', object.entry);
     regretted.push({ imageId: id, name, sizeBytes, removedAtMs: atMs, neededAtMs });
   };
 

@@ -5,8 +5,8 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { type Effect, NO_SHIFT, type Shift, shifted, shiftedReadings } from './effect.ts';
 import { type Deciding, decideReclaim } from './simulated-decisions.ts';
+import { type Effect, NO_SHIFT, type Shift, shifted, shiftedReadings } from './space-effects.ts';
 
 /** An order that no inventory answered for so long came to nothing. */
 const ORDER_HOLDS_MS = 15 * 60_000;

@@ -1,19 +1,15 @@
 import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/events/reclaim.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
-import { shiftedReadings } from './effect.ts';
-import type { MeasuredOf } from './measured-effects.ts';
-import { imageEffect, keptEffect, measuredBytes, measuredEffect } from './removal-effects.ts';
-import { createRemovalSums } from './removal-sums.ts';
-import { createShortages } from './shortages.ts';
-import type { Side } from './side.ts';
+import { createUsageTime } from './disk-use.ts';
+import type { MeasuredOf } from './measured-removals.ts';
+import { createRemovalSums, createShortages, type Side } from './side.ts';
 import { type Deciding, decideRemoval, type PlannedItem } from './simulated-decisions.ts';
 import { createSimulatedObjects } from './simulated-objects.ts';
 import { createSimulatedPressure } from './simulated-pressure.ts';
-import { type Done, goThrough, type StepOutcome } from './simulated-reclaim.ts';
-import { createUsageTime } from './usage-time.ts';
+import { imageEffect, keptEffect, measuredBytes, measuredEffect, shiftedReadings } from './space-effects.ts';
 
 export interface SimulatedSideParts {
   readonly deciding: Deciding;
@@ -124,3 +120,37 @@ const isReached = ({ target }: Reclaim, disks: FilesystemReadings): boolean => m
 
 /** Sizes do not tell how many inodes an image frees (M13). */
 const isGuess = ({ step, target }: Reclaim): boolean => step === 'images' && target.resource === 'inodesFree';
+
+/** What became of the objects of a command. */
+export interface Done {
+  readonly removed: number;
+  /** Of these, those of which nobody knows what they free. */
+  readonly unmeasured: number;
+}
+
+export interface StepOutcome extends Done {
+  readonly isReached: boolean;
+  /** The decider said that nothing more can go. */
+  readonly toldUnrelieved: boolean;
+}
+
+/** Goes through the steps of a reclaim; whether it ends above its target. */
+export function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
+  let unmeasured = 0;
+  let reclaim = begun;
+  for (;;) {
+    const outcome = take(reclaim);
+    unmeasured += outcome.unmeasured;
+    if (outcome.isReached || outcome.toldUnrelieved) return outcome.toldUnrelieved;
+    const next = following(reclaim, outcome.removed > 0);
+    // With effects that nobody knows it may have been enough.
+    if (next === null) return outcome.removed > 0 && unmeasured === 0;
+    reclaim = next;
+  }
+}
+
+/** As the executor and the deciders have it: images in rounds while these remove something, then the next action. */
+const following = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null =>
+  reclaim.step === 'images' && mayHelp && reclaim.round < MAX_RECLAIM_ROUNDS
+    ? { ...reclaim, round: reclaim.round + 1 }
+    : atNextAction(reclaim);

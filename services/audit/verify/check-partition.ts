@@ -9,21 +9,19 @@ import {
 } from '../../../packages/pipeline/parse/parse-record.ts';
 import { NODE_TOPICS, type RecordedEvent } from '../../../packages/pipeline/read-log.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { createAnsweredOrders } from './answered-orders.ts';
-import { createCommands } from './commands.ts';
+import { placeOf } from '../events/log-position.ts';
+import { onDecisions, type RecordedDecision, readOnDecisions } from '../events/recorded-decision.ts';
+import { ComparedRepetitions } from '../events/repetitions.ts';
+import { createCommands } from './commands/answered-commands.ts';
 import { SETTLED_MS } from './coverage.ts';
-import { type DecidingAgain, decideAgain } from './decide-again.ts';
-import { decidedBy } from './decided-by.ts';
-import { createDecidedOutputs, type Effect } from './decided-outputs.ts';
-import { tellDoubledMember } from './doubled-member.ts';
-import { createEarlierDecisions, mayHaveOutputs } from './earlier-decisions.ts';
-import { placeOf } from './findings.ts';
-import { createOffsets } from './offsets.ts';
-import { createReclaims, type OfReclaim } from './reclaims.ts';
-import { onDecisions, type RecordedDecision, readOnDecisions } from './recorded-decision.ts';
-import { createSeen } from './seen.ts';
-import { createUndecided } from './undecided.ts';
-import { createVanished } from './vanished.ts';
+import { type DecidingAgain, decideAgain } from './decisions/decide-again.ts';
+import { createDecidedOutputs, type Effect } from './decisions/decided-outputs.ts';
+import { createEarlierDecisions, decidedBy, mayHaveOutputs } from './decisions/outputs-of-decisions.ts';
+import { createUndecided } from './decisions/undecided-messages.ts';
+import { createAnsweredOrders } from './reclaims/answered-orders.ts';
+import { createReclaims, type OfReclaim } from './reclaims/executed-reclaims.ts';
+import { createOffsets, tellDoubledMember } from './record-checks.ts';
+import { createVanished } from './removed-by-others.ts';
 
 const JUDGE_EVERY_MS = 60_000;
 
@@ -58,7 +56,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
   const undecided = createUndecided(findings);
   const vanished = createVanished(findings);
   const offsets = createOffsets(findings);
-  const seen = createSeen();
+  const seen = new ComparedRepetitions();
   let lastMs = 0;
   let judgedMs = 0;
 
@@ -74,7 +72,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
 
   /** Whether it is there for the first time. */
   const isNew = (event: { readonly id: string }, record: LogRecord, content: string): boolean => {
-    const sighting = seen(`${record.topic} ${event.id}`, record, content);
+    const sighting = seen.sighting(`${record.topic} ${event.id}`, record, content);
     if (sighting.kind === 'same') counts.duplicates++;
     if (sighting.kind === 'other')
       findings.deviation({
@@ -97,7 +95,7 @@ export function createPartitionCheck(parts: DecidingAgain): PartitionCheck {
     const { head, record } = decision;
     outputs.recorded(head, record);
     undecided.decided(head);
-    if (seen(`${record.topic} ${head.id}`, record).kind === 'same') {
+    if (seen.sighting(`${record.topic} ${head.id}`, record).kind === 'same') {
       counts.duplicates++;
       return;
     }

@@ -10,12 +10,12 @@ import {
 import { createBreath } from '../../../packages/process/turns.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
-import type { PolicyHistory } from '../policy-history.ts';
+import type { PoliciesInForce } from '../policies/policies-in-force.ts';
+import type { PolicyHistory } from '../policies/policy-history.ts';
 import { createPartitionCheck } from './check-partition.ts';
-import { createCollector, type Found } from './collect.ts';
+import { createCollector, type Found } from './collected-findings.ts';
 import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';
-import { createInputs } from './inputs.ts';
-import type { PoliciesInForce } from './policies-in-force.ts';
+import { createInputs } from './decisions/inputs.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {

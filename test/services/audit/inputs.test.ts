@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { createInputs } from '../../../services/audit/verify/inputs.ts';
+import { createInputs } from '../../../services/audit/verify/decisions/inputs.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { recordOf } from '../../support/log-record.ts';
 

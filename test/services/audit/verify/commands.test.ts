@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commandResultId, objectResultId } from '../../../../packages/decision/result-ids.ts';
 import type { Command, ImageRemoval } from '../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome, ObjectResult } from '../../../../schemas/events/result.ts';
-import { createCommands } from '../../../../services/audit/verify/commands.ts';
+import { createCommands } from '../../../../services/audit/verify/commands/answered-commands.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../../fixtures/results.ts';

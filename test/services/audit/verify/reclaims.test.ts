@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { unrelievedId } from '../../../../packages/decision/result-ids.ts';
 import type { Holder } from '../../../../schemas/events/command.ts';
-import { createReclaims } from '../../../../services/audit/verify/reclaims.ts';
+import { createReclaims } from '../../../../services/audit/verify/reclaims/executed-reclaims.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../../../fixtures/results.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
-import { createUndecided } from '../../../../services/audit/verify/undecided.ts';
+import { createUndecided } from '../../../../services/audit/verify/decisions/undecided-messages.ts';
 import { NOW } from '../../../fixtures/time.ts';
 import { AT_END, at, findings, headOf } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import type { ObjectOutcome } from '../../../../schemas/events/result.ts';
-import { createVanished } from '../../../../services/audit/verify/vanished.ts';
+import { createVanished } from '../../../../services/audit/verify/removed-by-others.ts';
 import { container, image, inventory, sandbox } from '../../../fixtures/inventory.ts';
 import { objectResult, removed } from '../../../fixtures/results.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
