@@ -1,3 +1,4 @@
+import { type FreedSpace, knownBytes } from '../../../packages/decision/freed-space.ts';
 import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
@@ -18,12 +19,12 @@ export interface Side {
   diskStats(stats: DiskStats, atMs: number): void;
   /** An object that really went. */
   wentAway(result: ObjectResult, removed: Removed, atMs: number): void;
-  /** A reclaim that really ended above its target. */
+  /** A reclaim that really missed its target. */
   unrelieved(event: PressureUnrelieved): void;
   sums(): SideSums;
 }
 
-export interface SideSums extends RemovalSums {
+export interface SideSums extends RemovalTotals {
   /** Removals for inodes, of which a guess tells how many are enough. */
   readonly guessed: number;
   readonly regretted: readonly RegrettedImage[];
@@ -46,7 +47,7 @@ const COUNTED_AS: Readonly<Record<ObjectKind, keyof RemovedCounts>> = {
 
 export const NOTHING_REMOVED: RemovedCounts = { images: 0, containers: 0, sandboxes: 0, logs: 0 };
 
-export interface RemovalSums {
+export interface RemovalTotals {
   readonly removed: RemovedCounts;
   readonly freedBytes: bigint;
   /** Of the removed, those of which nobody knows what they free. */
@@ -54,39 +55,46 @@ export interface RemovalSums {
 }
 
 /** Adds up what went, by kind. */
-export function createRemovalSums() {
-  let removed = NOTHING_REMOVED;
-  let freedBytes = 0n;
-  let unmeasured = 0;
-  return {
-    add: (kind: ObjectKind, bytes: bigint | null): void => {
-      const counted = COUNTED_AS[kind];
-      removed = { ...removed, [counted]: removed[counted] + 1 };
-      if (bytes === null) unmeasured++;
-      else freedBytes += bytes;
-    },
-    sums: (): RemovalSums => ({ removed, freedBytes, unmeasured }),
-  };
+export class RemovalSums {
+  #removed = NOTHING_REMOVED;
+  #freedBytes = 0n;
+  #unmeasured = 0;
+
+  add(kind: ObjectKind, freed: FreedSpace): void {
+    const counted = COUNTED_AS[kind];
+    this.#removed = { ...this.#removed, [counted]: this.#removed[counted] + 1 };
+    const bytes = knownBytes(freed);
+    if (bytes === null) this.#unmeasured++;
+    else this.#freedBytes += bytes;
+  }
+
+  totals(): RemovalTotals {
+    return { removed: this.#removed, freedBytes: this.#freedBytes, unmeasured: this.#unmeasured };
+  }
 }
 
 /**
  * Counts how often reclaims could not reach their target. Real ones try again and again, simulated ones with each inventory:
  * so that both count alike, it is once until an inventory shows the target reached, or shows no reading.
  */
-export function createShortages() {
-  const missing = new Map<string, ReclaimTarget>();
-  let count = 0;
-  return {
-    /** An inventory, before anything is decided on it. */
-    look: (filesystems: FilesystemReadings): void => {
-      for (const [key, target] of missing) if (missed(target, filesystems) === null) missing.delete(key);
-    },
-    /** A reclaim that ended above its target. */
-    unrelieved: (target: ReclaimTarget): void => {
-      const key = `${target.filesystem} ${target.resource}`;
-      if (!missing.has(key)) count++;
-      missing.set(key, target);
-    },
-    count: (): number => count,
-  };
+export class Shortages {
+  readonly #missing = new Map<string, ReclaimTarget>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** An inventory, before anything is decided on it. */
+  look(filesystems: FilesystemReadings): void {
+    for (const [key, target] of this.#missing)
+      if (missed(target, filesystems) === null) this.#missing.delete(key);
+  }
+
+  /** A reclaim that missed its target. */
+  unrelieved(target: ReclaimTarget): void {
+    const key = `${target.filesystem} ${target.resource}`;
+    if (!this.#missing.has(key)) this.#count++;
+    this.#missing.set(key, target);
+  }
 }

@@ -1,11 +1,11 @@
-import { freedSpace, knownBytes } from '../../../packages/decision/freed-space.ts';
+import { type FreedSpace, freedSpace, knownBytes } from '../../../packages/decision/freed-space.ts';
 import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import type {
   FilesystemName,
   FilesystemReading,
   FilesystemReadings,
 } from '../../../schemas/events/filesystem.ts';
-import type { Measured, Removed } from '../../../schemas/events/result.ts';
+import type { Removed } from '../../../schemas/events/result.ts';
 import type { ListedObject } from './listed-objects.ts';
 
 /** What a removal frees on a filesystem. */
@@ -79,14 +79,6 @@ export function guessedInodes(bytes: bigint, imagefs: FilesystemReading | null):
   return usedBytes === 0n ? 0n : (usedInodes * bytes) / usedBytes;
 }
 
-/** `null`: nobody could measure it. */
-export const measuredBytes = (measured: Measured | null): bigint | null =>
-  knownBytes(freedSpace(measured, null));
-
-/** As measured, else as the plan that removed it estimated it. */
-export const freedBytes = ({ measured, estimatedBytes }: Removed): bigint | null =>
-  knownBytes(freedSpace(measured, estimatedBytes));
-
 export const imageEffect = (bytes: bigint, { imagefs }: FilesystemReadings): Effect => ({
   filesystem: 'imagefs',
   bytes,
@@ -94,18 +86,16 @@ export const imageEffect = (bytes: bigint, { imagefs }: FilesystemReadings): Eff
 });
 
 /** Of what is no image: as it was measured; `null` where nobody could. */
-export function measuredEffect(measured: Measured | null): Effect | null {
-  const bytes = measuredBytes(measured);
-  return measured === null || bytes === null ? null : { filesystem: measured.filesystem, bytes, inodes: 0n };
-}
+export const measuredEffect = (freed: FreedSpace): Effect | null =>
+  freed.how === 'measured' ? { filesystem: freed.filesystem, bytes: freed.bytes, inodes: 0n } : null;
 
 /** What an object that really went would still take up. */
 export function keptEffect(
   object: ListedObject,
-  removed: Removed,
+  { measured, estimatedBytes }: Removed,
   filesystems: FilesystemReadings,
 ): Effect | null {
-  if (object.kind !== 'image') return measuredEffect(removed.measured);
-  const freed = freedBytes(removed) ?? 0n;
-  return imageEffect(freed > 0n ? freed : BigInt(object.entry.sizeBytes), filesystems);
+  if (object.kind !== 'image') return measuredEffect(freedSpace(measured, null));
+  const bytes = knownBytes(freedSpace(measured, estimatedBytes)) ?? 0n;
+  return imageEffect(bytes > 0n ? bytes : BigInt(object.entry.sizeBytes), filesystems);
 }
