@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import { DAY_MS } from '../events/durations.ts';
 import { installationKey, objectKey } from '../events/identity.ts';
@@ -9,18 +10,22 @@ import type { Judging } from './coverage.ts';
 import { ListedObjects } from './decisions/decided-removals.ts';
 import type { Findings, NotOurs } from './findings.ts';
 
-/** What is compared of a complete inventory: the objects of the runtime. */
+/** What of a complete inventory is compared, by kind: the objects of the runtime. */
+const COMPARED = {
+  image: { kind: 'image', list: 'images' },
+  container: { kind: 'container', list: 'containers' },
+  sandbox: { kind: 'sandbox', list: 'sandboxes' },
+  'pod-log-directory': null,
+  'log-symlink': null,
+} as const satisfies {
+  readonly [Kind in ObjectKind]: { readonly kind: Kind; readonly list: ObjectList } | null;
+};
+
 const Listing = ListedObjects.pick({ images: true, containers: true, sandboxes: true }).extend({
   ...NodeIdentity.shape,
   status: z.literal('complete'),
 });
 type Listing = z.infer<typeof Listing>;
-
-const KINDS = [
-  ['images', 'image'],
-  ['containers', 'container'],
-  ['sandboxes', 'sandbox'],
-] as const;
 
 interface Listed {
   readonly listing: Listing;
@@ -39,44 +44,52 @@ const REMEMBERED_MS = DAY_MS;
 const TOUCHED: readonly ObjectResult['result']['outcome'][] = ['removed', 'not-found', 'failed'];
 
 /** Finds what a node listed and then did not, without a result that says so. */
-export function createVanished(findings: Findings) {
-  const last = new Map<string, Listed>();
+export class RemovedByOthers {
+  readonly #findings: Findings;
+  readonly #last = new Map<string, Listed>();
   /** By installation and object, when a result said that it went. */
-  const touched = new Map<string, number>();
-  const gone: Gone[] = [];
+  readonly #touched = new Map<string, number>();
+  readonly #gone: Gone[] = [];
 
-  const compare = (before: Listed, now: Listed): void => {
-    for (const [list, kind] of KINDS) {
-      const there = new Set(now.listing[list].map(({ id }) => id));
-      for (const { id } of before.listing[list]) {
-        if (there.has(id)) continue;
-        const places = [before.place, now.place] as const;
-        const object = { kind, id, node: nodeKey(now.listing), places };
-        gone.push({ name: `${installationKey(now.listing)} ${objectKey(object)}`, object });
-      }
-    }
-  };
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
 
-  return {
-    listed: (inventory: unknown, record: LogRecord): void => {
-      const listing = Listing.safeParse(inventory).data;
-      if (listing === undefined) return;
-      const now = { listing, place: placeOf(record) };
-      const before = last.get(installationKey(listing));
-      if (before !== undefined) compare(before, now);
-      last.set(installationKey(listing), now);
-    },
-    answered: (answer: ObjectResult, { timestampMs }: LogRecord): void => {
-      if (TOUCHED.includes(answer.result.outcome))
-        touched.set(`${installationKey(answer)} ${objectKey(answer.object)}`, timestampMs);
-    },
-    judge: ({ beforeMs }: Judging): void => {
-      for (const { name, object } of takeBefore(gone, beforeMs))
-        if (!touched.has(name)) findings.notOurs(object);
-      for (const [key, atMs] of touched) if (atMs < beforeMs - REMEMBERED_MS) touched.delete(key);
-    },
-  };
+  listed(inventory: unknown, record: LogRecord): void {
+    const listing = Listing.safeParse(inventory).data;
+    if (listing === undefined) return;
+    const now = { listing, place: placeOf(record) };
+    const installation = installationKey(listing);
+    const before = this.#last.get(installation);
+    if (before !== undefined) this.#gone.push(...goneBetween(before, now));
+    this.#last.set(installation, now);
+  }
+
+  answered(answer: ObjectResult, { timestampMs }: LogRecord): void {
+    if (TOUCHED.includes(answer.result.outcome))
+      this.#touched.set(`${installationKey(answer)} ${objectKey(answer.object)}`, timestampMs);
+  }
+
+  judge({ beforeMs }: Judging): void {
+    for (const { name, object } of takeBefore(this.#gone, beforeMs))
+      if (!this.#touched.has(name)) this.#findings.notOurs(object);
+    for (const [key, atMs] of this.#touched) if (atMs < beforeMs - REMEMBERED_MS) this.#touched.delete(key);
+  }
 }
+
+const goneBetween = (before: Listed, now: Listed): Gone[] =>
+  Object.values(COMPARED).flatMap((compared) => {
+    if (compared === null) return [];
+    const { kind, list } = compared;
+    const there = new Set(now.listing[list].map(({ id }) => id));
+    const places = [before.place, now.place] as const;
+    return before.listing[list]
+      .filter(({ id }) => !there.has(id))
+      .map(({ id }) => ({
+        name: `${installationKey(now.listing)} ${objectKey({ kind, id })}`,
+        object: { kind, id, node: nodeKey(now.listing), places },
+      }));
+  });
 
 /** Takes away what went before a time; results of it have come by then. */
 function takeBefore(gone: Gone[], beforeMs: number): readonly Gone[] {

@@ -1,4 +1,7 @@
+import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { commandResultId, objectResultId, passFailedId } from '../../../../packages/decision/result-ids.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { Rejection } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
 import type { CommandResult, ObjectResult, PassFailed } from '../../../../schemas/events/result.ts';
@@ -134,4 +137,20 @@ export function judgeEnding(
   if (ending === null || message === null) return;
   const places = [ending.place, command.place];
   deviation({ kind: 'result-missing', message, node: nodeKey(ending.event), places });
+}
+
+/**
+ * What must not change between two records of one result; who refuses a command again says when. The order of members may: what
+ * an executor finds in its journal after a kill has that of the schema.
+ */
+export function steadyContent(event: Answer, value: unknown): string {
+  const isRefusal = event.type === 'fleetgc.node.command-result' && event.result.outcome === 'refused';
+  return canonicalJson(isRefusal ? [event.commandId, event.result] : value);
+}
+
+/** How executors name what is no command in their answer. */
+export function namesOfUnreadable(record: LogRecord, { value }: Rejection): readonly string[] {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined;
+  const nameless = `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}`;
+  return typeof id === 'string' ? [id, nameless] : [nameless];
 }

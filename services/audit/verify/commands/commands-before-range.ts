@@ -19,37 +19,46 @@ import {
  * Commands from before the range. Results in the range are checked against them; some of their results lie before it
  * too, so whether all are there cannot be told, and the commands are neither verified nor counted.
  */
-export function createEarlierCommands(findings: Findings) {
-  const accounts = new Map<string, Account>();
+export class EarlierCommands {
+  readonly #findings: Findings;
+  readonly #accounts = new Map<string, Account>();
   /** Those whose results are not expected any more: whatever comes late is compared at the end. */
-  const forgotten = new Set<string>();
+  readonly #forgotten = new Set<string>();
 
-  const add = (account: Account, answer: Placed<Answer>): void => {
-    const problem = takeAnswer(account, answer);
-    if (problem === null) findings.counts.ofEarlier++;
-    else tellDisagreement(findings, problem, answer, account);
-  };
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
 
-  return {
-    commanded: (command: Command, place: Place): void => {
-      if (!accounts.has(command.id)) accounts.set(command.id, openAccount(command, place));
-    },
-    has: (id: string): boolean => accounts.has(id) || forgotten.has(id),
-    /** Whether it was an answer to one of these that is not forgotten. */
-    answered: (answer: Placed<Answer>): boolean => {
-      const account = accounts.get(answer.event.commandId);
-      if (account !== undefined) add(account, answer);
-      return account !== undefined;
-    },
-    judge: (judging: Judging): void => {
-      for (const [id, account] of accounts) {
-        if (!isOver(account, judging)) continue;
-        judgeEnding(findings, account, 'some');
-        accounts.delete(id);
-        forgotten.add(id);
-      }
-    },
-  };
+  commanded(command: Command, place: Place): void {
+    if (!this.#accounts.has(command.id)) this.#accounts.set(command.id, openAccount(command, place));
+  }
+
+  has(id: string): boolean {
+    return this.#accounts.has(id) || this.#forgotten.has(id);
+  }
+
+  /** Whether it was an answer to one of these that is not forgotten. */
+  answered(answer: Placed<Answer>): boolean {
+    const account = this.#accounts.get(answer.event.commandId);
+    if (account !== undefined) checkAnswer(this.#findings, account, answer);
+    return account !== undefined;
+  }
+
+  judge(judging: Judging): void {
+    for (const [id, account] of this.#accounts) {
+      if (!isOver(account, judging)) continue;
+      judgeEnding(this.#findings, account, 'some');
+      this.#accounts.delete(id);
+      this.#forgotten.add(id);
+    }
+  }
+}
+
+/** An answer to a command from before the range. */
+function checkAnswer(findings: Findings, account: Account, answer: Placed<Answer>): void {
+  const problem = takeAnswer(account, answer);
+  if (problem === null) findings.counts.ofEarlier++;
+  else tellDisagreement(findings, problem, answer, account);
 }
 
 const isOver = ({ command: { event, place } }: Account, { beforeMs }: Judging): boolean =>
@@ -62,56 +71,63 @@ const MOST = 10_000;
  * Answers to commands that were not read, or long ago: a node that was away for days refuses what waited for it. At the end all
  * commands from before the range are looked at, if there are such answers. `kept`: since when the log has all commands.
  */
-export function createLateAnswers(
-  findings: Findings,
-  { kept, beganAfter }: Pick<Coverages, 'kept' | 'beganAfter'>,
-) {
-  const waiting = new Map<string, Placed<Answer>[]>();
-  let count = 0;
+export class LateAnswers {
+  readonly #findings: Findings;
+  readonly #coverages: Pick<Coverages, 'kept' | 'beganAfter'>;
+  readonly #waiting = new Map<string, Placed<Answer>[]>();
+  #count = 0;
 
-  const tell = (answer: Placed<Answer>): void => {
-    if (mayBeDeleted(answer, kept)) findings.counts.outOfRange++;
-    else {
-      const message = `there is no command ${answer.event.commandId}`;
-      const { event, place } = answer;
+  constructor(findings: Findings, coverages: Pick<Coverages, 'kept' | 'beganAfter'>) {
+    this.#findings = findings;
+    this.#coverages = coverages;
+  }
+
+  /** An answer whose command nobody knows. */
+  add(answer: Placed<Answer>): void {
+    const { commandId } = answer.event;
+    this.#count++;
+    if (this.#count > MOST) this.#tell(answer);
+    else this.#waiting.set(commandId, [...(this.#waiting.get(commandId) ?? []), answer]);
+  }
+
+  areThere(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** A command from before the range. */
+  commanded(command: Command, record: LogRecord): void {
+    const answers = this.#waiting.get(command.id) ?? [];
+    this.#waiting.delete(command.id);
+    const account = openAccount(command, placeOf(record));
+    for (const answer of answers) checkAnswer(this.#findings, account, answer);
+  }
+
+  /** One of them that is none. */
+  unreadable(id: string): void {
+    this.#findings.counts.ofEarlier += this.#waiting.get(id)?.length ?? 0;
+    this.#waiting.delete(id);
+  }
+
+  end(): void {
+    for (const answers of this.#waiting.values()) for (const answer of answers) this.#tell(answer);
+    this.#waiting.clear();
+  }
+
+  #tell(answer: Placed<Answer>): void {
+    const { event, place } = answer;
+    if (mayBeDeleted(answer, this.#coverages.kept)) this.#findings.counts.outOfRange++;
+    else
       tellMissing(
-        { findings, beganAfter },
+        { findings: this.#findings, beganAfter: this.#coverages.beganAfter },
         { topicId: 'commands', timestampMs: place.timestampMs },
-        { kind: 'not-commanded', message, node: nodeKey(event), places: [place] },
+        {
+          kind: 'not-commanded',
+          message: `there is no command ${event.commandId}`,
+          node: nodeKey(event),
+          places: [place],
+        },
       );
-    }
-  };
-
-  return {
-    /** An answer whose command nobody knows. */
-    add: (answer: Placed<Answer>): void => {
-      const { commandId } = answer.event;
-      count++;
-      if (count > MOST) tell(answer);
-      else waiting.set(commandId, [...(waiting.get(commandId) ?? []), answer]);
-    },
-    areThere: (): boolean => waiting.size > 0,
-    /** A command from before the range. */
-    commanded: (command: Command, record: LogRecord): void => {
-      const answers = waiting.get(command.id) ?? [];
-      waiting.delete(command.id);
-      const account = openAccount(command, placeOf(record));
-      for (const answer of answers) {
-        const problem = takeAnswer(account, answer);
-        if (problem === null) findings.counts.ofEarlier++;
-        else tellDisagreement(findings, problem, answer, account);
-      }
-    },
-    /** One of them that is none. */
-    unreadable: (id: string): void => {
-      findings.counts.ofEarlier += waiting.get(id)?.length ?? 0;
-      waiting.delete(id);
-    },
-    end: (): void => {
-      for (const answers of waiting.values()) answers.forEach(tell);
-      waiting.clear();
-    },
-  };
+  }
 }
 
 /** Only a refusal for its age comes as late as that, and it removes nothing. */

@@ -40,96 +40,96 @@ interface Unsent {
 }
 
 /** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
-export function createDecidedOutputs({ findings, coverage, beganAfter, executed }: DecidedOutputsParts) {
-  const missing = { findings, beganAfter };
-  const unsent = new Map<string, Unsent>();
-  const undecided = new Map<string, Effect>();
-  const lastRecordMs = new Map<string, number>();
+export class DecidedOutputs {
+  readonly #parts: DecidedOutputsParts;
+  readonly #unsent = new Map<string, Unsent>();
+  readonly #undecided = new Map<string, Effect>();
+  /** By decider, when it published a record last. */
+  readonly #lastRecordMs = new Map<string, number>();
   /** Messages that lie twice on the log are decided twice, with the same outputs. */
-  const matched = new Set<string>();
+  readonly #matched = new Set<string>();
 
-  const match = (effect: Effect, decided: Decided): void => {
-    compare(effect, decided, findings);
-    matched.add(decided.id);
-    const [oldest] = matched;
-    if (matched.size > MOST_MATCHED && oldest !== undefined) matched.delete(oldest);
-  };
+  constructor(parts: DecidedOutputsParts) {
+    this.#parts = parts;
+  }
+
+  /** A decider published a record, which lists these outputs; perhaps not for the first time. */
+  recorded(head: DecisionHead, record: LogRecord): void {
+    const { name } = head.decider;
+    this.#lastRecordMs.set(name, Math.max(record.timestampMs, this.#lastRecordMs.get(name) ?? 0));
+    if (this.#unsent.size === 0) return;
+    for (const output of [...head.outputIds, endingId(head.id)]) repeat(this.#unsent.get(output), record);
+    for (const one of this.#unsent.values()) noteGoingOn(one, name, record);
+  }
+
+  decided(decided: Decided): void {
+    const effect = this.#undecided.get(decided.id);
+    this.#undecided.delete(decided.id);
+    if (effect !== undefined) this.#match(effect, decided);
+    else if (!this.#matched.has(decided.id)) this.#unsent.set(decided.id, { decided, wentOnMs: null });
+  }
+
+  sent(effect: Effect): void {
+    const one = this.#unsent.get(effect.event.id);
+    this.#unsent.delete(effect.event.id);
+    if (one === undefined) this.#undecided.set(effect.event.id, effect);
+    else this.#match(effect, one.decided);
+  }
+
+  judge({ beforeMs, atEnd }: Judging): void {
+    for (const [id, effect] of this.#undecided)
+      if (effect.record.timestampMs < beforeMs) this.#judgeEffect(id, effect);
+    for (const one of this.#unsent.values())
+      if (one.decided.decision.timestampMs < beforeMs) this.#judgeUnsent(one, atEnd);
+  }
+
+  #match(effect: Effect, decided: Decided): void {
+    compare(effect, decided, this.#parts.findings);
+    this.#matched.add(decided.id);
+    const [oldest] = this.#matched;
+    if (this.#matched.size > MOST_MATCHED && oldest !== undefined) this.#matched.delete(oldest);
+  }
+
+  #judgeEffect(id: string, { event, record }: Effect): void {
+    const { findings, coverage, executed } = this.#parts;
+    this.#undecided.delete(id);
+    const place = placeOf(record);
+    const node = nodeKey(event);
+    const following = isOrder(event) ? null : executed(event);
+    if (following !== null) tellDifference(following, { node, place }, findings);
+    else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
+    else {
+      const due = { topicId: this.#causeOf(event, place), timestampMs: place.timestampMs };
+      const message = `no decision lists ${id}`;
+      tellMissing(this.#parts, due, { kind: 'not-decided', message, node, places: [place] });
+    }
+  }
 
   /** Where a cause of it is to lie; facts about a reclaim follow from commands too. */
-  const causeOf = (event: Effect['event'], { timestampMs }: Place): TopicId =>
-    !isOrder(event) && beganAfter('commands', timestampMs) ? 'commands' : 'decisions';
+  #causeOf(event: Effect['event'], { timestampMs }: Place): TopicId {
+    return !isOrder(event) && this.#parts.beganAfter('commands', timestampMs) ? 'commands' : 'decisions';
+  }
 
-  const judgeEffect = (id: string, { event, record }: Effect): void => {
-    undecided.delete(id);
-    const place = placeOf(record);
-    const following = isOrder(event) ? null : executed(event);
-    if (following !== null) tellDifference(following, { node: nodeKey(event), place }, findings);
-    else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
-    else
-      tellMissing(
-        missing,
-        { topicId: causeOf(event, place), timestampMs: place.timestampMs },
-        {
-          kind: 'not-decided',
-          message: `no decision lists ${id}`,
-          node: nodeKey(event),
-          places: [place],
-        },
-      );
-  };
-
-  /** For a while: one that comes back after a crash begins with what it did last, and repeats it. */
-  const hasGoneOn = ({ decided: { decider }, wentOnMs }: Unsent): boolean =>
-    wentOnMs !== null && (lastRecordMs.get(decider) ?? 0) - wentOnMs > SENT_WITHIN_MS;
-
-  const judgeUnsent = (one: Unsent, atEnd: boolean): void => {
+  #judgeUnsent(one: Unsent, atEnd: boolean): void {
+    const { findings, coverage } = this.#parts;
     const { id, decider, decision, topicId, node } = one.decided;
-    const wentOn = hasGoneOn(one);
+    const wentOn = this.#hasGoneOn(one);
     if (!wentOn && !atEnd) return;
-    unsent.delete(id);
+    this.#unsent.delete(id);
     if (topicId === null) return;
     if (!wentOn) findings.counts.open++;
     else if (decision.timestampMs < coverage(topicId)) findings.counts.outOfRange++;
-    else
-      tellMissing(
-        missing,
-        { topicId, timestampMs: decision.timestampMs },
-        {
-          kind: 'output-missing',
-          message: `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`,
-          node,
-          places: [decision],
-        },
-      );
-  };
+    else {
+      const due = { topicId, timestampMs: decision.timestampMs };
+      const message = `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`;
+      tellMissing(this.#parts, due, { kind: 'output-missing', message, node, places: [decision] });
+    }
+  }
 
-  return {
-    /** A decider published a record, which lists these outputs; perhaps not for the first time. */
-    recorded: (head: DecisionHead, record: LogRecord): void => {
-      const { name } = head.decider;
-      lastRecordMs.set(name, Math.max(record.timestampMs, lastRecordMs.get(name) ?? 0));
-      if (unsent.size === 0) return;
-      for (const output of [...head.outputIds, endingId(head.id)]) repeat(unsent.get(output), record);
-      for (const one of unsent.values()) noteGoingOn(one, name, record);
-    },
-    decided: (decided: Decided): void => {
-      const effect = undecided.get(decided.id);
-      undecided.delete(decided.id);
-      if (effect !== undefined) match(effect, decided);
-      else if (!matched.has(decided.id)) unsent.set(decided.id, { decided, wentOnMs: null });
-    },
-    sent: (effect: Effect): void => {
-      const one = unsent.get(effect.event.id);
-      unsent.delete(effect.event.id);
-      if (one === undefined) undecided.set(effect.event.id, effect);
-      else match(effect, one.decided);
-    },
-    judge: ({ beforeMs, atEnd }: Judging): void => {
-      for (const [id, effect] of undecided) if (effect.record.timestampMs < beforeMs) judgeEffect(id, effect);
-      for (const one of unsent.values())
-        if (one.decided.decision.timestampMs < beforeMs) judgeUnsent(one, atEnd);
-    },
-  };
+  /** For a while: one that comes back after a crash begins with what it did last, and repeats it. */
+  #hasGoneOn({ decided: { decider }, wentOnMs }: Unsent): boolean {
+    return wentOnMs !== null && (this.#lastRecordMs.get(decider) ?? 0) - wentOnMs > SENT_WITHIN_MS;
+  }
 }
 
 /** Nobody but deciders orders anything. */

@@ -60,23 +60,27 @@ function topicOf(type: string): TopicId {
  * Decisions from right before the range: what follows from them may lie in it, and is compared with what they give. Only those
  * of which that is so are decided again, and none is counted.
  */
-export function createEarlierDecisions(parts: DecidingAgain) {
-  const causes = new Map<string, RecordedDecision>();
-  const uncounted = { ...parts, findings: { ...parts.findings, counts: noCounts() } };
-  return {
-    decided: (decision: RecordedDecision): void => {
-      const { id, outputIds } = decision.head;
-      for (const output of [...outputIds, endingId(id)]) causes.set(output, decision);
-    },
-    /** What such a decision gives under this id; nothing where none does. */
-    giving: async (id: string): Promise<readonly Decided[]> => {
-      const decision = causes.get(id);
-      if (decision === undefined) return [];
-      causes.delete(id);
-      const again = await decideAgain(decision, uncounted);
-      return decidedBy(decision, again, parts.inputs).filter((decided) => decided.id === id);
-    },
-  };
+export class EarlierDecisions {
+  readonly #causes = new Map<string, RecordedDecision>();
+  readonly #uncounted: DecidingAgain;
+
+  constructor(parts: DecidingAgain) {
+    this.#uncounted = { ...parts, findings: { ...parts.findings, counts: noCounts() } };
+  }
+
+  decided(decision: RecordedDecision): void {
+    const { id, outputIds } = decision.head;
+    for (const output of [...outputIds, endingId(id)]) this.#causes.set(output, decision);
+  }
+
+  /** What such a decision gives under this id; nothing where none does. */
+  async giving(id: string): Promise<readonly Decided[]> {
+    const decision = this.#causes.get(id);
+    if (decision === undefined) return [];
+    this.#causes.delete(id);
+    const again = await decideAgain(decision, this.#uncounted);
+    return decidedBy(decision, again, this.#uncounted.inputs).filter((decided) => decided.id === id);
+  }
 }
 
 /** Most decisions give nothing, and those need not be parsed. The fact that a reclaim ended is not among the listed ids. */

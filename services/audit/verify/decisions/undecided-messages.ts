@@ -47,67 +47,68 @@ function forgetCounted({ awaited }: Progress, { key, offset, suppressedBefore }:
 }
 
 /** Finds messages that a decider passed over: it takes them in their order, so it has decided or given up all before its last. */
-export function createUndecided(findings: Findings) {
-  const all: readonly Progress[] = Object.entries(DECIDERS_OF).flatMap(([topic, deciders]) =>
-    deciders.map((decider) => ({
-      decider,
-      topic,
-      awaited: new Map(),
-      early: new Set(),
-      last: null,
-    })),
+export class UndecidedMessages {
+  readonly #findings: Findings;
+  readonly #all: readonly Progress[] = Object.entries(DECIDERS_OF).flatMap(([topic, deciders]) =>
+    deciders.map((decider) => ({ decider, topic, awaited: new Map(), early: new Set(), last: null })),
   );
-  const progressOf = (topic: string, decider: string): Progress | undefined =>
-    all.find((one) => one.topic === topic && one.decider === decider);
 
-  const judgeOne = (progress: Progress, offset: bigint, { atEnd }: Judging): void => {
-    const { awaited, decider, last } = progress;
-    const waiting = awaited.get(offset);
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  arrived(record: LogRecord): void {
+    for (const { topic, awaited, early } of this.#all)
+      if (topic === record.topic && !early.delete(record.offset))
+        awaited.set(record.offset, { place: placeOf(record), node: record.key });
+  }
+
+  decided({ decider, input }: DecisionHead): void {
+    const progress = this.#all.find((one) => one.topic === input.topic && one.decider === decider.name);
+    if (progress === undefined || !/^\d{1,18}$/.test(input.offset)) return;
+    const offset = BigInt(input.offset);
+    if (!progress.awaited.delete(offset)) progress.early.add(offset);
+    if (progress.last === null || offset > progress.last) progress.last = offset;
+  }
+
+  givenUp(letter: DeadLetter): void {
+    const { counts } = this.#findings;
+    const progress = this.#all.find(
+      (one) => one.topic === letter.topic && groupOf(one.decider) === letter.group,
+    );
+    if (progress === undefined || !/^\d{1,18}$/.test(letter.offset)) return;
+    const offset = BigInt(letter.offset);
+    if (progress.awaited.delete(offset)) counts.deadLettered++;
+    else progress.early.add(offset);
+    counts.deadLettered += forgetCounted(progress, letter);
+  }
+
+  judge(judging: Judging): void {
+    for (const progress of this.#all) {
+      for (const [offset, waiting] of progress.awaited)
+        if (waiting.place.timestampMs < judging.beforeMs)
+          this.#judgeOne(progress, { offset, ...waiting }, judging);
+      if (progress.early.size > MOST_EARLY) progress.early.clear();
+    }
+  }
+
+  #judgeOne(
+    { awaited, decider, last }: Progress,
+    { offset, place, node }: Awaited & { readonly offset: bigint },
+    { atEnd }: Judging,
+  ): void {
     const mayCome = last !== null && offset > last;
-    if (waiting === undefined || (mayCome && !atEnd)) return;
+    if (mayCome && !atEnd) return;
     awaited.delete(offset);
     // Whoever does not run here decides nothing.
     if (last === null) return;
-    if (mayCome) findings.counts.open++;
+    if (mayCome) this.#findings.counts.open++;
     else
-      findings.deviation({
+      this.#findings.deviation({
         kind: 'undecided',
         message: `${decider} has no decision about it, and decided on later ones; there is no dead letter of it either`,
-        node: waiting.node,
-        places: [waiting.place],
+        node,
+        places: [place],
       });
-  };
-
-  return {
-    arrived: (record: LogRecord): void => {
-      for (const { topic, awaited, early } of all)
-        if (topic === record.topic && !early.delete(record.offset))
-          awaited.set(record.offset, { place: placeOf(record), node: record.key });
-    },
-    decided: ({ decider, input }: DecisionHead): void => {
-      const progress = progressOf(input.topic, decider.name);
-      if (progress === undefined || !/^\d{1,18}$/.test(input.offset)) return;
-      const offset = BigInt(input.offset);
-      if (!progress.awaited.delete(offset)) progress.early.add(offset);
-      if (progress.last === null || offset > progress.last) progress.last = offset;
-    },
-    givenUp: (letter: DeadLetter): void => {
-      const progress = all.find((one) => one.topic === letter.topic && groupOf(one.decider) === letter.group);
-      if (progress === undefined || !/^\d{1,18}$/.test(letter.offset)) return;
-      const offset = BigInt(letter.offset);
-      if (progress.awaited.delete(offset)) findings.counts.deadLettered++;
-      else progress.early.add(offset);
-      findings.counts.deadLettered += forgetCounted(progress, letter);
-    },
-    judge: (judging: Judging): void => {
-      for (const progress of all) judgeAll(progress, judging);
-    },
-  };
-
-  function judgeAll(progress: Progress, judging: Judging): void {
-    const { awaited, early } = progress;
-    for (const [offset, { place }] of awaited)
-      if (place.timestampMs < judging.beforeMs) judgeOne(progress, offset, judging);
-    if (early.size > MOST_EARLY) early.clear();
   }
 }

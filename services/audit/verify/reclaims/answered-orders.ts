@@ -30,91 +30,98 @@ const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true,
  * Brings together inventories of reclaims and the orders that they answer; where orders are deleted, which are kept for a day, or
  * their topic was, the decisions with which reclaims began.
  */
-export function createAnsweredOrders(
-  findings: Findings,
-  { coverage, beganAfter }: Pick<Coverages, 'coverage' | 'beganAfter'>,
-) {
-  const orders = new Map<string, Carried[]>();
-  const beginnings = new Map<string, Carried[]>();
-  let answers: Carried[] = [];
-  let mayBeBegunUnread = false;
+export class AnsweredOrders {
+  readonly #findings: Findings;
+  readonly #coverages: Pick<Coverages, 'coverage' | 'beganAfter'>;
+  readonly #orders = new Map<string, Carried[]>();
+  readonly #beginnings = new Map<string, Carried[]>();
+  #answers: Carried[] = [];
+  #mayBeBegunUnread = false;
 
-  const tellOther = ({ reclaim, node, place }: Carried, of: Carried, what: string): void => {
-    const message = `its reclaim is not that of its ${what}: ${firstDifference(reclaim, of.reclaim)}`;
-    findings.deviation({ kind: 'output-differs', message, node, places: [place, of.place] });
-  };
+  constructor(findings: Findings, coverages: Pick<Coverages, 'coverage' | 'beganAfter'>) {
+    this.#findings = findings;
+    this.#coverages = coverages;
+  }
 
-  /** Only its round and step nobody can tell. */
-  const judgeWithoutOrders = (answer: Carried): void => {
+  ordered(order: Observe, record: LogRecord): void {
+    addTo(this.#orders, carriedBy(order, order.reclaim, record));
+  }
+
+  /** A decision, which may be one that begins a reclaim. */
+  decided(decision: unknown, record: LogRecord): void {
+    const begun = Beginning.safeParse(decision).data;
+    if (begun === undefined || begun.reclaim === null) return;
+    addTo(this.#beginnings, carriedBy(begun, begun.reclaim, record));
+  }
+
+  /** A decision of a newer release, which may be one that begins a reclaim too. */
+  unreadDecision(): void {
+    this.#mayBeBegunUnread = true;
+  }
+
+  listed(inventory: unknown, record: LogRecord): void {
+    const answer = Answering.safeParse(inventory).data;
+    if (answer !== undefined && answer.reclaim !== null)
+      this.#answers.push(carriedBy(answer, answer.reclaim, record));
+  }
+
+  judge({ beforeMs }: Judging): void {
+    const isDue = ({ place }: Carried): boolean => place.timestampMs < beforeMs;
+    for (const answer of this.#answers) if (isDue(answer)) this.#judgeAnswer(answer);
+    this.#answers = this.#answers.filter((answer) => !isDue(answer));
+    for (const ofReclaims of [this.#orders, this.#beginnings])
+      for (const [name, all] of ofReclaims)
+        if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS)) ofReclaims.delete(name);
+  }
+
+  #judgeAnswer(answer: Carried): void {
     const { reclaim, node, place } = answer;
-    const ofReclaim = beginnings.get(nameOf(answer)) ?? [];
-    const [beginning] = ofReclaim;
-    if (beginning !== undefined) {
-      if (!ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
-        tellOther(answer, beginning, 'decision');
-    } else if (mayBeBegunUnread || place.timestampMs - LATE_RESULT_MS < coverage('decisions'))
-      findings.counts.outOfRange++;
-    else {
-      const message = `no decision of pressure began the reclaim ${reclaim.id} that it carries`;
-      const due = { topicId: 'decisions', timestampMs: place.timestampMs } as const;
-      tellMissing({ findings, beganAfter }, due, { kind: 'not-decided', message, node, places: [place] });
-    }
-  };
-
-  const areOrdersGone = ({ timestampMs }: Place): boolean =>
-    timestampMs - LATE_RESULT_MS < coverage('observe') || beganAfter('observe', timestampMs);
-
-  const judgeAnswer = (answer: Carried): void => {
-    const { reclaim, node, place } = answer;
-    const ofReclaim = orders.get(nameOf(answer)) ?? [];
+    const ofReclaim = this.#orders.get(nameOf(answer)) ?? [];
     if (ofReclaim.some((order) => sameJson(reclaim, order.reclaim))) return;
     const order = ofReclaim.find((one) => isSamePosition(one.reclaim, reclaim)) ?? ofReclaim[0];
     if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
-      tellOther(answer, order, 'order');
-    else if (areOrdersGone(place)) judgeWithoutOrders(answer);
+      this.#tellOther(answer, order, 'order');
+    else if (this.#areOrdersGone(place)) this.#judgeWithoutOrders(answer);
     else {
       const message = `no order has the reclaim ${reclaim.id}, step ${reclaim.step}, round ${reclaim.round}, that it carries`;
-      findings.deviation({ kind: 'not-decided', message, node, places: [place] });
+      this.#findings.deviation({ kind: 'not-decided', message, node, places: [place] });
     }
-  };
+  }
 
-  return {
-    ordered: (order: Observe, record: LogRecord): void => {
-      const carried = carriedBy(order, order.reclaim, record);
-      orders.set(nameOf(carried), [...(orders.get(nameOf(carried)) ?? []), carried]);
-    },
-    /** A decision, which may be one that begins a reclaim. */
-    decided: (decision: unknown, record: LogRecord): void => {
-      const begun = Beginning.safeParse(decision).data;
-      if (begun === undefined || begun.reclaim === null) return;
-      const carried = carriedBy(begun, begun.reclaim, record);
-      beginnings.set(nameOf(carried), [...(beginnings.get(nameOf(carried)) ?? []), carried]);
-    },
-    /** A decision of a newer release, which may be one that begins a reclaim too. */
-    unreadDecision: (): void => {
-      mayBeBegunUnread = true;
-    },
-    listed: (inventory: unknown, record: LogRecord): void => {
-      const answer = Answering.safeParse(inventory).data;
-      if (answer !== undefined && answer.reclaim !== null)
-        answers.push(carriedBy(answer, answer.reclaim, record));
-    },
-    judge: ({ beforeMs }: Judging): void => {
-      const [due = [], waiting = []] = partition(answers, beforeMs);
-      due.forEach(judgeAnswer);
-      answers = waiting;
-      for (const ofReclaims of [orders, beginnings])
-        for (const [name, all] of ofReclaims)
-          if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS))
-            ofReclaims.delete(name);
-    },
-  };
+  #areOrdersGone({ timestampMs }: Place): boolean {
+    const { coverage, beganAfter } = this.#coverages;
+    return timestampMs - LATE_RESULT_MS < coverage('observe') || beganAfter('observe', timestampMs);
+  }
+
+  /** Only its round and step nobody can tell. */
+  #judgeWithoutOrders(answer: Carried): void {
+    const { reclaim, node, place } = answer;
+    const { coverage, beganAfter } = this.#coverages;
+    const ofReclaim = this.#beginnings.get(nameOf(answer)) ?? [];
+    const [beginning] = ofReclaim;
+    if (beginning !== undefined) {
+      if (!ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
+        this.#tellOther(answer, beginning, 'decision');
+    } else if (this.#mayBeBegunUnread || place.timestampMs - LATE_RESULT_MS < coverage('decisions'))
+      this.#findings.counts.outOfRange++;
+    else {
+      const message = `no decision of pressure began the reclaim ${reclaim.id} that it carries`;
+      const due = { topicId: 'decisions', timestampMs: place.timestampMs } as const;
+      const missing = { findings: this.#findings, beganAfter };
+      tellMissing(missing, due, { kind: 'not-decided', message, node, places: [place] });
+    }
+  }
+
+  #tellOther({ reclaim, node, place }: Carried, of: Carried, what: string): void {
+    const message = `its reclaim is not that of its ${what}: ${firstDifference(reclaim, of.reclaim)}`;
+    this.#findings.deviation({ kind: 'output-differs', message, node, places: [place, of.place] });
+  }
 }
 
-const partition = (answers: readonly Carried[], beforeMs: number): readonly Carried[][] => [
-  answers.filter(({ place }) => place.timestampMs < beforeMs),
-  answers.filter(({ place }) => place.timestampMs >= beforeMs),
-];
+function addTo(byName: Map<string, Carried[]>, carried: Carried): void {
+  const name = nameOf(carried);
+  byName.set(name, [...(byName.get(name) ?? []), carried]);
+}
 
 const carriedBy = (
   event: Pick<Observe, 'cluster' | 'node' | 'nodeInstance'>,

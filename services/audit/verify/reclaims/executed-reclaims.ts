@@ -30,27 +30,27 @@ interface Commanded extends Pick<Command, 'id' | 'cluster' | 'node' | 'nodeInsta
 }
 
 /** Remembers from which commands of a reclaim an executor may go on with it, and how. */
-export function createReclaims() {
-  const byFactId = new Map<string, Commanded>();
-  return {
-    commanded: (command: Command, record: LogRecord): void => {
-      const { id, cluster, node, nodeInstance, reclaim } = command;
-      if (reclaim === null) return;
-      const holders = 'holders' in command ? command.holders : [];
-      const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
-      for (const idOf of FACT_IDS) remember(byFactId, idOf(id), commanded);
-    },
-    /** `null` where it follows from no command of its reclaim. */
-    executed: (event: OfReclaim): Executed | null => {
-      const command = byFactId.get(event.id);
-      if (command?.reclaim.id !== event.reclaim.id) return null;
-      const expected = expectedOf(event, command);
-      if (expected === null) return null;
-      const found = withLastingHolders(event);
-      const difference = sameJson(found, expected) ? null : firstDifference(found, expected);
-      return { command: command.place, difference };
-    },
-  };
+export class ExecutedReclaims {
+  readonly #byFactId = new Map<string, Commanded>();
+
+  commanded(command: Command, record: LogRecord): void {
+    const { id, cluster, node, nodeInstance, reclaim } = command;
+    if (reclaim === null) return;
+    const holders = 'holders' in command ? command.holders : [];
+    const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
+    for (const idOf of FACT_IDS) remember(this.#byFactId, idOf(id), commanded);
+  }
+
+  /** `null` where it follows from no command of its reclaim. */
+  executed(event: OfReclaim): Executed | null {
+    const command = this.#byFactId.get(event.id);
+    if (command?.reclaim.id !== event.reclaim.id) return null;
+    const expected = expectedOf(event, command);
+    if (expected === null) return null;
+    const found = withLastingHolders(event);
+    const difference = sameJson(found, expected) ? null : firstDifference(found, expected);
+    return { command: command.place, difference };
+  }
 }
 
 function remember(byFactId: Map<string, Commanded>, factId: string, commanded: Commanded): void {

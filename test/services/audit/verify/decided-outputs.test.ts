@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { placeOf } from '../../../../services/audit/events/log-position.ts';
-import { createDecidedOutputs } from '../../../../services/audit/verify/decisions/decided-outputs.ts';
+import { DecidedOutputs } from '../../../../services/audit/verify/decisions/decided-outputs.ts';
 import type { Decided } from '../../../../services/audit/verify/decisions/outputs-of-decisions.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
@@ -12,7 +12,7 @@ const command = imageRemoval(['a', 'b'], { id: 'command' });
 
 function check(coverage = ALL.coverage) {
   const found = findings();
-  const outputs = createDecidedOutputs({
+  const outputs = new DecidedOutputs({
     findings: found.collector,
     ...ALL,
     coverage,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ComparedRepetitions } from '../../../../services/audit/events/repetitions.ts';
-import { createOffsets } from '../../../../services/audit/verify/record-checks.ts';
+import { RecordChecks } from '../../../../services/audit/verify/record-checks.ts';
 import { at, findings } from './support.ts';
 
 test('an id is there for the first time, again with the same content, or with another', () => {
@@ -25,7 +25,7 @@ test('only the oldest id is forgotten when there are too many', () => {
 
 test('records that are missing between two are a gap, topic by topic', () => {
   const { collector, gaps } = findings();
-  const offsets = createOffsets(collector);
+  const offsets = new RecordChecks(collector);
   for (const offset of [3, 4, 6, 6, 9]) offsets.follow(at('results', offset));
   for (const offset of [0, 1]) offsets.follow(at('commands', offset));
   expect(gaps()).toEqual(['records-missing 4,6', 'records-missing 6,9']);
