@@ -5,11 +5,12 @@ import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
 import { explain } from '../../../services/audit/explain/explain.ts';
-import type { ExplainRequest } from '../../../services/audit/explain/explain-request.ts';
+import type { ExplainRequest } from '../../../services/audit/explain/question.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
 import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
 import {
   type Asking,
   type PointInTime,
@@ -17,8 +18,7 @@ import {
   pointOption,
   rangeOptions,
   timeRange,
-} from '../../views/audit/point-in-time.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
+} from '../../views/audit/time-options.ts';
 
 export const verb = defineVerb({
   help: [

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { DAY_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
-import { keptText } from '../../views/audit/kept-text.ts';
-import { DAY_MS, LongDuration } from '../../views/audit/long-duration.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { reportMarkdown, reportNdjson } from '../../views/audit/report/report-formats.ts';
+import { reportHtml } from '../../views/audit/report/report-html.ts';
+import type { WhichParts } from '../../views/audit/report/report-parts.ts';
 import {
   type Asking,
+  keptText,
+  LongDuration,
   type PointInTime,
   rangeOptionsWith,
   timeRange,
-} from '../../views/audit/point-in-time.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
-import { reportHtml } from '../../views/audit/report/report-html.ts';
-import { reportMarkdown } from '../../views/audit/report/report-markdown.ts';
-import { reportNdjson } from '../../views/audit/report/report-ndjson.ts';
-import type { WhichParts } from '../../views/audit/report/report-parts.ts';
+} from '../../views/audit/time-options.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 

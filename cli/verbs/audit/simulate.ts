@@ -7,16 +7,15 @@ import { TextList, withMeta } from '../../../packages/process/options/options.ts
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
-import { newestDeciders } from '../../../services/audit/simulate/newest-deciders.ts';
 import { simulate } from '../../../services/audit/simulate/simulate.ts';
+import { newestDeciders } from '../../../services/audit/simulate/simulated-decisions.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
 import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
-import { LongDuration } from '../../views/audit/long-duration.ts';
-import { rangeOptions, timeRange } from '../../views/audit/point-in-time.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 import { simulationLines, simulationNdjson } from '../../views/audit/simulation-lines.ts';
+import { LongDuration, rangeOptions, timeRange } from '../../views/audit/time-options.ts';
 
 export const verb = defineVerb({
   help: [

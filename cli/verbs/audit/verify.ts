@@ -6,18 +6,17 @@ import { WholeNumber, withMeta } from '../../../packages/process/options/options
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
-import { inventoryTimes } from '../../../services/audit/inventory-times.ts';
-import { readPolicyHistory } from '../../../services/audit/policy-history.ts';
-import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
+import { inventoryTimes } from '../../../services/audit/events/inventory-times.ts';
+import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
+import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions, openAuditLog, threadSource } from '../../views/audit/audit-log.ts';
-import { keptText } from '../../views/audit/kept-text.ts';
-import { rangeOptions, timeRange } from '../../views/audit/point-in-time.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { keptText, rangeOptions, timeRange } from '../../views/audit/time-options.ts';
 import {
   uncheckedText,
   unverifiedText,

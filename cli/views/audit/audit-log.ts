@@ -4,7 +4,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import type { ArchiveLog } from '../../../services/audit/archive/read-archive.ts';
-import type { WorkerSource } from '../../../services/audit/verify/worker-messages.ts';
+import type { WorkerSource } from '../../../services/audit/verify/verify-threads.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 import { eventLogOptions, forTask, readEventLogSettings } from '../../options/event-log-options.ts';

@@ -1,10 +1,4 @@
-/** How far a reading of many partitions is. */
-export interface ReadingProgress {
-  /** Partitions that are done; of the one in hand the part of its time that went by. */
-  readonly done: number;
-  readonly of: number;
-  readonly records: number;
-}
+import type { ReadingProgress } from '../../../services/audit/events/reading.ts';
 
 const TELL_EVERY_MS = 5_000;
 

@@ -1,9 +1,8 @@
 import type { Candidate, Explanation, Reading } from '../../../schemas/reports/explanation.ts';
-import type { AskedName } from './asked-name.ts';
-import type { ExplainRequest } from './explain-request.ts';
 import { namesLike } from './near-names.ts';
-import type { Watched } from './partition-watch.ts';
+import type { AskedName, ExplainRequest } from './question.ts';
 import type { Subject } from './subjects.ts';
+import type { Watched } from './watch-partitions.ts';
 
 /** What was found, and where it was looked for. */
 export interface FoundSubjects {

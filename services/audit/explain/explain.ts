@@ -1,14 +1,13 @@
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
+import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import { answerOf, type FoundSubjects, stillToRead } from './answer.ts';
-import { type AskedName, askedName } from './asked-name.ts';
-import type { ExplainRequest } from './explain-request.ts';
-import { type Narrowed, type NodePlace, narrow } from './narrow.ts';
-import type { NodeFilter } from './partition-watch.ts';
-import { type ExplainProgress, watchPartitions } from './watch-partitions.ts';
+import { type Narrowed, type NodePlace, narrow } from './by-index/narrow.ts';
+import { type AskedName, askedName, type ExplainRequest, type NodeFilter } from './question.ts';
+import { watchPartitions } from './watch-partitions.ts';
 
 export interface ExplainNeeds {
   readonly log: Pick<EventLog, 'read'>;
@@ -17,7 +16,7 @@ export interface ExplainNeeds {
   /** Of so many nodes the records are read, whatever the index says. */
   readonly mostNodes?: number;
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: ExplainProgress) => void;
+  readonly onProgress: (progress: ReadingProgress) => void;
   /** Everything has to be read, since the index does not speak of all of it. */
   readonly onIndexMissing?: () => void;
 }
@@ -90,9 +89,7 @@ async function watchNodes({ asked, request, needs }: Question, nodes: readonly N
 /** All of them, unless the cluster is known too, since the partition follows from both. */
 function partitionsOf({ kind, text }: AskedName, { node }: ExplainRequest): readonly number[] {
   const key = [node, kind === 'node' ? text : null].find((name) => name?.includes('/'));
-  return key
-    ? [partitionOf(TOPICS.inventory.name, key)]
-    : Array.from({ length: NODE_PARTITIONS }, (_, n) => n);
+  return key ? [partitionOf(TOPICS.inventory.name, key)] : ALL_PARTITIONS;
 }
 
 const nodeFilter =

@@ -2,7 +2,7 @@ import { keysOfImage, repositoriesOfImage } from '../../../packages/cri/image-na
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
-import type { AskedName } from './asked-name.ts';
+import type { AskedName, WatchedNode } from './question.ts';
 import type { PodNames, SeenObject } from './seen-objects.ts';
 
 /** Something that a name means on a node: an object, or a pod with all that belongs to it. */
@@ -95,3 +95,7 @@ function isPod(uid: string, name: string, asked: AskedName): boolean {
   if (uid === asked.text || beginsSo(uid, asked)) return true;
   return endingsOf(name).includes(asked.text);
 }
+
+/** Whether the name means this node. */
+export const meansNode = ({ kind, text }: AskedName, { cluster, node }: WatchedNode): boolean =>
+  (kind === null || kind === 'node') && (text === node || text === `${cluster}/${node}`);

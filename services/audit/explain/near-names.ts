@@ -2,7 +2,7 @@ import { namesIn } from '../../../packages/decision/listed-objects.ts';
 import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
-import type { AskedName } from './asked-name.ts';
+import type { AskedName } from './question.ts';
 import { podNamesIn } from './seen-objects.ts';
 
 const MOST_NAMES = 5;

@@ -3,68 +3,80 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { CommandResult } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import type { EntryOf, ExplainedObject } from '../../../schemas/reports/timeline.ts';
-import { noteChange } from './listed.ts';
+import { noteChange } from './object-changes.ts';
+import type { WatchedNode } from './question.ts';
 import type { Traits } from './seen-objects.ts';
 import { createFolding, type Folding, type Moment, type Noted, type Timeline } from './timeline.ts';
 import { decidedBy, repeatable } from './verdicts.ts';
 
-/** What is known so far of a node as a whole. */
-export interface NodeLife {
-  readonly tell: (event: FleetEvent, at: Moment) => void;
-}
+/** Follows a node as a whole, and notes on the timeline what it says and what is decided for it. */
+export class NodeLife {
+  readonly object: ExplainedObject;
+  readonly firstSeenMs: number;
+  lastSeenMs: number;
+  readonly #timeline: Timeline;
+  readonly #decisions = new Map<string, Folding>();
+  readonly #sent = new Map<string, Noted>();
+  readonly #looks: Folding;
+  #traits: Traits | null = null;
 
-export function createNodeLife(timeline: Timeline, object: ExplainedObject): NodeLife {
-  const decisions = new Map<string, Folding>();
-  const sent = new Map<string, Noted>();
-  const looks = createFolding(timeline);
-  let traits: Traits | null = null;
+  constructor(timeline: Timeline, { cluster, node }: WatchedNode, atMs: number) {
+    const id = `${cluster}/${node}`;
+    this.object = { kind: 'node', id, name: id };
+    this.firstSeenMs = atMs;
+    this.lastSeenMs = atMs;
+    this.#timeline = timeline;
+    this.#looks = createFolding(timeline);
+  }
 
-  const look = (inventory: Inventory, at: Moment): void => {
-    const now = traitsOf(inventory);
-    if (traits === null) timeline.note({ what: 'seen', ...at, object, how: 'first-look', traits: now });
-    else noteChange(timeline, { ...at, object, from: traits, to: now });
-    traits = now;
-    if (inventory.status === 'complete') looks.interrupt();
-    else looks.note(...notSeen(inventory, object, at));
-  };
-  const decide = (decision: Decision, at: Moment): void => {
-    const folding = decisions.get(decision.decider.name) ?? createFolding(timeline);
-    decisions.set(decision.decider.name, folding);
-    const noted = folding.note(...concluded(decision, object, at));
-    if (decision.outcome === 'commanded') for (const id of decision.outputIds) sent.set(id, noted);
-  };
-  const answer = ({ commandId, kind, result }: CommandResult, at: Moment): void => {
-    sent
+  tell(event: FleetEvent, at: Moment): void {
+    this.lastSeenMs = at.loggedAtMs;
+    switch (event.type) {
+      case 'fleetgc.node.inventory':
+        this.#look(event, at);
+        break;
+      case 'fleetgc.node.decision':
+        this.#decide(event, at);
+        break;
+      case 'fleetgc.node.command-result':
+        this.#answer(event, at);
+        break;
+      case 'fleetgc.node.pass-failed': {
+        const { problem, message } = event;
+        this.#timeline.note({ what: 'pass-failed', ...at, object: this.object, problem, message });
+        break;
+      }
+      case 'fleetgc.node.pressure-unrelieved': {
+        const { availableNow, holders } = event;
+        this.#timeline.note({ what: 'unrelieved', ...at, object: this.object, availableNow, holders });
+        break;
+      }
+    }
+  }
+
+  #look(inventory: Inventory, at: Moment): void {
+    const { object } = this;
+    const [before, now] = [this.#traits, traitsOf(inventory)];
+    if (before === null) this.#timeline.note({ what: 'seen', ...at, object, how: 'first-look', traits: now });
+    else noteChange(this.#timeline, { ...at, object, from: before, to: now });
+    this.#traits = now;
+    if (inventory.status === 'complete') this.#looks.interrupt();
+    else this.#looks.note(...notSeen(inventory, object, at));
+  }
+
+  #decide(decision: Decision, at: Moment): void {
+    const folding = this.#decisions.get(decision.decider.name) ?? createFolding(this.#timeline);
+    this.#decisions.set(decision.decider.name, folding);
+    const noted = folding.note(...concluded(decision, this.object, at));
+    if (decision.outcome === 'commanded') for (const id of decision.outputIds) this.#sent.set(id, noted);
+  }
+
+  #answer({ commandId, kind, result }: CommandResult, at: Moment): void {
+    this.#sent
       .get(commandId)
       ?.update((entry) => (entry.what === 'decision' ? { ...entry, answered: true } : entry));
-    timeline.note({ what: 'command-result', ...at, object, commandId, kind, result });
-  };
-
-  return {
-    tell: (event, at) => {
-      switch (event.type) {
-        case 'fleetgc.node.inventory':
-          look(event, at);
-          break;
-        case 'fleetgc.node.decision':
-          decide(event, at);
-          break;
-        case 'fleetgc.node.command-result':
-          answer(event, at);
-          break;
-        case 'fleetgc.node.pass-failed': {
-          const { problem, message } = event;
-          timeline.note({ what: 'pass-failed', ...at, object, problem, message });
-          break;
-        }
-        case 'fleetgc.node.pressure-unrelieved': {
-          const { availableNow, holders } = event;
-          timeline.note({ what: 'unrelieved', ...at, object, availableNow, holders });
-          break;
-        }
-      }
-    },
-  };
+    this.#timeline.note({ what: 'command-result', ...at, object: this.object, commandId, kind, result });
+  }
 }
 
 const traitsOf = ({ nodeInstance, takenAt, runtime }: Inventory): Traits => ({

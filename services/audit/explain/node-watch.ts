@@ -1,159 +1,147 @@
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
-import type { AskedName } from './asked-name.ts';
-import { newLife, type ObjectLife } from './life-state.ts';
-import { type Meaning, meaningsIn, meansById } from './meanings.ts';
-import { createNodeLife } from './node-life.ts';
-import type { NodeState, WatchedNode } from './node-state.ts';
-import { commanded, decided, listed, notListed, refused, resulted } from './object-life.ts';
-import { objectKey, objectsIn, podNamesIn, type SeenObject } from './seen-objects.ts';
-import { type Subject, subjectsOf } from './subjects.ts';
+import { objectKey } from '../events/identity.ts';
+import { type Meaning, meaningsIn, meansById, meansNode } from './meanings.ts';
+import { NodeLife } from './node-life.ts';
+import { ObjectLife } from './object-life.ts';
+import type { AskedName, WatchedNode } from './question.ts';
+import { objectsIn, podNamesIn, type SeenObject } from './seen-objects.ts';
+import { nodeSubject, type OnNode, objectSubject, type Subject, type Tracked } from './subjects.ts';
 import { createTimeline, type Moment } from './timeline.ts';
 
 /** Follows on one node whatever the name means there. */
-export interface NodeWatch {
-  readonly tell: (event: FleetEvent, at: Moment) => void;
-  /** A complete inventory was left unread, since nothing that is meant is in it. */
-  readonly passOver: () => void;
-  readonly subjects: () => readonly Subject[];
-  /** Whether something that is meant was found. */
-  readonly isFound: () => boolean;
-  /** Whether an inventory has to be read to know what became of something. */
-  readonly isThere: () => boolean;
-  /** Of everything that was found. */
-  readonly ids: () => Iterable<string>;
-}
+export class NodeWatch {
+  readonly #asked: AskedName;
+  readonly #where: WatchedNode;
+  readonly #timeline = createTimeline();
+  readonly #lives = new Map<string, Tracked>();
+  readonly #meanings = new Map<string, Meaning>();
+  /** Of pods that are meant, and remembered when only their UID is still listed. */
+  readonly #podNames = new Map<string, string>();
+  #hasLooked = false;
+  /** The node itself, where it is meant. */
+  #node: NodeLife | null = null;
 
-export function watchNode(asked: AskedName, where: WatchedNode): NodeWatch {
-  const id = `${where.cluster}/${where.node}`;
-  const state: NodeState = {
-    asked,
-    where,
-    timeline: createTimeline(),
-    lives: new Map(),
-    meanings: new Map(),
-    podNames: new Map(),
-    decisionIds: new Set(),
-    nodeObject: { kind: 'node', id, name: id },
-    hasLooked: false,
-    node: null,
-  };
-  return {
-    passOver: () => {
-      state.hasLooked = true;
-    },
-    tell: (event, at) => {
-      if (isRepeated(state, event)) return;
-      tellNode(state, event, at);
-      tellLives(state, event, at);
-    },
-    subjects: () => subjectsOf(state),
-    isFound: () => state.node !== null || state.lives.size > 0,
-    isThere: () => state.lives.values().some(({ life }) => life.state === 'there'),
-    ids: () => state.lives.values().map(({ life }) => life.object.id),
-  };
-}
-
-/** Whether the name means this node. */
-export const meansNode = ({ kind, text }: AskedName, { cluster, node }: WatchedNode): boolean =>
-  (kind === null || kind === 'node') && (text === node || text === `${cluster}/${node}`);
-
-/** A decision may lie on the log twice, and is one all the same. */
-function isRepeated({ decisionIds }: NodeState, event: FleetEvent): boolean {
-  if (event.type !== 'fleetgc.node.decision') return false;
-  if (decisionIds.has(event.id)) return true;
-  decisionIds.add(event.id);
-  return false;
-}
-
-function tellNode(state: NodeState, event: FleetEvent, at: Moment): void {
-  if (!meansNode(state.asked, state.where)) return;
-  state.node ??= {
-    life: createNodeLife(state.timeline, state.nodeObject),
-    firstSeenMs: at.loggedAtMs,
-    lastSeenMs: at.loggedAtMs,
-  };
-  state.node.lastSeenMs = at.loggedAtMs;
-  state.node.life.tell(event, at);
-}
-
-function tellLives(state: NodeState, event: FleetEvent, at: Moment): void {
-  if (event.type === 'fleetgc.node.inventory') {
-    if (event.status === 'complete') look(state, event, at);
-    return;
+  constructor(asked: AskedName, where: WatchedNode) {
+    this.#asked = asked;
+    this.#where = where;
   }
-  for (const object of namedBy(event)) if (meansById(state.asked, object)) meetById(state, object, at);
-  for (const { life } of state.lives.values()) tellLife(life, event, at);
+
+  tell(event: FleetEvent, at: Moment): void {
+    if (meansNode(this.#asked, this.#where)) {
+      this.#node ??= new NodeLife(this.#timeline, this.#where, at.loggedAtMs);
+      this.#node.tell(event, at);
+    }
+    if (event.type !== 'fleetgc.node.inventory') this.#tellLives(event, at);
+    else if (event.status === 'complete') this.#look(event, at);
+  }
+
+  /** A complete inventory was left unread, since nothing that is meant is in it. */
+  passOver(): void {
+    this.#hasLooked = true;
+  }
+
+  /** Everything that the name means on the node. */
+  subjects(): readonly Subject[] {
+    const on: OnNode = {
+      where: this.#where,
+      timeline: this.#timeline,
+      lives: this.#lives,
+      podNames: this.#podNames,
+    };
+    return [
+      ...(this.#node === null ? [] : [nodeSubject(this.#node, on)]),
+      ...[...this.#meanings.values()].flatMap((meaning) => objectSubject(meaning, on) ?? []),
+    ];
+  }
+
+  /** Whether something that is meant was found. */
+  isFound(): boolean {
+    return this.#node !== null || this.#lives.size > 0;
+  }
+
+  /** Whether an inventory has to be read to know what became of something. */
+  isThere(): boolean {
+    return this.#lives.values().some(({ life }) => life.state === 'there');
+  }
+
+  /** Of everything that was found. */
+  ids(): Iterable<string> {
+    return this.#lives.values().map(({ life }) => life.object.id);
+  }
+
+  #tellLives(event: FleetEvent, at: Moment): void {
+    for (const object of namedBy(event)) if (meansById(this.#asked, object)) this.#meetById(object, at);
+    for (const { life } of this.#lives.values()) tellLife(life, event, at);
+  }
+
+  #meetById({ kind, id }: NamedObject, at: Moment): void {
+    const key = objectKey({ kind, id });
+    if (this.#lives.has(key)) return;
+    this.#meanings.set(key, { kind, id });
+    const life = new ObjectLife(this.#timeline, { kind, id, name: id }, at.loggedAtMs);
+    this.#lives.set(key, { life, podUid: null });
+  }
+
+  #look(inventory: CompleteInventory, at: Moment): void {
+    const podNames = new Map([...this.#podNames, ...podNamesIn(inventory)]);
+    const objects = objectsIn(inventory, podNames);
+    for (const meaning of meaningsIn(inventory, objects, { asked: this.#asked, podNames }))
+      this.#learn(meaning, podNames);
+    const there = objects.filter((object) => this.#isMeant(object));
+    const look = { inventory, isFirst: !this.#hasLooked };
+    this.#hasLooked = true;
+    for (const object of there) this.#lifeOf(object, at).listed(object, look, at);
+    const keys = new Set(there.map(({ object }) => objectKey(object)));
+    for (const [key, { life }] of this.#lives) if (!keys.has(key)) life.notListed(inventory, at);
+  }
+
+  #learn(meaning: Meaning, names: ReadonlyMap<string, string>): void {
+    this.#meanings.set(objectKey(meaning), meaning);
+    const name = meaning.kind === 'pod' ? names.get(meaning.id) : undefined;
+    if (name !== undefined) this.#podNames.set(meaning.id, name);
+  }
+
+  #isMeant({ object, podUid }: SeenObject): boolean {
+    return (
+      this.#meanings.has(objectKey(object)) ||
+      (podUid !== null && this.#meanings.has(objectKey({ kind: 'pod', id: podUid })))
+    );
+  }
+
+  #lifeOf({ object, podUid }: SeenObject, at: Moment): ObjectLife {
+    const key = objectKey(object);
+    const life = this.#lives.get(key)?.life ?? new ObjectLife(this.#timeline, object, at.loggedAtMs);
+    this.#lives.set(key, { life, podUid });
+    return life;
+  }
+}
+
+interface NamedObject {
+  readonly kind: ObjectKind;
+  readonly id: string;
 }
 
 /** What is commanded and removed may have been listed before reading began. */
-function namedBy(event: FleetEvent): readonly { readonly kind: ObjectKind; readonly id: string }[] {
+function namedBy(event: FleetEvent): readonly NamedObject[] {
   if (event.type === 'fleetgc.node.command') return event.items;
   return event.type === 'fleetgc.node.object-result' ? [event.object] : [];
-}
-
-function meetById(
-  state: NodeState,
-  { kind, id }: { readonly kind: ObjectKind; readonly id: string },
-  at: Moment,
-) {
-  const key = objectKey({ kind, id });
-  if (state.lives.has(key)) return;
-  state.meanings.set(key, { kind, id });
-  state.lives.set(key, {
-    life: newLife(state.timeline, { kind, id, name: id }, at.loggedAtMs),
-    podUid: null,
-  });
 }
 
 function tellLife(life: ObjectLife, event: FleetEvent, at: Moment): void {
   switch (event.type) {
     case 'fleetgc.node.decision':
-      decided(life, event, at);
+      life.decided(event, at);
       break;
     case 'fleetgc.node.command':
-      commanded(life, event, at);
+      life.commanded(event, at);
       break;
     case 'fleetgc.node.object-result':
-      if (objectKey(event.object) === objectKey(life.object)) resulted(life, event, at);
+      if (objectKey(event.object) === objectKey(life.object)) life.resulted(event, at);
       break;
     case 'fleetgc.node.command-result':
-      refused(life, event, at);
+      life.refused(event, at);
       break;
   }
-}
-
-function look(state: NodeState, inventory: CompleteInventory, at: Moment): void {
-  const podNames = new Map([...state.podNames, ...podNamesIn(inventory)]);
-  const objects = objectsIn(inventory, podNames);
-  for (const meaning of meaningsIn(inventory, objects, { asked: state.asked, podNames }))
-    learn(state, meaning, podNames);
-  const there = objects.filter((object) => isMeant(state, object));
-  const looked = { inventory, isFirst: !state.hasLooked };
-  state.hasLooked = true;
-  for (const object of there) listed(lifeOf(state, object, at), object, looked, at);
-  const keys = new Set(there.map(({ object }) => objectKey(object)));
-  for (const [key, { life }] of state.lives) if (!keys.has(key)) notListed(life, inventory, at);
-}
-
-function learn(
-  { meanings, podNames }: NodeState,
-  meaning: Meaning,
-  names: ReadonlyMap<string, string>,
-): void {
-  meanings.set(objectKey(meaning), meaning);
-  const name = meaning.kind === 'pod' ? names.get(meaning.id) : undefined;
-  if (name !== undefined) podNames.set(meaning.id, name);
-}
-
-const isMeant = ({ meanings }: NodeState, { object, podUid }: SeenObject): boolean =>
-  meanings.has(objectKey(object)) ||
-  (podUid !== null && meanings.has(objectKey({ kind: 'pod', id: podUid })));
-
-function lifeOf({ lives, timeline }: NodeState, { object, podUid }: SeenObject, at: Moment): ObjectLife {
-  const key = objectKey(object);
-  const { life } = lives.get(key) ?? { life: newLife(timeline, object, at.loggedAtMs) };
-  lives.set(key, { life, podUid });
-  return life;
 }

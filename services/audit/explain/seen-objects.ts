@@ -28,8 +28,6 @@ export interface ImageUse {
 /** Whoever has a UID in an inventory; its name is known from what belongs to it. */
 export type PodNames = ReadonlyMap<string, string>;
 
-export const objectKey = ({ kind, id }: Pick<ExplainedUser, 'kind' | 'id'>): string => `${kind}/${id}`;
-
 /** Names of pods, `<namespace>/<name>`, by UID. */
 export function podNamesIn({ containers, sandboxes }: CompleteInventory): PodNames {
   const pods = [...containers, ...sandboxes].flatMap(({ pod }) => (pod === null ? [] : [pod]));

@@ -1,9 +1,12 @@
 import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
-import type { ObjectLife } from './life-state.ts';
+import { objectKey } from '../events/identity.ts';
 import type { Meaning } from './meanings.ts';
-import type { NodeState } from './node-state.ts';
-import { objectKey } from './seen-objects.ts';
+import type { NodeLife } from './node-life.ts';
+import type { ObjectLife } from './object-life.ts';
+import type { WatchedNode } from './question.ts';
+import type { PodNames } from './seen-objects.ts';
+import type { Timeline } from './timeline.ts';
 
 /** One thing that the name means, with its life. */
 export interface Subject {
@@ -11,44 +14,50 @@ export interface Subject {
   readonly timeline: () => readonly TimelineEntry[];
 }
 
-/** Everything that the name means on the node. */
-export function subjectsOf(state: NodeState): Subject[] {
-  const { node, nodeObject, where, timeline, meanings } = state;
-  const ofNode = node && {
-    candidate: {
-      ...nodeObject,
-      ...where,
-      state: 'there' as const,
-      firstSeenMs: node.firstSeenMs,
-      lastSeenMs: node.lastSeenMs,
-    },
-    timeline: () => timeline.entries().filter(({ object }) => object.kind === 'node'),
-  };
-  return [...(ofNode ? [ofNode] : []), ...[...meanings.values()].flatMap((one) => subjectOf(state, one))];
+export interface Tracked {
+  readonly life: ObjectLife;
+  readonly podUid: string | null;
 }
 
-function subjectOf(state: NodeState, { kind, id }: Meaning): Subject[] {
-  const { lives, where, timeline, podNames } = state;
+/** What is known of a node, by whoever watches it. */
+export interface OnNode {
+  readonly where: WatchedNode;
+  readonly timeline: Timeline;
+  readonly lives: ReadonlyMap<string, Tracked>;
+  readonly podNames: PodNames;
+}
+
+export const nodeSubject = (
+  { object, firstSeenMs, lastSeenMs }: NodeLife,
+  { where, timeline }: OnNode,
+): Subject => ({
+  candidate: { ...object, ...where, state: 'there', firstSeenMs, lastSeenMs },
+  timeline: () => timeline.entries().filter(({ object: { kind } }) => kind === 'node'),
+});
+
+/** An object, or a pod with all that belongs to it; `null` where nothing of it was found. */
+export function objectSubject(
+  { kind, id }: Meaning,
+  { lives, where, timeline, podNames }: OnNode,
+): Subject | null {
   const members = [...lives]
     .filter(([key, { podUid }]) => key === objectKey({ kind, id }) || (kind === 'pod' && podUid === id))
     .map(([key, { life }]) => ({ key, life }));
   const [first] = members;
-  if (first === undefined) return [];
+  if (first === undefined) return null;
   const keys = new Set(members.map(({ key }) => key));
-  return [
-    {
-      candidate: {
-        kind,
-        id,
-        name: kind === 'pod' ? (podNames.get(id) ?? id) : first.life.object.name,
-        ...where,
-        state: stateOf(members.map(({ life }) => life)),
-        firstSeenMs: Math.min(...members.map(({ life }) => life.firstSeenMs)),
-        lastSeenMs: Math.max(...members.map(({ life }) => life.lastSeenMs)),
-      },
-      timeline: () => timeline.entries().filter(({ object }) => keys.has(objectKey(object))),
+  return {
+    candidate: {
+      kind,
+      id,
+      name: kind === 'pod' ? (podNames.get(id) ?? id) : first.life.object.name,
+      ...where,
+      state: stateOf(members.map(({ life }) => life)),
+      firstSeenMs: Math.min(...members.map(({ life }) => life.firstSeenMs)),
+      lastSeenMs: Math.max(...members.map(({ life }) => life.lastSeenMs)),
     },
-  ];
+    timeline: () => timeline.entries().filter(({ object }) => keys.has(objectKey(object))),
+  };
 }
 
 /** A pod is there for as long as anything of it is; what it is called of is listed when nothing else is left. */

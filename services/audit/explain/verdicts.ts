@@ -1,9 +1,14 @@
 import { keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
 import { deciderOf } from '../../../schemas/events/object-kinds.ts';
-import type { ExplainedKind, ExplainedUser } from '../../../schemas/reports/timeline.ts';
-import type { ObjectLife, Sighting } from './life-state.ts';
-import type { Moment } from './timeline.ts';
+import type { ExplainedKind, ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
+import type { Folding, Moment } from './timeline.ts';
+
+/** What an inventory said of the object, for the decisions about it. */
+export interface Sighting {
+  readonly position: number;
+  readonly users: readonly ExplainedUser[];
+}
 
 interface Made {
   readonly decision: Decision;
@@ -12,7 +17,7 @@ interface Made {
 
 /** What a decision says of an object that its inventory listed, folded with equal ones before it. */
 export function noteVerdict(
-  { folding, object }: Pick<ObjectLife, 'folding' | 'object'>,
+  { folding, object }: { readonly folding: Folding; readonly object: ExplainedObject },
   sighting: Sighting,
   { decision, at }: Made,
 ): void {

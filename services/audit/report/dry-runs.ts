@@ -1,9 +1,9 @@
 import { objectsIn } from '../../../packages/decision/listed-objects.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
-import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { AuditReport, WouldGo } from '../../../schemas/reports/audit-report.ts';
+import { installationKey, objectKey } from '../events/identity.ts';
 
 /** A decision follows its inventory soon; what was taken for it is among the last so many of its node. */
 const KEPT_INVENTORIES = 16;
@@ -43,7 +43,7 @@ export class DryRuns {
   }
 
   #add({ decision, verdict, object, atMs }: Planned): void {
-    const key = `${installationKey(decision)} ${object.kind} ${object.id}`;
+    const key = `${installationKey(decision)} ${objectKey(object)}`;
     const before = this.#wouldGo.get(key);
     const { estimatedBytes } = verdict.facts;
     this.#wouldGo.set(key, {
@@ -84,18 +84,17 @@ interface Planned {
   readonly atMs: number;
 }
 
-const installationKey = (node: NodeIdentity): string => `${nodeKey(node)} ${node.nodeInstance}`;
-const objectKey = ({ kind, id, name }: Named): string => `${kind} ${id} ${name}`;
+const namedKey = (object: Named): string => `${objectKey(object)} ${object.name}`;
 
 /** So that an object that many inventories list is held once. */
 const knownFrom = (listing: Listing | undefined): ReadonlyMap<string, Named> =>
-  new Map([...(listing?.values() ?? [])].flat().map((object) => [objectKey(object), object]));
+  new Map([...(listing?.values() ?? [])].flat().map((object) => [namedKey(object), object]));
 
 const listingOf = (inventory: CompleteInventory, known: ReadonlyMap<string, Named>): Listing =>
   Map.groupBy(
     objectsIn(inventory).map(({ kind, id, name }) => {
       const object = { kind, id, name };
-      return known.get(objectKey(object)) ?? object;
+      return known.get(namedKey(object)) ?? object;
     }),
     ({ kind }) => kind,
   );

@@ -29,28 +29,28 @@ interface RuleSum {
 }
 
 /** Sums what went, by rule and by minute. */
-export function createRemovals() {
-  const byRule = new Map<string, RuleSum>();
-  const byMinute = new Map<number, Sum>();
+export class Removals {
+  readonly #byRule = new Map<string, RuleSum>();
+  readonly #byMinute = new Map<number, Sum>();
 
-  return {
-    removed: (event: ObjectResult, { measured, estimatedBytes }: Removed, atMs: number): void => {
-      const { object, rule } = event;
-      const freed = withFreed(NOTHING_FREED, freedSpace(measured, estimatedBytes));
-      const one = { objects: 1, freed };
-      const key = `${object.kind} ${rule}`;
-      byRule.set(key, { kind: object.kind, rule, sum: add(byRule.get(key)?.sum ?? NOTHING, one) });
-      const minute = Math.floor(atMs / MINUTE_MS);
-      byMinute.set(minute, add(byMinute.get(minute) ?? NOTHING, one));
-    },
-    total: (): AuditReport['removed'] => ({
-      ...asText([...byMinute.values()].reduce(add, NOTHING)),
-      byRule: [...byRule.values()]
+  removed({ object, rule }: ObjectResult, { measured, estimatedBytes }: Removed, atMs: number): void {
+    const one = { objects: 1, freed: withFreed(NOTHING_FREED, freedSpace(measured, estimatedBytes)) };
+    const key = `${object.kind} ${rule}`;
+    const sum = add(this.#byRule.get(key)?.sum ?? NOTHING, one);
+    this.#byRule.set(key, { kind: object.kind, rule, sum });
+    const minute = Math.floor(atMs / MINUTE_MS);
+    this.#byMinute.set(minute, add(this.#byMinute.get(minute) ?? NOTHING, one));
+  }
+
+  total(): AuditReport['removed'] {
+    return {
+      ...asText([...this.#byMinute.values()].reduce(add, NOTHING)),
+      byRule: [...this.#byRule.values()]
         .toSorted(mostBytesFirst)
         .map(({ kind, rule, sum }) => ({ kind, rule, ...asText(sum) })),
-      bySpan: spansOf(byMinute),
-    }),
-  };
+      bySpan: spansOf(this.#byMinute),
+    };
+  }
 }
 
 function mostBytesFirst({ sum: a }: RuleSum, { sum: b }: RuleSum): number {

@@ -1,16 +1,15 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
-import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { createPulledAgain, type ImageBack } from '../pulled-again.ts';
-import { type DecisionHead, readOnDecisions } from '../verify/recorded-decision.ts';
-import { createSeen } from '../verify/seen.ts';
-import { createCounts } from './counts.ts';
+import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
+import { type DecisionHead, readOnDecisions } from '../events/recorded-decision.ts';
+import { SetsDecidedUnder } from '../policies/policy-evidence.ts';
 import { DryRuns } from './dry-runs.ts';
-import { createSetSightings } from './policy-signs.ts';
-import { createRemovals } from './removals.ts';
-import { createUnrelieved } from './unrelieved.ts';
+import { Removals } from './removals.ts';
 
 /** What is read of a partition for a report. */
 export const REPORTED_TOPICS = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
@@ -29,126 +28,161 @@ type Told = Pick<
 >;
 type Stayed<List extends 'refused' | 'failed'> = Omit<AuditReport[List][number], 'objects'>;
 
-/** What became of records, for `read`. */
-export interface ReadCounts {
-  records: number;
-  unreadable: number;
-  readonly nodes: Set<string>;
-  firstMs: number | null;
-  lastMs: number | null;
-}
-
-export type Tally = ReturnType<typeof createTally>;
-
 /** Sums up records, partition by partition, each in the order of `readPartition`. */
-export function createTally() {
-  const read: ReadCounts = { records: 0, unreadable: 0, nodes: new Set(), firstMs: null, lastMs: null };
-  const decisions = createCounts<Omit<AuditReport['decisions'][number], 'decisions'>>(
+export class Tally {
+  readonly read = new EventReader();
+  readonly nodes = new Set<string>();
+  readonly decidedUnder = new SetsDecidedUnder();
+  readonly #decisions = new Counts<Omit<AuditReport['decisions'][number], 'decisions'>>(
     ({ decider, outcome }) => `${decider} ${outcome}`,
   );
-  const sightings = createSetSightings();
-  const removals = createRemovals();
-  const dryRuns = new DryRuns();
-  const refused = createCounts<Stayed<'refused'>>(({ kind, reason }) => `${kind} ${reason}`);
-  const failed = createCounts<Stayed<'failed'>>(({ kind, reason }) => `${kind} ${reason}`);
-  const refusedCommands = createCounts<AuditReport['refusedCommands'][number]['reason']>((reason) => reason);
-  const unrelieved = createUnrelieved();
-  const back: ImageBack[] = [];
-  let pulledAgain = createPulledAgain();
-  let seen = createSeen();
+  readonly #removals = new Removals();
+  readonly #dryRuns = new DryRuns();
+  readonly #refused = new Counts<Stayed<'refused'>>(({ kind, reason }) => `${kind} ${reason}`);
+  readonly #failed = new Counts<Stayed<'failed'>>(({ kind, reason }) => `${kind} ${reason}`);
+  readonly #refusedCommands = new Counts<AuditReport['refusedCommands'][number]['reason']>(
+    (reason) => reason,
+  );
+  readonly #unrelieved = new UnrelievedNodes();
+  readonly #back: ImageBack[] = [];
+  #pulledAgain = new ImagesPulledAgain();
 
-  /** Any message may lie on the log twice. */
-  const isNew = ({ id }: { readonly id: string }, record: LogRecord): boolean =>
-    seen(`${record.topic} ${id}`, record, '').kind === 'first';
-
-  const eventOf = <Id extends TopicId>(topicId: Id, record: LogRecord): EventOf<Id> | null => {
-    const parsed = parseRecord(topicId, record);
-    if (parsed.ok) return parsed.event;
-    read.unreadable++;
-    return null;
+  readonly #takers: Record<(typeof REPORTED_TOPICS)[number], (record: LogRecord) => void> = {
+    inventory: (record) => this.#takeInventory(record),
+    decisions: (record) => this.#takeOnDecisions(record),
+    results: (record) => this.#takeResult(record),
   };
 
-  const takeObject = (
-    event: Extract<EventOf<'results'>, { type: 'fleetgc.node.object-result' }>,
-    atMs: number,
-  ) => {
-    const { object, result } = event;
-    if (result.outcome === 'refused') refused.add({ kind: object.kind, reason: result.reason });
-    if (result.outcome === 'failed') failed.add({ kind: object.kind, reason: result.reason });
-    if (result.outcome !== 'removed') return;
-    removals.removed(event, result, atMs);
-    if (object.kind === 'image') pulledAgain.removed(event, atMs);
-  };
+  take({ topicId, record }: RecordedEvent): void {
+    this.read.count(record);
+    if (record.key !== null) this.nodes.add(record.key);
+    const reported = REPORTED_TOPICS.find((id) => id === topicId);
+    if (reported !== undefined) this.#takers[reported](record);
+  }
 
-  const takeDecision = ({ decider, outcome, policySetHash }: DecisionHead, record: LogRecord): void => {
-    decisions.add({ decider: decider.name, outcome });
-    sightings.decided(policySetHash, record.timestampMs);
-    if (outcome === 'dry-run') takeDryRun(record);
-  };
+  /** What was remembered of its nodes is not needed any more. */
+  endPartition(): void {
+    this.#pulledAgain = new ImagesPulledAgain();
+    this.#dryRuns.endPartition();
+    this.read.endPartition();
+  }
 
-  const takeDryRun = (record: LogRecord): void => {
-    const event = eventOf('decisions', record);
-    if (event?.type === 'fleetgc.node.decision') dryRuns.decided(event, record.timestampMs);
-  };
-
-  const takers: Record<(typeof REPORTED_TOPICS)[number], (record: LogRecord) => void> = {
-    inventory: (record) => {
-      const event = eventOf('inventory', record);
-      if (event?.status !== 'complete') return;
-      back.push(...pulledAgain.listed(event, record.timestampMs));
-      dryRuns.listed(event);
-    },
-    decisions: (record) => {
-      const on = readOnDecisions(record);
-      if (on.kind === 'rejected') read.unreadable++;
-      else if (on.kind === 'unrelieved') {
-        if (isNew(on.event, record)) unrelieved.add(on.event, record.timestampMs);
-      } else if (isNew(on.decision.head, record)) takeDecision(on.decision.head, record);
-    },
-    results: (record) => {
-      const event = eventOf('results', record);
-      if (event === null || !isNew(event, record)) return;
-      if (event.type === 'fleetgc.node.object-result') takeObject(event, record.timestampMs);
-      if (event.type === 'fleetgc.node.pressure-unrelieved') unrelieved.add(event, record.timestampMs);
-      if (event.type === 'fleetgc.node.command-result' && event.result.outcome === 'refused')
-        refusedCommands.add(event.result.reason);
-    },
-  };
-
-  return {
-    read,
-    sightings,
-    take: ({ topicId, record }: RecordedEvent): void => {
-      count(read, record);
-      const reported = REPORTED_TOPICS.find((id) => id === topicId);
-      if (reported !== undefined) takers[reported](record);
-    },
-    /** What was remembered of its nodes is not needed any more. */
-    endPartition: (): void => {
-      pulledAgain = createPulledAgain();
-      dryRuns.endPartition();
-      seen = createSeen();
-    },
-    told: (): Told => ({
-      decisions: decisions.mostFirst().map(({ thing, count: number }) => ({ ...thing, decisions: number })),
-      removed: removals.total(),
-      ...dryRuns.told(),
-      refused: refused.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
-      failed: failed.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
-      refusedCommands: refusedCommands
+  told(): Told {
+    return {
+      decisions: this.#decisions.mostFirst().map(({ thing, count: decisions }) => ({ ...thing, decisions })),
+      removed: this.#removals.total(),
+      ...this.#dryRuns.told(),
+      refused: this.#refused.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
+      failed: this.#failed.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
+      refusedCommands: this.#refusedCommands
         .mostFirst()
         .map(({ thing, count: commands }) => ({ reason: thing, commands })),
-      unrelieved: unrelieved.all(),
-      pulledAgain: back
+      unrelieved: this.#unrelieved.all(),
+      pulledAgain: this.#back
         .map(({ node, ...image }) => ({ ...node, ...image }))
         .toSorted((a, b) => a.removedAtMs - b.removedAtMs),
-    }),
-  };
+    };
+  }
+
+  #takeInventory(record: LogRecord): void {
+    const event = this.read.event('inventory', record);
+    if (event?.status !== 'complete') return;
+    this.#back.push(...this.#pulledAgain.listed(event, record.timestampMs));
+    this.#dryRuns.listed(event);
+  }
+
+  #takeOnDecisions(record: LogRecord): void {
+    const on = readOnDecisions(record);
+    if (on.kind === 'rejected') this.read.unreadable++;
+    else if (on.kind === 'unrelieved') {
+      if (this.read.isNew(on.event, record)) this.#unrelieved.add(on.event, record.timestampMs);
+    } else if (this.read.isNew(on.decision.head, record)) this.#takeDecision(on.decision.head, record);
+  }
+
+  #takeDecision({ decider, outcome, policySetHash }: DecisionHead, record: LogRecord): void {
+    this.#decisions.add({ decider: decider.name, outcome });
+    this.decidedUnder.decided(policySetHash, record.timestampMs);
+    if (outcome !== 'dry-run') return;
+    const event = this.read.event('decisions', record);
+    if (event?.type === 'fleetgc.node.decision') this.#dryRuns.decided(event, record.timestampMs);
+  }
+
+  #takeResult(record: LogRecord): void {
+    const event: EventOf<'results'> | null = this.read.newEvent('results', record);
+    switch (event?.type) {
+      case 'fleetgc.node.object-result':
+        this.#takeObject(event, record.timestampMs);
+        break;
+      case 'fleetgc.node.pressure-unrelieved':
+        this.#unrelieved.add(event, record.timestampMs);
+        break;
+      case 'fleetgc.node.command-result':
+        if (event.result.outcome === 'refused') this.#refusedCommands.add(event.result.reason);
+        break;
+      case 'fleetgc.node.pass-failed':
+      case 'fleetgc.node.reclaim-continues':
+      case undefined:
+        break;
+    }
+  }
+
+  #takeObject(event: ObjectResult, atMs: number): void {
+    const { object, result } = event;
+    if (result.outcome === 'refused') this.#refused.add({ kind: object.kind, reason: result.reason });
+    if (result.outcome === 'failed') this.#failed.add({ kind: object.kind, reason: result.reason });
+    if (result.outcome !== 'removed') return;
+    this.#removals.removed(event, result, atMs);
+    if (object.kind === 'image') this.#pulledAgain.removed(event, atMs);
+  }
 }
 
-function count(read: ReadCounts, { key, timestampMs }: LogRecord): void {
-  read.records++;
-  if (key !== null) read.nodes.add(key);
-  read.firstMs = Math.min(read.firstMs ?? timestampMs, timestampMs);
-  read.lastMs = Math.max(read.lastMs ?? timestampMs, timestampMs);
+/** Counts equal things: the key tells them apart, the thing is kept as it came first. */
+class Counts<Thing> {
+  readonly #counted = new Map<string, { readonly thing: Thing; count: number }>();
+  readonly #keyOf: (thing: Thing) => string;
+
+  constructor(keyOf: (thing: Thing) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  add(thing: Thing): void {
+    const key = this.#keyOf(thing);
+    const known = this.#counted.get(key);
+    if (known === undefined) this.#counted.set(key, { thing, count: 1 });
+    else known.count++;
+  }
+
+  /** The most frequent first, equals by their keys. */
+  mostFirst(): readonly { readonly thing: Thing; readonly count: number }[] {
+    return [...this.#counted]
+      .toSorted(([a, first], [b, second]) => second.count - first.count || (a < b ? -1 : 1))
+      .map(([, entry]) => entry);
+  }
+}
+
+/** Nodes that could not be relieved, each with what held its space the last time. */
+class UnrelievedNodes {
+  readonly #nodes = new Map<string, UnrelievedNode>();
+
+  add(event: PressureUnrelieved, atMs: number): void {
+    const key = nodeKey(event);
+    const { cluster, node, holders, reclaim } = event;
+    const before = this.#nodes.get(key);
+    const reclaims = (before?.reclaims ?? 0) + 1;
+    if (before !== undefined && before.lastAtMs > atMs) this.#nodes.set(key, { ...before, reclaims });
+    else
+      this.#nodes.set(key, {
+        cluster,
+        node,
+        reclaims,
+        lastAtMs: atMs,
+        signal: reclaim.cause.signal,
+        holders,
+      });
+  }
+
+  /** The most often short of space first. */
+  all(): UnrelievedNode[] {
+    return [...this.#nodes.values()].toSorted((a, b) => b.reclaims - a.reclaims);
+  }
 }

@@ -1,8 +1,9 @@
 import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
 import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
-import { type Effect, type Shift, shiftedReadings, shiftOf } from './effect.ts';
-import { type ListedObject, objectKey } from './listed-object.ts';
+import { objectKey } from '../events/identity.ts';
+import type { ListedObject } from './listed-objects.ts';
+import { type Effect, type Shift, shiftedReadings, shiftOf } from './space-effects.ts';
 
 /** How a simulated node differs from the recorded one. */
 export interface Alteration {

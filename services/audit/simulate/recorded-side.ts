@@ -1,58 +1,69 @@
+import { freedSpace } from '../../../packages/decision/freed-space.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import type { Measured } from '../../../schemas/events/result.ts';
+import type { Measured, ObjectResult, PressureUnrelieved, Removed } from '../../../schemas/events/result.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { createPulledAgain } from '../pulled-again.ts';
-import { freedBytes } from './removal-effects.ts';
-import { createRemovalSums } from './removal-sums.ts';
-import { createShortages } from './shortages.ts';
-import type { RegrettedImage, Side } from './side.ts';
-import { createUsageTime } from './usage-time.ts';
+import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
+import { createUsageTime } from './disk-use.ts';
+import { type RegrettedImage, RemovalSums, Shortages, type Side, type SideSums } from './side.ts';
 
 /** What really became of a node. */
-export function createRecordedSide(regretWindowMs: number): Side {
-  const pulledAgain = createPulledAgain();
-  const usage = createUsageTime();
-  const removals = createRemovalSums();
-  const shortages = createShortages();
-  const regretted: RegrettedImage[] = [];
-  let filesystems: CompleteInventory['filesystems'] | null = null;
-  let lastPolicy: Policy | null = null;
+export class RecordedSide implements Side {
+  readonly #regretWindowMs: number;
+  readonly #pulledAgain = new ImagesPulledAgain();
+  readonly #usage = createUsageTime();
+  readonly #removals = new RemovalSums();
+  readonly #shortages = new Shortages();
+  readonly #regretted: RegrettedImage[] = [];
+  #filesystems: CompleteInventory['filesystems'] | null = null;
+  #policy: Policy | null = null;
 
-  const measuredNow = ({ filesystem, afterBytes }: Measured, atMs: number): void => {
+  constructor(regretWindowMs: number) {
+    this.#regretWindowMs = regretWindowMs;
+  }
+
+  look(inventory: CompleteInventory, atMs: number, policy: Policy | null): void {
+    for (const image of this.#pulledAgain.listed(inventory, atMs)) this.#pulled(image);
+    this.#filesystems = inventory.filesystems;
+    this.#policy = policy;
+    this.#usage.at(atMs, inventory.filesystems.imagefs, policy);
+    this.#shortages.look(inventory.filesystems);
+  }
+
+  /** What they led to is in the record. */
+  diskStats(): void {}
+
+  wentAway(result: ObjectResult, { measured, estimatedBytes }: Removed, atMs: number): void {
+    if (measured !== null) this.#measuredNow(measured, atMs);
+    this.#removals.add(result.object.kind, freedSpace(measured, estimatedBytes));
+    if (result.object.kind === 'image') this.#pulledAgain.removed(result, atMs);
+  }
+
+  unrelieved({ reclaim }: PressureUnrelieved): void {
+    this.#shortages.unrelieved(reclaim.target);
+  }
+
+  sums(): SideSums {
+    return {
+      ...this.#removals.totals(),
+      guessed: 0,
+      regretted: this.#regretted,
+      unrelieved: this.#shortages.count,
+      ...this.#usage.sums(),
+      estimatedFromMs: null,
+    };
+  }
+
+  #pulled({ imageId, name, sizeBytes, removedAtMs, seenAgainAtMs }: ImageBack): void {
+    if (seenAgainAtMs - removedAtMs <= this.#regretWindowMs)
+      this.#regretted.push({ imageId, name, sizeBytes, removedAtMs, neededAtMs: seenAgainAtMs });
+  }
+
+  #measuredNow({ filesystem, afterBytes }: Measured, atMs: number): void {
+    const filesystems = this.#filesystems;
     const imagefs = filesystems?.imagefs ?? null;
     if (filesystems === null || imagefs === null || filesystems[filesystem]?.device !== imagefs.device)
       return;
-    filesystems = { ...filesystems, imagefs: { ...imagefs, availableBytes: afterBytes } };
-    usage.at(atMs, filesystems.imagefs, lastPolicy);
-  };
-
-  return {
-    look: (inventory, atMs, policy) => {
-      for (const { imageId, name, sizeBytes, removedAtMs, seenAgainAtMs } of pulledAgain.listed(
-        inventory,
-        atMs,
-      ))
-        if (seenAgainAtMs - removedAtMs <= regretWindowMs)
-          regretted.push({ imageId, name, sizeBytes, removedAtMs, neededAtMs: seenAgainAtMs });
-      filesystems = inventory.filesystems;
-      lastPolicy = policy;
-      usage.at(atMs, filesystems.imagefs, policy);
-      shortages.look(inventory.filesystems);
-    },
-    diskStats: () => undefined,
-    wentAway: (result, removed, atMs) => {
-      if (removed.measured !== null) measuredNow(removed.measured, atMs);
-      removals.add(result.object.kind, freedBytes(removed));
-      if (result.object.kind === 'image') pulledAgain.removed(result, atMs);
-    },
-    unrelieved: ({ reclaim }) => shortages.unrelieved(reclaim.target),
-    sums: () => ({
-      ...removals.sums(),
-      guessed: 0,
-      regretted,
-      unrelieved: shortages.count(),
-      ...usage.sums(),
-      estimatedFromMs: null,
-    }),
-  };
+    this.#filesystems = { ...filesystems, imagefs: { ...imagefs, availableBytes: afterBytes } };
+    this.#usage.at(atMs, this.#filesystems.imagefs, this.#policy);
+  }
 }

@@ -1,11 +1,12 @@
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { nodeKey } from '../../../schemas/events/identity.ts';
-import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
-import { readMeasured } from './measured-effects.ts';
-import { createRecordTaker, type ReadCounts, SIMULATED_TOPICS } from './record-taker.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { ALL_PARTITIONS, type ReadingProgress, readNodes } from '../events/reading.ts';
+import { readMeasured } from './measured-removals.ts';
 import {
   type ComparedNode,
   type Comparison,
@@ -21,11 +22,7 @@ export interface SimulationNeeds {
   readonly comparison: Comparison;
   /** Whether to run a node, by its record key. */
   readonly isWanted: (key: string) => boolean;
-  readonly onProgress: (progress: {
-    readonly done: number;
-    readonly of: number;
-    readonly records: number;
-  }) => void;
+  readonly onProgress: (progress: ReadingProgress) => void;
 }
 
 /** For people: what follows from the recorded past, and what is only likely. */
@@ -47,10 +44,7 @@ export async function simulate(needs: SimulationNeeds, signal: AbortSignal): Pro
   const { comparison, range } = needs;
   const read = { records: 0, unreadable: 0, inventories: 0, incomplete: 0 };
   const needsPast = needsDiskStats(comparison);
-  const compared: ComparedNode[] = [];
-  for (let partition = 0; partition < NODE_PARTITIONS; partition++) {
-    compared.push(...(await simulatePartition({ ...needs, partition, read }, signal)));
-  }
+  const compared = await runNodes(needs, read, signal);
   return {
     type: 'fleetgc.audit-simulation',
     version: 1,
@@ -77,34 +71,104 @@ const namesOf = ({ policies }: PolicySet) =>
 const byName = ({ node: a }: ComparedNode, { node: b }: ComparedNode): number =>
   nodeKey(a) < nodeKey(b) ? -1 : 1;
 
-const PROGRESS_EVERY_RECORDS = 50;
+/** What is read of a partition; disk statistics are many, so they are read only where a policy looks at the past. */
+const SIMULATED_TOPICS = ['inventory', 'decisions', 'results', 'diskStats'] as const satisfies TopicId[];
 
-async function simulatePartition(
-  {
-    log,
-    range,
-    comparison,
-    partition,
-    read,
-    isWanted,
-    onProgress,
-  }: SimulationNeeds & { readonly partition: number; readonly read: ReadCounts },
+/** One partition after the other: nodes are as large as their inventories. */
+async function runNodes(
+  { log, range, comparison, isWanted, onProgress }: SimulationNeeds,
+  read: ReadCounts,
   signal: AbortSignal,
 ): Promise<readonly ComparedNode[]> {
-  const measured = await readMeasured(log, { partition, range }, signal);
-  const nodes = new Map<string, SimulatedNodeRun>();
-  const nodeOf = (nodeInstance: string) => {
-    const node = nodes.get(nodeInstance) ?? createSimulatedNode(comparison, measured(nodeInstance));
-    nodes.set(nodeInstance, node);
-    return node;
-  };
-  const take = createRecordTaker(nodeOf, read);
   const topics = SIMULATED_TOPICS.filter((id) => id !== 'diskStats' || needsDiskStats(comparison));
-  for await (const event of readPartition(log, { topics, partition, range }, signal)) {
-    if (event.record.key === null || !isWanted(event.record.key)) continue;
-    take(event);
-    if (read.records % PROGRESS_EVERY_RECORDS === 0)
-      onProgress({ done: partition, of: NODE_PARTITIONS, records: read.records });
+  const reading = { log, topics, range, partitions: ALL_PARTITIONS, partitionsAtOnce: 1, onProgress };
+  const begin = async (partition: number, ending: AbortSignal) => {
+    const measured = await readMeasured(log, { partition, range }, ending);
+    const nodes = new SimulatedNodes((nodeInstance) =>
+      createSimulatedNode(comparison, measured(nodeInstance)),
+    );
+    return {
+      take: (recorded: RecordedEvent): boolean => {
+        const { key } = recorded.record;
+        if (key === null || !isWanted(key)) return false;
+        nodes.take(recorded);
+        return true;
+      },
+      finish: () => {
+        nodes.addTo(read);
+        return nodes.compared();
+      },
+    };
+  };
+  return (await readNodes(reading, begin, signal)).flat();
+}
+
+/** What became of records. */
+interface ReadCounts {
+  records: number;
+  unreadable: number;
+  inventories: number;
+  incomplete: number;
+}
+
+/** The nodes of one partition: gives each event to its own, once. A node that was installed anew is another one. */
+class SimulatedNodes {
+  readonly #reader = new EventReader();
+  readonly #nodes = new Map<string, SimulatedNodeRun>();
+  readonly #begin: (nodeInstance: string) => SimulatedNodeRun;
+  #inventories = 0;
+  #incomplete = 0;
+
+  readonly #takers: Record<(typeof SIMULATED_TOPICS)[number], (record: LogRecord) => void> = {
+    inventory: (record) => this.#takeInventory(record),
+    results: (record) => {
+      const event = this.#reader.newEvent('results', record);
+      if (event !== null) this.#nodeOf(event).result(event, record.timestampMs);
+    },
+    decisions: (record) => {
+      if (record.headers.ce_type !== 'fleetgc.node.pressure-unrelieved.v1') return;
+      const event = this.#reader.newEvent('decisions', record);
+      if (event?.type === 'fleetgc.node.pressure-unrelieved')
+        this.#nodeOf(event).result(event, record.timestampMs);
+    },
+    diskStats: (record) => {
+      const event = this.#reader.newEvent('diskStats', record);
+      if (event !== null) this.#nodeOf(event).diskStats(event, record.timestampMs);
+    },
+  };
+
+  constructor(begin: (nodeInstance: string) => SimulatedNodeRun) {
+    this.#begin = begin;
   }
-  return [...nodes.values()].flatMap((node) => node.compared() ?? []);
+
+  take({ topicId, record }: RecordedEvent): void {
+    this.#reader.count(record);
+    const simulated = SIMULATED_TOPICS.find((each) => each === topicId);
+    if (simulated !== undefined) this.#takers[simulated](record);
+  }
+
+  addTo(read: ReadCounts): void {
+    read.records += this.#reader.records;
+    read.unreadable += this.#reader.unreadable;
+    read.inventories += this.#inventories;
+    read.incomplete += this.#incomplete;
+  }
+
+  compared(): readonly ComparedNode[] {
+    return [...this.#nodes.values()].flatMap((node) => node.compared() ?? []);
+  }
+
+  #takeInventory(record: LogRecord): void {
+    const event = this.#reader.newEvent('inventory', record);
+    if (event === null) return;
+    this.#inventories++;
+    if (event.status === 'complete') this.#nodeOf(event).look(event, record.timestampMs);
+    else this.#incomplete++;
+  }
+
+  #nodeOf({ nodeInstance }: NodeIdentity): SimulatedNodeRun {
+    const node = this.#nodes.get(nodeInstance) ?? this.#begin(nodeInstance);
+    this.#nodes.set(nodeInstance, node);
+    return node;
+  }
 }

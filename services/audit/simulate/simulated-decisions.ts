@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import type { FrozenDecider } from '../deciders/deciders.ts';
-import type { SimulationDeciders } from './newest-deciders.ts';
+import { bundleName, type FrozenDecider, findDecider } from '../deciders/deciders.ts';
+import frozen from '../deciders/hashes.json' with { type: 'json' };
 
 /** Of what deciders give, what a simulation acts on; a frozen decider may write more than is known today, or less. */
 const Order = z.object({ type: z.literal('fleetgc.node.observe'), reclaim: Reclaim });
@@ -72,4 +73,28 @@ function outputs(
   const text = JSON.stringify(event);
   const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
   return decide(read(JSON.parse(text)), position, policies);
+}
+
+/** What a simulation decides with. */
+export interface SimulationDeciders {
+  readonly pressure: FrozenDecider;
+  readonly containerGc: FrozenDecider;
+  readonly imageGc: FrozenDecider;
+}
+
+/** The newest frozen ones: a policy that is tried today would be carried out by them. */
+export const newestDeciders = async (): Promise<SimulationDeciders> => ({
+  pressure: await newest('pressure'),
+  containerGc: await newest('container-gc'),
+  imageGc: await newest('image-gc'),
+});
+
+async function newest(name: string): Promise<FrozenDecider> {
+  const prefix = bundleName(name, '');
+  const versions = Object.keys(frozen)
+    .filter((file) => file.startsWith(prefix))
+    .map((file) => Number(file.slice(prefix.length)));
+  const decider = await findDecider(name, String(Math.max(...versions)));
+  if (decider !== null) return decider;
+  throw new FleetGcError('DECIDER_CHANGED', `this release has no frozen decider ${name}. Install it again`);
 }

@@ -3,11 +3,11 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
 import type { SimulatedNode, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
-import type { MeasuredOf } from './measured-effects.ts';
-import type { SimulationDeciders } from './newest-deciders.ts';
-import { createRecordedSide } from './recorded-side.ts';
+import type { MeasuredOf } from './measured-removals.ts';
+import { RecordedSide } from './recorded-side.ts';
 import type { Side, SideSums } from './side.ts';
-import { createSimulatedSide } from './simulated-side.ts';
+import type { SimulationDeciders } from './simulated-decisions.ts';
+import { SimulatedSide } from './simulated-side.ts';
 
 /** What is compared: policies, and what happened or other policies. */
 export interface Comparison {
@@ -33,10 +33,10 @@ const STATS_HOLD_MS = 5 * 60_000;
 export function createSimulatedNode(comparison: Comparison, measuredOf: MeasuredOf) {
   const { policy, against, regretWindowMs, deciders } = comparison;
   const simulated = (policies: PolicySet): Side =>
-    createSimulatedSide({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
+    new SimulatedSide({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
   const sides = {
     policy: simulated(policy),
-    against: against === null ? createRecordedSide(regretWindowMs) : simulated(against),
+    against: against === null ? new RecordedSide(regretWindowMs) : simulated(against),
   };
   const both = [sides.policy, sides.against];
   let last: CompleteInventory | null = null;

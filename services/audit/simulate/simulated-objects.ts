@@ -1,3 +1,4 @@
+import { nameOf } from '../../../packages/decision/listed-objects.ts';
 import type {
   CompleteInventory,
   ImageUser,
@@ -6,12 +7,12 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { imageName, isAfter } from '../pulled-again.ts';
+import { isAfter, objectKey } from '../events/identity.ts';
 import type { Alteration } from './altered-inventory.ts';
-import type { Effect } from './effect.ts';
 import { createImageUse } from './image-use.ts';
-import { type ListedObject, objectKey, objectsIn, podUidOf } from './listed-object.ts';
+import { type ListedObject, objectsIn, podUidOf } from './listed-objects.ts';
 import type { RegrettedImage } from './side.ts';
+import type { Effect } from './space-effects.ts';
 
 /** An object that went in the simulation. */
 interface Gone {
@@ -48,125 +49,148 @@ const SETTLED_MS = 5 * 60_000;
  * The objects of one node as they would be. It follows the recorded inventories: what went stays away until the real node
  * uses it or has it anew, and what really went and would have stayed takes up its space until then.
  */
-export function createSimulatedObjects(regretWindowMs: number) {
-  const gone = new Map<string, Gone>();
-  const stays = new Map<string, Stays>();
-  const reallyWent = new Map<string, Went>();
-  const regretted: RegrettedImage[] = [];
-  const use = createImageUse((user) => gone.get(objectKey(user))?.wallTimeMs ?? null);
-  let listed: ReadonlyMap<string, ListedObject> = new Map();
-  let pods: ReadonlyMap<string, InventoryPod> = new Map();
-  let estimatedFromMs: number | null = null;
+export class SimulatedObjects {
+  readonly #regretWindowMs: number;
+  readonly #gone = new Map<string, Gone>();
+  readonly #stays = new Map<string, Stays>();
+  readonly #reallyWent = new Map<string, Went>();
+  readonly #regretted: RegrettedImage[] = [];
+  readonly #use = createImageUse((user) => this.#gone.get(objectKey(user))?.wallTimeMs ?? null);
+  #listed: ReadonlyMap<string, ListedObject> = new Map();
+  #pods: ReadonlyMap<string, InventoryPod> = new Map();
+  #estimatedFromMs: number | null = null;
 
-  const differsFrom = (atMs: number): void => {
-    estimatedFromMs = Math.min(estimatedFromMs ?? atMs, atMs);
-  };
+  constructor(regretWindowMs: number) {
+    this.#regretWindowMs = regretWindowMs;
+  }
 
-  const neededAgain = (key: string, { object, atMs, goneInReality }: Gone, neededAtMs: number): void => {
-    gone.delete(key);
-    if (!goneInReality) differsFrom(atMs);
-    if (object.kind !== 'image' || neededAtMs - atMs > regretWindowMs) return;
-    const { id, sizeBytes } = object.entry;
-    const name = imageName(object.entry);
-    regretted.push({ imageId: id, name, sizeBytes, removedAtMs: atMs, neededAtMs });
-  };
+  /** A recorded inventory, before anything is decided on it. */
+  follow(inventory: CompleteInventory, atMs: number): void {
+    this.#listed = objectsIn(inventory);
+    this.#pods = new Map(inventory.pods.map((pod) => [pod.uid, pod]));
+    for (const one of [...this.#reallyWent.values(), ...this.#stays.values()])
+      one.pod = this.#podOf(one.object) ?? one.pod;
+    this.#use.follow(inventory.images);
+    for (const [key, one] of this.#gone) this.#followGone(key, one, atMs);
+    for (const [key, went] of this.#reallyWent) this.#followWent(key, went, inventory.takenAt);
+    this.#forget(atMs);
+  }
 
-  const isInUse = (object: ListedObject, { wallTimeMs }: Gone): boolean => {
-    if (object.kind === 'image') return isUsedSince(use.altered(object.entry), wallTimeMs);
-    if (object.kind === 'container') return object.entry.state === 'running';
-    return object.kind === 'sandbox' && object.entry.state === 'ready';
-  };
+  /** An object that really went, and what that freed. */
+  wentAway({ object: named, at }: ObjectResult, effect: Effect | null, atMs: number): void {
+    const object = this.#listed.get(objectKey(named));
+    if (object === undefined) return;
+    const went = { object, effect, uses: this.#usesOf(object), pod: this.#podOf(object), at, atMs };
+    this.#reallyWent.set(objectKey(named), went);
+  }
 
-  const followGone = (key: string, one: Gone, atMs: number): void => {
-    const there = listed.get(key);
+  /** As listed, or as it was when it really went; `undefined` where it is not there. */
+  find(named: Parameters<typeof objectKey>[0]): ListedObject | undefined {
+    return this.#listed.get(objectKey(named)) ?? this.#stays.get(objectKey(named))?.object;
+  }
+
+  /** Takes away what a simulated command names. */
+  remove(object: ListedObject, effect: Effect | null, at: Pick<Gone, 'atMs' | 'wallTimeMs'>): void {
+    const key = objectKey(object);
+    this.#gone.set(key, { object, effect, ...at, goneInReality: !this.#listed.has(key) });
+    this.#stays.delete(key);
+  }
+
+  alteration(): Alteration {
+    const absent = [...this.#gone].filter(([key]) => this.#listed.has(key));
+    const kept = [...this.#stays.values()];
+    return {
+      absent: new Set(absent.map(([key]) => key)),
+      extra: kept.map(({ object }) => object),
+      extraPods: goneOf(kept, this.#pods),
+      asUsed: (image) => withUsers(this.#use.altered(image), kept),
+      freed: absent.flatMap(([, { effect }]) => effect ?? []),
+      held: kept.flatMap(({ effect }) => effect ?? []),
+    };
+  }
+
+  told() {
+    this.#compareUnseen();
+    return { regretted: this.#regretted, estimatedFromMs: this.#estimatedFromMs };
+  }
+
+  #differsFrom(atMs: number): void {
+    this.#estimatedFromMs = Math.min(this.#estimatedFromMs ?? atMs, atMs);
+  }
+
+  #followGone(key: string, one: Gone, atMs: number): void {
+    const there = this.#listed.get(key);
     if (there === undefined) one.goneInReality = true;
-    else if (one.goneInReality || isInUse(there, one)) neededAgain(key, one, atMs);
-    else if (atMs - one.atMs > SETTLED_MS) differsFrom(one.atMs);
-  };
+    else if (one.goneInReality || this.#isInUse(there, one)) this.#neededAgain(key, one, atMs);
+    else if (atMs - one.atMs > SETTLED_MS) this.#differsFrom(one.atMs);
+  }
 
-  const followWent = (key: string, { at, atMs, ...went }: Went, takenAt: Instant): void => {
-    const isListed = listed.has(key);
+  #isInUse(object: ListedObject, { wallTimeMs }: Gone): boolean {
+    switch (object.kind) {
+      case 'image':
+        return isUsedSince(this.#use.altered(object.entry), wallTimeMs);
+      case 'container':
+        return object.entry.state === 'running';
+      case 'sandbox':
+        return object.entry.state === 'ready';
+      case 'pod-log-directory':
+      case 'log-symlink':
+        return false;
+    }
+  }
+
+  #neededAgain(key: string, { object, atMs, goneInReality }: Gone, neededAtMs: number): void {
+    this.#gone.delete(key);
+    if (!goneInReality) this.#differsFrom(atMs);
+    if (object.kind !== 'image' || neededAtMs - atMs > this.#regretWindowMs) return;
+    const { id, sizeBytes } = object.entry;
+    const name = nameOf('image', object.entry);
+    this.#regretted.push({ imageId: id, name, sizeBytes, removedAtMs: atMs, neededAtMs });
+  }
+
+  #followWent(key: string, { at, atMs, ...went }: Went, takenAt: Instant): void {
+    const isListed = this.#listed.has(key);
     if (isListed && !isAfter(takenAt, at)) return;
-    reallyWent.delete(key);
-    if (isListed || gone.has(key)) return;
-    stays.set(key, went);
-    differsFrom(atMs);
-  };
+    this.#reallyWent.delete(key);
+    if (isListed || this.#gone.has(key)) return;
+    this.#stays.set(key, went);
+    this.#differsFrom(atMs);
+  }
 
-  const forget = (atMs: number): void => {
-    for (const key of listed.keys()) stays.delete(key);
-    for (const [key, one] of gone)
-      if (one.goneInReality && atMs - one.atMs > regretWindowMs) gone.delete(key);
-  };
+  #forget(atMs: number): void {
+    for (const key of this.#listed.keys()) this.#stays.delete(key);
+    for (const [key, one] of this.#gone)
+      if (one.goneInReality && atMs - one.atMs > this.#regretWindowMs) this.#gone.delete(key);
+  }
 
-  const usesOf = (object: ListedObject): string[] =>
-    [...listed.values()].flatMap((other) =>
+  #usesOf(object: ListedObject): string[] {
+    return [...this.#listed.values()].flatMap((other) =>
       other.kind === 'image' && isUser(object, other.entry) ? [other.id] : [],
     );
+  }
 
-  const podOf = (object: ListedObject): InventoryPod | null => pods.get(podUidOf(object) ?? '') ?? null;
-
-  /** A UID never comes back, so what was gone is; of other pods that are not listed any more nobody knows. */
-  const goneOf = (kept: readonly Stays[]): InventoryPod[] => [
-    ...new Map(
-      kept.flatMap(({ pod }) =>
-        pod?.state === 'gone' && !pods.has(pod.uid) ? [[pod.uid, pod] as const] : [],
-      ),
-    ).values(),
-  ];
+  #podOf(object: ListedObject): InventoryPod | null {
+    return this.#pods.get(podUidOf(object) ?? '') ?? null;
+  }
 
   /** At the end, when no inventory comes any more that could show what went: results tell what did. */
-  const compareUnseen = (): void => {
-    const goneAlone = [...gone].filter(([key, { goneInReality }]) => !goneInReality && !reallyWent.has(key));
-    const wentAlone = [...reallyWent].filter(([key]) => !gone.has(key));
-    for (const [, { atMs }] of [...goneAlone, ...wentAlone]) differsFrom(atMs);
-  };
-
-  return {
-    /** A recorded inventory, before anything is decided on it. */
-    follow: (inventory: CompleteInventory, atMs: number): void => {
-      listed = objectsIn(inventory);
-      pods = new Map(inventory.pods.map((pod) => [pod.uid, pod]));
-      for (const one of [...reallyWent.values(), ...stays.values()]) one.pod = podOf(one.object) ?? one.pod;
-      use.follow(inventory.images);
-      for (const [key, one] of gone) followGone(key, one, atMs);
-      for (const [key, went] of reallyWent) followWent(key, went, inventory.takenAt);
-      forget(atMs);
-    },
-    /** An object that really went, and what that freed. */
-    wentAway: ({ object: named, at }: ObjectResult, effect: Effect | null, atMs: number): void => {
-      const object = listed.get(objectKey(named));
-      if (object === undefined) return;
-      const went = { object, effect, uses: usesOf(object), pod: podOf(object), at, atMs };
-      reallyWent.set(objectKey(named), went);
-    },
-    /** As listed, or as it was when it really went; `undefined` where it is not there. */
-    find: (named: Parameters<typeof objectKey>[0]): ListedObject | undefined =>
-      listed.get(objectKey(named)) ?? stays.get(objectKey(named))?.object,
-    /** Takes away what a simulated command names. */
-    remove: (object: ListedObject, effect: Effect | null, at: { atMs: number; wallTimeMs: number }): void => {
-      const key = objectKey(object);
-      gone.set(key, { object, effect, ...at, goneInReality: !listed.has(key) });
-      stays.delete(key);
-    },
-    alteration: (): Alteration => {
-      const absent = [...gone].filter(([key]) => listed.has(key));
-      const kept = [...stays.values()];
-      return {
-        absent: new Set(absent.map(([key]) => key)),
-        extra: kept.map(({ object }) => object),
-        extraPods: goneOf(kept),
-        asUsed: (image) => withUsers(use.altered(image), kept),
-        freed: absent.flatMap(([, { effect }]) => effect ?? []),
-        held: kept.flatMap(({ effect }) => effect ?? []),
-      };
-    },
-    told: () => {
-      compareUnseen();
-      return { regretted, estimatedFromMs };
-    },
-  };
+  #compareUnseen(): void {
+    const goneAlone = [...this.#gone].filter(
+      ([key, { goneInReality }]) => !goneInReality && !this.#reallyWent.has(key),
+    );
+    const wentAlone = [...this.#reallyWent].filter(([key]) => !this.#gone.has(key));
+    for (const [, { atMs }] of [...goneAlone, ...wentAlone]) this.#differsFrom(atMs);
+  }
 }
+
+/** A UID never comes back, so what was gone is; of other pods that are not listed any more nobody knows. */
+const goneOf = (kept: readonly Stays[], listed: ReadonlyMap<string, InventoryPod>): InventoryPod[] => [
+  ...new Map(
+    kept.flatMap(({ pod }) =>
+      pod?.state === 'gone' && !listed.has(pod.uid) ? [[pod.uid, pod] as const] : [],
+    ),
+  ).values(),
+];
 
 const isUsedSince = ({ usedBy, lastUsedMs }: InventoryImage, wallTimeMs: number): boolean =>
   usedBy.length > 0 || (lastUsedMs ?? 0) > wallTimeMs;

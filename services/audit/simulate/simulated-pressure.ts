@@ -5,8 +5,8 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { type Effect, NO_SHIFT, type Shift, shifted, shiftedReadings } from './effect.ts';
 import { type Deciding, decideReclaim } from './simulated-decisions.ts';
+import { type Effect, NO_SHIFT, type Shift, shifted, shiftedReadings } from './space-effects.ts';
 
 /** An order that no inventory answered for so long came to nothing. */
 const ORDER_HOLDS_MS = 15 * 60_000;
@@ -33,35 +33,43 @@ interface Step {
  * The thresholds of a simulated node. Disk statistics are decided on as they come, with what they tell of the past as the
  * node would have seen it, and an inventory by its own readings.
  */
-export function createSimulatedPressure(deciding: Deciding) {
-  const steps: Step[] = [];
-  let ordered: { readonly reclaim: Reclaim; readonly atMs: number } | null = null;
+export class SimulatedPressure {
+  readonly #deciding: Deciding;
+  readonly #steps: Step[] = [];
+  #ordered: { readonly reclaim: Reclaim; readonly atMs: number } | null = null;
+
+  constructor(deciding: Deciding) {
+    this.#deciding = deciding;
+  }
+
+  /** From now on so much more is free than is read. */
+  differsBy(shift: Shift, at: Instant): void {
+    while (this.#steps.length > 1 && isPast(this.#steps[1], at)) this.#steps.shift();
+    this.#steps.push({ at, shift });
+  }
+
+  diskStats(stats: DiskStats, atMs: number): void {
+    const alteredStats = withShifts(stats, (startMs, now) => this.#shiftAt(startMs, now));
+    const reclaim = decideReclaim(alteredStats, this.#deciding);
+    this.#ordered = reclaim && { reclaim, atMs };
+  }
+
+  /** The reclaim that an inventory is part of, altered as it is; `null` when there is none. */
+  reclaimAt(inventory: CompleteInventory, atMs: number): Reclaim | null {
+    const order = this.#ordered;
+    this.#ordered = null;
+    const isOpen =
+      order !== null &&
+      atMs - order.atMs <= ORDER_HOLDS_MS &&
+      missed(order.reclaim.target, inventory.filesystems) !== null;
+    return isOpen ? order.reclaim : decideReclaim(diskStatsOf(inventory), this.#deciding);
+  }
 
   /** Since the newest step before it; what was before a reboot is as it was at the end. */
-  const shiftAt = (startMs: number, now: Instant): Shift =>
-    steps.findLast(({ at }) => at.bootId !== now.bootId || at.sinceBootMs <= startMs)?.shift ?? NO_SHIFT;
-
-  return {
-    /** From now on so much more is free than is read. */
-    differsBy: (shift: Shift, at: Instant): void => {
-      while (steps.length > 1 && isPast(steps[1], at)) steps.shift();
-      steps.push({ at, shift });
-    },
-    diskStats: (stats: DiskStats, atMs: number): void => {
-      const reclaim = decideReclaim(alteredStats(stats, shiftAt), deciding);
-      ordered = reclaim && { reclaim, atMs };
-    },
-    /** The reclaim that an inventory is part of, altered as it is; `null` when there is none. */
-    reclaimAt: (inventory: CompleteInventory, atMs: number): Reclaim | null => {
-      const order = ordered;
-      ordered = null;
-      const isOpen =
-        order !== null &&
-        atMs - order.atMs <= ORDER_HOLDS_MS &&
-        missed(order.reclaim.target, inventory.filesystems) !== null;
-      return isOpen ? order.reclaim : decideReclaim(diskStatsOf(inventory), deciding);
-    },
-  };
+  #shiftAt(startMs: number, now: Instant): Shift {
+    const step = this.#steps.findLast(({ at }) => at.bootId !== now.bootId || at.sinceBootMs <= startMs);
+    return step?.shift ?? NO_SHIFT;
+  }
 }
 
 const isPast = (step: Step | undefined, now: Instant): boolean =>
@@ -69,7 +77,7 @@ const isPast = (step: Step | undefined, now: Instant): boolean =>
 
 type ShiftAt = (startMs: number, now: Instant) => Shift;
 
-function alteredStats(stats: DiskStats, shiftAt: ShiftAt): DiskStats {
+function withShifts(stats: DiskStats, shiftAt: ShiftAt): DiskStats {
   const { takenAt, filesystems, history } = stats;
   const past = (name: FilesystemName): DiskStats['history'][FilesystemName] => ({
     availableBytes: history[name].availableBytes.map((bucket) => alteredBucket(bucket, name, 'bytes')),

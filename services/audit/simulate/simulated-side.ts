@@ -1,19 +1,19 @@
+import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
 import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { ObjectResult, Removed } from '../../../schemas/events/result.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
-import { shiftedReadings } from './effect.ts';
-import type { MeasuredOf } from './measured-effects.ts';
-import { imageEffect, keptEffect, measuredBytes, measuredEffect } from './removal-effects.ts';
-import { createRemovalSums } from './removal-sums.ts';
-import { createShortages } from './shortages.ts';
-import type { Side } from './side.ts';
+import { createUsageTime } from './disk-use.ts';
+import type { MeasuredOf } from './measured-removals.ts';
+import { RemovalSums, Shortages, type Side, type SideSums } from './side.ts';
 import { type Deciding, decideRemoval, type PlannedItem } from './simulated-decisions.ts';
-import { createSimulatedObjects } from './simulated-objects.ts';
-import { createSimulatedPressure } from './simulated-pressure.ts';
-import { type Done, goThrough, type StepOutcome } from './simulated-reclaim.ts';
-import { createUsageTime } from './usage-time.ts';
+import { SimulatedObjects } from './simulated-objects.ts';
+import { SimulatedPressure } from './simulated-pressure.ts';
+import { type Effect, imageEffect, keptEffect, measuredEffect, shiftedReadings } from './space-effects.ts';
 
 export interface SimulatedSideParts {
   readonly deciding: Deciding;
@@ -28,91 +28,124 @@ interface Now {
 }
 
 /** What would have become of a node under other policies. */
-export function createSimulatedSide({ deciding, regretWindowMs, measuredOf }: SimulatedSideParts): Side {
-  const objects = createSimulatedObjects(regretWindowMs);
-  const pressure = createSimulatedPressure(deciding);
-  const usage = createUsageTime();
-  const removals = createRemovalSums();
-  const shortages = createShortages();
-  let last: CompleteInventory | null = null;
-  let guessed = 0;
+export class SimulatedSide implements Side {
+  readonly #deciding: Deciding;
+  readonly #measuredOf: MeasuredOf;
+  readonly #objects: SimulatedObjects;
+  readonly #pressure: SimulatedPressure;
+  readonly #usage = createUsageTime();
+  readonly #removals = new RemovalSums();
+  readonly #shortages = new Shortages();
+  #last: CompleteInventory | null = null;
+  #guessed = 0;
 
-  const asItIs = (recorded: CompleteInventory): CompleteInventory => altered(recorded, objects.alteration());
+  constructor({ deciding, regretWindowMs, measuredOf }: SimulatedSideParts) {
+    this.#deciding = deciding;
+    this.#measuredOf = measuredOf;
+    this.#objects = new SimulatedObjects(regretWindowMs);
+    this.#pressure = new SimulatedPressure(deciding);
+  }
 
-  const disksNow = (recorded: CompleteInventory): FilesystemReadings =>
-    shiftedReadings(recorded.filesystems, shiftBy(objects.alteration(), recorded));
+  look(recorded: CompleteInventory, atMs: number, policy: Policy | null): void {
+    const now = { recorded, atMs };
+    this.#last = recorded;
+    this.#objects.follow(recorded, atMs);
+    const before = this.#asItIs(recorded);
+    this.#usage.at(atMs, before.filesystems.imagefs, policy);
+    this.#shortages.look(before.filesystems);
+    const reclaim = this.#pressure.reclaimAt(before, atMs);
+    if (!reclaim?.actions.includes('images')) this.#decideAlone(reclaim, now);
+    if (reclaim !== null && goThrough(reclaim, (at) => this.#step(at, now)))
+      this.#shortages.unrelieved(reclaim.target);
+    this.#usage.at(atMs, this.#disksNow(recorded).imagefs, policy);
+    this.#pressure.differsBy(shiftBy(this.#objects.alteration(), recorded), recorded.takenAt);
+  }
 
-  const remove = (item: PlannedItem, { recorded, atMs }: Now): Done => {
-    const object = objects.find(item);
-    if (object === undefined) return { removed: 0, unmeasured: 0 };
-    const measured = measuredOf(item);
-    const bytes = item.estimatedBytes === undefined ? measuredBytes(measured) : BigInt(item.estimatedBytes);
-    const effect =
-      item.estimatedBytes === undefined
-        ? measuredEffect(measured)
-        : imageEffect(BigInt(item.estimatedBytes), recorded.filesystems);
-    objects.remove(object, effect, { atMs, wallTimeMs: recorded.takenAt.wallTimeMs });
-    removals.add(item.kind, bytes);
-    return { removed: 1, unmeasured: effect === null ? 1 : 0 };
-  };
+  diskStats(stats: DiskStats, atMs: number): void {
+    this.#pressure.diskStats(stats, atMs);
+  }
 
-  /** The node stops where it measures that it is enough. */
-  const carryOut = (items: readonly PlannedItem[], reclaim: Reclaim | null, now: Now): Done => {
-    let done: Done = { removed: 0, unmeasured: 0 };
-    for (const item of items)
-      if (reclaim === null || !isReached(reclaim, disksNow(now.recorded)))
-        done = sum(done, remove(item, now));
-    return done;
-  };
+  wentAway(result: ObjectResult, removed: Removed, atMs: number): void {
+    const object = this.#objects.find(result.object);
+    if (object === undefined || this.#last === null) return;
+    this.#objects.wentAway(result, keptEffect(object, removed, this.#last.filesystems), atMs);
+  }
 
-  const step = (reclaim: Reclaim, now: Now): StepOutcome => {
+  /** Whether a reclaim misses its target is simulated too. */
+  unrelieved(): void {}
+
+  sums(): SideSums {
+    return {
+      ...this.#removals.totals(),
+      guessed: this.#guessed,
+      unrelieved: this.#shortages.count,
+      ...this.#usage.sums(),
+      ...this.#objects.told(),
+    };
+  }
+
+  #asItIs(recorded: CompleteInventory): CompleteInventory {
+    return altered(recorded, this.#objects.alteration());
+  }
+
+  #disksNow(recorded: CompleteInventory): FilesystemReadings {
+    return shiftedReadings(recorded.filesystems, shiftBy(this.#objects.alteration(), recorded));
+  }
+
+  #step(reclaim: Reclaim, now: Now): StepOutcome {
     const what = reclaim.step === 'images' ? 'imageGc' : 'containerGc';
-    const decision = decideRemoval(what, { ...asItIs(now.recorded), reclaim }, deciding);
-    const done = carryOut(decision.items, reclaim, now);
-    if (isGuess(reclaim)) guessed += done.removed;
-    const isEnough = isReached(reclaim, disksNow(now.recorded));
+    const decision = decideRemoval(what, { ...this.#asItIs(now.recorded), reclaim }, this.#deciding);
+    const done = this.#carryOut(decision.items, reclaim, now);
+    if (isGuess(reclaim)) this.#guessed += done.removed;
+    const isEnough = isReached(reclaim, this.#disksNow(now.recorded));
     return { ...done, isReached: isEnough, toldUnrelieved: decision.unrelieved };
-  };
+  }
 
   /** Without a reclaim each decides by itself, on the same inventory; images by age also beside a reclaim that has none. */
-  const decideAlone = (reclaim: Reclaim | null, now: Now): void => {
-    const inventory = { ...asItIs(now.recorded), reclaim };
+  #decideAlone(reclaim: Reclaim | null, now: Now): void {
+    const inventory = { ...this.#asItIs(now.recorded), reclaim };
     const alone = (['containerGc', 'imageGc'] as const).filter(
       (what) => reclaim === null || what === 'imageGc',
     );
-    const decisions = alone.map((what) => decideRemoval(what, inventory, deciding));
-    for (const { items } of decisions) carryOut(items, null, now);
-  };
+    const decisions = alone.map((what) => decideRemoval(what, inventory, this.#deciding));
+    for (const { items } of decisions) this.#carryOut(items, null, now);
+  }
 
-  return {
-    look: (recorded, atMs, policy) => {
-      const now = { recorded, atMs };
-      last = recorded;
-      objects.follow(recorded, atMs);
-      const before = asItIs(recorded);
-      usage.at(atMs, before.filesystems.imagefs, policy);
-      shortages.look(before.filesystems);
-      const reclaim = pressure.reclaimAt(before, atMs);
-      if (!reclaim?.actions.includes('images')) decideAlone(reclaim, now);
-      if (reclaim !== null && goThrough(reclaim, (at) => step(at, now))) shortages.unrelieved(reclaim.target);
-      usage.at(atMs, disksNow(recorded).imagefs, policy);
-      pressure.differsBy(shiftBy(objects.alteration(), recorded), recorded.takenAt);
-    },
-    diskStats: pressure.diskStats,
-    wentAway: (result, removed, atMs) => {
-      const object = objects.find(result.object);
-      if (object === undefined || last === null) return;
-      objects.wentAway(result, keptEffect(object, removed, last.filesystems), atMs);
-    },
-    unrelieved: () => undefined,
-    sums: () => ({
-      ...removals.sums(),
-      guessed,
-      unrelieved: shortages.count(),
-      ...usage.sums(),
-      ...objects.told(),
-    }),
-  };
+  /** The node stops where it measures that it is enough. */
+  #carryOut(items: readonly PlannedItem[], reclaim: Reclaim | null, now: Now): Done {
+    let done: Done = { removed: 0, unmeasured: 0 };
+    for (const item of items)
+      if (reclaim === null || !isReached(reclaim, this.#disksNow(now.recorded)))
+        done = sum(done, this.#remove(item, now));
+    return done;
+  }
+
+  #remove(item: PlannedItem, { recorded, atMs }: Now): Done {
+    const object = this.#objects.find(item);
+    if (object === undefined) return { removed: 0, unmeasured: 0 };
+    const { freed, effect } = this.#expected(item, recorded);
+    this.#objects.remove(object, effect, { atMs, wallTimeMs: recorded.takenAt.wallTimeMs });
+    this.#removals.add(item.kind, freed);
+    return { removed: 1, unmeasured: effect === null ? 1 : 0 };
+  }
+
+  /** Of an image as the plan estimates it; of the rest as the real node measured it. */
+  #expected(item: PlannedItem, { filesystems }: CompleteInventory): ExpectedRemoval {
+    if (item.estimatedBytes === undefined) {
+      const freed = freedSpace(this.#measuredOf(item), null);
+      return { freed, effect: measuredEffect(freed) };
+    }
+    return {
+      freed: freedSpace(null, item.estimatedBytes),
+      effect: imageEffect(BigInt(item.estimatedBytes), filesystems),
+    };
+  }
+}
+
+/** What a removal would free; `effect` is `null` where nobody knows. */
+interface ExpectedRemoval {
+  readonly freed: FreedSpace;
+  readonly effect: Effect | null;
 }
 
 const sum = (a: Done, b: Done): Done => ({
@@ -124,3 +157,37 @@ const isReached = ({ target }: Reclaim, disks: FilesystemReadings): boolean => m
 
 /** Sizes do not tell how many inodes an image frees (M13). */
 const isGuess = ({ step, target }: Reclaim): boolean => step === 'images' && target.resource === 'inodesFree';
+
+/** What became of the objects of a command. */
+export interface Done {
+  readonly removed: number;
+  /** Of these, those of which nobody knows what they free. */
+  readonly unmeasured: number;
+}
+
+export interface StepOutcome extends Done {
+  readonly isReached: boolean;
+  /** The decider said that nothing more can go. */
+  readonly toldUnrelieved: boolean;
+}
+
+/** Goes through the steps of a reclaim; whether it misses its target. */
+export function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
+  let unmeasured = 0;
+  let reclaim = begun;
+  for (;;) {
+    const outcome = take(reclaim);
+    unmeasured += outcome.unmeasured;
+    if (outcome.isReached || outcome.toldUnrelieved) return outcome.toldUnrelieved;
+    const next = following(reclaim, outcome.removed > 0);
+    // With effects that nobody knows it may have been enough.
+    if (next === null) return outcome.removed > 0 && unmeasured === 0;
+    reclaim = next;
+  }
+}
+
+/** As the executor and the deciders have it: images in rounds while these remove something, then the next action. */
+const following = (reclaim: Reclaim, mayHelp: boolean): Reclaim | null =>
+  reclaim.step === 'images' && mayHelp && reclaim.round < MAX_RECLAIM_ROUNDS
+    ? { ...reclaim, round: reclaim.round + 1 }
+    : atNextAction(reclaim);

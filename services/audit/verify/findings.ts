@@ -1,24 +1,5 @@
-import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
-
-/** Where a record lies, and since when by the log's clock. */
-export interface Place {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: string;
-  readonly timestampMs: number;
-}
-
-export const placeOf = ({ topic, partition, offset, timestampMs }: LogRecord): Place => ({
-  topic,
-  partition,
-  offset: String(offset),
-  timestampMs,
-});
-
-/** `topic/partition@offset`. */
-export const placeText = ({ topic, partition, offset }: Omit<Place, 'timestampMs'>): string =>
-  `${topic}/${partition}@${offset}`;
+import type { Place } from '../events/log-position.ts';
 
 /** What cannot be if everybody did what FleetGC promises. */
 export type DeviationKind =

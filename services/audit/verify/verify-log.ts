@@ -1,22 +1,16 @@
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
-import type { PolicyHistory } from '../policy-history.ts';
-import { createCollector, type Found, mergeFound } from './collect.ts';
-import { placeOf } from './findings.ts';
+import { placeOf } from '../events/log-position.ts';
+import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
+import type { PolicyHistory } from '../policies/policy-history.ts';
+import { createCollector, type Found, mergeFound } from './collected-findings.ts';
 import type { PartitionProgress, PartitionVerifier } from './verify-partition.ts';
-
-export interface VerifyProgress {
-  /** Partitions that are done, with the parts of those in hand. */
-  readonly done: number;
-  readonly of: number;
-  readonly records: number;
-}
 
 export interface VerifyNeeds {
   readonly policies: PolicyHistory;
   /** As many partitions are verified at a time. */
   readonly verifiers: readonly PartitionVerifier[];
-  readonly onProgress: (progress: VerifyProgress) => void;
+  readonly onProgress: (progress: ReadingProgress) => void;
 }
 
 /**
@@ -25,7 +19,7 @@ export interface VerifyNeeds {
  */
 export async function verifyLog(needs: VerifyNeeds, signal: AbortSignal): Promise<Found> {
   const found: Found[] = [policyProblems(needs.policies)];
-  const partitions = Array.from({ length: NODE_PARTITIONS }, (_, partition) => partition).values();
+  const partitions = ALL_PARTITIONS.values();
   const tell = progressOf(needs.onProgress);
   const work = async (verify: PartitionVerifier): Promise<void> => {
     // All share one iterator: each takes the next partition that nobody has.

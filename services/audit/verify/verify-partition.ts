@@ -10,12 +10,12 @@ import {
 import { createBreath } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
-import type { PolicyHistory } from '../policy-history.ts';
-import { createPartitionCheck } from './check-partition.ts';
-import { createCollector, type Found } from './collect.ts';
+import type { PoliciesInForce } from '../policies/policies-in-force.ts';
+import type { PolicyHistory } from '../policies/policy-history.ts';
+import { PartitionCheck } from './check-partition.ts';
+import { createCollector, type Found } from './collected-findings.ts';
 import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';
-import { createInputs } from './inputs.ts';
-import type { PoliciesInForce } from './policies-in-force.ts';
+import { Inputs } from './decisions/inputs.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {
@@ -50,8 +50,8 @@ export const createVerifier =
     const { log, range, ...others } = parts;
     const findings = createCollector();
     const coverages = await coveragesIn(parts, partition, signal);
-    const inputs = createInputs(log, partition, signal);
-    const check = createPartitionCheck({ ...others, ...coverages, inputs, findings });
+    const inputs = new Inputs(log, partition, { signal });
+    const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
     const progress = tellNowAndThen(parts, onProgress);
     const breathe = createBreath(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
@@ -65,10 +65,10 @@ export const createVerifier =
     };
     try {
       for (const topicId of EARLIER_CAUSES)
-        await readAll(rightBefore(range, { topicId, partition }), check.takeEarlier);
+        await readAll(rightBefore(range, { topicId, partition }), (event) => check.takeEarlier(event));
       await readAll({ topics: NODE_TOPICS, partition, range }, take);
       const isLate = check.finish();
-      if (isLate) await readAll(allEarlierCommands(range, partition), check.takeForLate);
+      if (isLate) await readAll(allEarlierCommands(range, partition), (event) => check.takeForLate(event));
     } finally {
       await inputs.close();
     }

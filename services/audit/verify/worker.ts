@@ -5,10 +5,10 @@ import { openEventLog } from '../../../packages/event-log/open.ts';
 import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { findDecider } from '../deciders/deciders.ts';
-import { readPolicyHistory } from '../policy-history.ts';
-import { readPoliciesInForce } from './policies-in-force.ts';
+import { readPoliciesInForce } from '../policies/policies-in-force.ts';
+import { readPolicyHistory } from '../policies/policy-history.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
-import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './worker-messages.ts';
+import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './verify-threads.ts';
 
 const ending = new AbortController();
 const { signal } = ending;

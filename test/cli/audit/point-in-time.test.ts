@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { pointMs, rangeOptions, timeRange } from '../../../cli/views/audit/point-in-time.ts';
+import { pointMs, rangeOptions, timeRange } from '../../../cli/views/audit/time-options.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';

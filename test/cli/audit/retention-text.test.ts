@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retentionText } from '../../../cli/views/audit/archive/retention-text.ts';
+import { retentionText } from '../../../cli/views/audit/archive/follow-archive.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 
 const HOUR_MS = 3_600_000;

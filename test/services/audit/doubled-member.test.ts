@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { doubledMember } from '../../../services/audit/verify/doubled-member.ts';
+import { doubledMember } from '../../../services/audit/events/doubled-member.ts';
 import { runs } from '../../support/property-runs.ts';
 import { pickedRecord, replayed, rewritten } from './support/recorded-log.ts';
 import { recordedReclaims } from './support/recorded-reclaims.ts';

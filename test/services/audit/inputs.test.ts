@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { createInputs } from '../../../services/audit/verify/inputs.ts';
+import { Inputs } from '../../../services/audit/verify/decisions/inputs.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { recordOf } from '../../support/log-record.ts';
 
@@ -34,7 +34,7 @@ function tenMessages(end = 20) {
 
 test('what came by is at hand, up to so many bytes; older ones are read once more', async () => {
   const { log, requests } = tenMessages();
-  const inputs = createInputs(log, 0, running, 3 * BYTES);
+  const inputs = new Inputs(log, 0, { signal: running, keptBytes: 3 * BYTES });
   const records = [10, 11, 12, 13, 14].map(message);
   for (const record of records) inputs.keep(record);
 
@@ -46,7 +46,7 @@ test('what came by is at hand, up to so many bytes; older ones are read once mor
 
 test('messages that are looked up in their order are read in one go', async () => {
   const { log, requests } = tenMessages();
-  const inputs = createInputs(log, 0, running);
+  const inputs = new Inputs(log, 0, { signal: running });
   for (const offset of [11, 12, 15, 19]) expect(await inputs.find(at(offset))).toEqual(message(offset));
 
   // The oldest one is asked for before.
@@ -56,7 +56,7 @@ test('messages that are looked up in their order are read in one go', async () =
 
 test('of two that are asked for in turn, one behind the other, what lies between is read once', async () => {
   const { log, requests } = tenMessages();
-  const inputs = createInputs(log, 0, running);
+  const inputs = new Inputs(log, 0, { signal: running });
   for (const offset of [11, 17, 12, 17, 13, 17])
     expect(await inputs.find(at(offset))).toEqual(message(offset));
 
@@ -66,7 +66,7 @@ test('of two that are asked for in turn, one behind the other, what lies between
 
 test('messages and newer ones that lie far behind them are each read in one go', async () => {
   const { log, requests } = tenMessages(1250);
-  const inputs = createInputs(log, 0, running);
+  const inputs = new Inputs(log, 0, { signal: running });
   for (const offset of [10, 1200, 11, 1201, 100, 1240])
     expect(await inputs.find(at(offset))).toEqual(message(offset));
 
@@ -76,7 +76,7 @@ test('messages and newer ones that lie far behind them are each read in one go',
 
 test('whether anything lies behind a place is told, though nothing lies there', async () => {
   const { log } = tenMessages();
-  const inputs = createInputs(log, 0, running);
+  const inputs = new Inputs(log, 0, { signal: running });
 
   expect(await inputs.hasLater(at(18))).toBe(true);
   expect(await inputs.hasLater(at(19))).toBe(false);
@@ -89,5 +89,5 @@ test.each([
   { name: 'on a topic that nobody decides on', input: at(12, { topic: TOPICS.commands.name }) },
   { name: 'at what is no offset', input: at('1e1') },
 ])('there is no message $name', async ({ input }) => {
-  expect(await createInputs(tenMessages().log, 0, running).find(input)).toBeNull();
+  expect(await new Inputs(tenMessages().log, 0, { signal: running }).find(input)).toBeNull();
 });

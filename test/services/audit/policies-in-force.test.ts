@@ -4,7 +4,7 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
 import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
 import type { PauseRecord, PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
-import { readPoliciesInForce } from '../../../services/audit/verify/policies-in-force.ts';
+import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';

@@ -4,7 +4,7 @@ import { Command } from '../../../schemas/events/command.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { placeOf } from '../../../services/audit/verify/findings.ts';
+import { placeOf } from '../../../services/audit/events/log-position.ts';
 import { MINUTE } from '../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../pipeline/support/pipeline.ts';
 import { recordOf } from '../../support/log-record.ts';

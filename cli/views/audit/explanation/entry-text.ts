@@ -1,6 +1,5 @@
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { EntryOf, ExplainedUser, SeenHow, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
-import { factsText } from './facts-text.ts';
 import { commandResultText, decisionText, notSeenText, unrelievedText } from './node-entry-text.ts';
 import {
   commandText,
@@ -9,9 +8,8 @@ import {
   repeatedText,
   resultText,
   verdictText,
-} from './outcome-text.ts';
-import { reasonText } from './reason-text.ts';
-import { spreadText } from './spread-text.ts';
+} from './object-entry-text.ts';
+import { factsText, reasonText, spreadText } from './values-text.ts';
 
 /** One line of a timeline. */
 export function entryText(entry: TimelineEntry): EntryText {

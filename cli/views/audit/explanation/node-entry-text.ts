@@ -4,9 +4,8 @@ import type { DecisionOutcome } from '../../../../schemas/events/decision.ts';
 import type { EntryOf } from '../../../../schemas/reports/timeline.ts';
 import { freedText } from '../../narration/freed-text.ts';
 import { holdersText } from '../../narration/holder-text.ts';
-import type { EntryText } from './outcome-text.ts';
-import { reasonText } from './reason-text.ts';
-import { spreadText } from './spread-text.ts';
+import type { EntryText } from './object-entry-text.ts';
+import { reasonText, spreadText } from './values-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   commanded: 'commands',

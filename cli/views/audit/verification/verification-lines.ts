@@ -2,16 +2,10 @@ import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { printable } from '../../../../packages/text/printable.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
-import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collect.ts';
-import {
-  type Deviation,
-  type Gap,
-  type GapKind,
-  type Place,
-  placeText,
-} from '../../../../services/audit/verify/findings.ts';
-import { notOursLines } from './not-ours-lines.ts';
-import { unansweredLines } from './unanswered-lines.ts';
+import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
+import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
+import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
+import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { askedName } from '../../../../services/audit/explain/asked-name.ts';
 import { namesLike } from '../../../../services/audit/explain/near-names.ts';
+import { askedName } from '../../../../services/audit/explain/question.ts';
 import {
   container,
   image,

@@ -8,8 +8,8 @@ import type { CompleteInventory, InventoryImage } from '../../../../schemas/even
 import type { ObjectResult } from '../../../../schemas/events/result.ts';
 import type { Policy, PolicySet } from '../../../../schemas/policy/policy.ts';
 import { AuditSimulation } from '../../../../schemas/reports/audit-simulation.ts';
-import { newestDeciders } from '../../../../services/audit/simulate/newest-deciders.ts';
 import { simulate } from '../../../../services/audit/simulate/simulate.ts';
+import { newestDeciders } from '../../../../services/audit/simulate/simulated-decisions.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';

@@ -1,9 +1,9 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { findDecider } from '../../../../services/audit/deciders/deciders.ts';
-import { readPolicyHistory } from '../../../../services/audit/policy-history.ts';
-import type { Found } from '../../../../services/audit/verify/collect.ts';
-import { readPoliciesInForce } from '../../../../services/audit/verify/policies-in-force.ts';
+import { readPoliciesInForce } from '../../../../services/audit/policies/policies-in-force.ts';
+import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
+import type { Found } from '../../../../services/audit/verify/collected-findings.ts';
 import { verifyLog } from '../../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../../services/audit/verify/verify-partition.ts';
 import { HOUR } from '../../../fixtures/time.ts';

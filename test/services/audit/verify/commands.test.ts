@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commandResultId, objectResultId } from '../../../../packages/decision/result-ids.ts';
 import type { Command, ImageRemoval } from '../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome, ObjectResult } from '../../../../schemas/events/result.ts';
-import { createCommands } from '../../../../services/audit/verify/commands.ts';
+import { AnsweredCommands } from '../../../../services/audit/verify/commands/answered-commands.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../../fixtures/results.ts';
@@ -13,7 +13,7 @@ const OTHER_INSTANCE = '00000000-0000-4000-8000-000000000000';
 
 function check(coverages = ALL) {
   const found = findings();
-  return { ...found, commands: createCommands(found.collector, coverages) };
+  return { ...found, commands: new AnsweredCommands(found.collector, coverages) };
 }
 
 const command = (id: string, over: Partial<ImageRemoval> = {}): ImageRemoval =>

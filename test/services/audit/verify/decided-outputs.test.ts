@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../schemas/events/command.ts';
-import { createDecidedOutputs, type Decided } from '../../../../services/audit/verify/decided-outputs.ts';
-import { placeOf } from '../../../../services/audit/verify/findings.ts';
+import { placeOf } from '../../../../services/audit/events/log-position.ts';
+import { DecidedOutputs } from '../../../../services/audit/verify/decisions/decided-outputs.ts';
+import type { Decided } from '../../../../services/audit/verify/decisions/outputs-of-decisions.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
@@ -11,7 +12,7 @@ const command = imageRemoval(['a', 'b'], { id: 'command' });
 
 function check(coverage = ALL.coverage) {
   const found = findings();
-  const outputs = createDecidedOutputs({
+  const outputs = new DecidedOutputs({
     findings: found.collector,
     ...ALL,
     coverage,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { unrelievedId } from '../../../../packages/decision/result-ids.ts';
 import type { Holder } from '../../../../schemas/events/command.ts';
-import { createReclaims } from '../../../../services/audit/verify/reclaims.ts';
+import { ExecutedReclaims } from '../../../../services/audit/verify/reclaims/executed-reclaims.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../../../fixtures/results.ts';
@@ -12,7 +12,7 @@ const command = imageRemoval(['a'], { reclaim: reclaim(), holders: [holder('in-u
 
 /** What differs in an unrelieved reclaim of the command with these holders. */
 function differenceWith(holders: readonly Holder[]): string | null | undefined {
-  const reclaims = createReclaims();
+  const reclaims = new ExecutedReclaims();
   reclaims.commanded(command, at('commands', 1));
   const { cluster, node, nodeInstance } = command;
   const id = unrelievedId(command.id);
@@ -42,7 +42,7 @@ describe('a reclaim that a command did not relieve', () => {
 });
 
 test('what was commanded lately is known, in whatever number, and a fact of another reclaim follows from none of it', () => {
-  const reclaims = createReclaims();
+  const reclaims = new ExecutedReclaims();
   const last = 30_000;
   for (let index = 0; index <= last; index += 1)
     reclaims.commanded({ ...command, id: `command-${index}` }, at('commands', index));

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { removableObjects, removalCounts } from '../../../../services/audit/verify/removable.ts';
+import {
+  removableObjects,
+  removalCounts,
+} from '../../../../services/audit/verify/decisions/decided-removals.ts';
 import { container, image, inventory, sandbox } from '../../../fixtures/inventory.ts';
 import { verdictsOf } from '../../../fixtures/verdicts.ts';
 

@@ -1,8 +1,8 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import { createCollector } from '../../../../services/audit/verify/collect.ts';
+import type { DecisionHead } from '../../../../services/audit/events/recorded-decision.ts';
+import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Coverages } from '../../../../services/audit/verify/coverage.ts';
-import type { DecisionHead } from '../../../../services/audit/verify/recorded-decision.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { NOW } from '../../../fixtures/time.ts';
 

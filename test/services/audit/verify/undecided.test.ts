@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
-import { createUndecided } from '../../../../services/audit/verify/undecided.ts';
+import { UndecidedMessages } from '../../../../services/audit/verify/decisions/undecided-messages.ts';
 import { NOW } from '../../../fixtures/time.ts';
 import { AT_END, at, findings, headOf } from './support.ts';
 
 function check() {
   const found = findings();
-  return { ...found, undecided: createUndecided(found.collector) };
+  return { ...found, undecided: new UndecidedMessages(found.collector) };
 }
 
 const letterOf = (offset: number, suppressedBefore = 0): DeadLetter => ({

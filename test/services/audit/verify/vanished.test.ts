@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import type { ObjectOutcome } from '../../../../schemas/events/result.ts';
-import { createVanished } from '../../../../services/audit/verify/vanished.ts';
+import { RemovedByOthers } from '../../../../services/audit/verify/removed-by-others.ts';
 import { container, image, inventory, sandbox } from '../../../fixtures/inventory.ts';
 import { objectResult, removed } from '../../../fixtures/results.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
@@ -9,7 +9,7 @@ import { AT_END, at, findings, midway } from './support.ts';
 
 function check() {
   const found = findings();
-  const vanished = createVanished(found.collector);
+  const vanished = new RemovedByOthers(found.collector);
   const gone = (): string[] =>
     found.collector
       .found()

@@ -9,7 +9,7 @@ import type { ObjectOutcome, ObjectResult } from '../../../../../schemas/events/
 import type { Explanation } from '../../../../../schemas/reports/explanation.ts';
 import type { TimelineEntry } from '../../../../../schemas/reports/timeline.ts';
 import { explain } from '../../../../../services/audit/explain/explain.ts';
-import type { ExplainRequest } from '../../../../../services/audit/explain/explain-request.ts';
+import type { ExplainRequest } from '../../../../../services/audit/explain/question.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { inventory, NODE } from '../../../../fixtures/inventory.ts';
 import { decision } from '../../../../fixtures/outputs.ts';

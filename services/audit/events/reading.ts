@@ -1,0 +1,83 @@
+import pMap from 'p-map';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+
+export const ALL_PARTITIONS: readonly number[] = Array.from({ length: NODE_PARTITIONS }, (_, n) => n);
+
+/** How far a reading of many partitions is. */
+export interface ReadingProgress {
+  /** Partitions that are done; of one in hand perhaps the part of its time that went by. */
+  readonly done: number;
+  readonly of: number;
+  readonly records: number;
+}
+
+/** What to read of the partitions of nodes. */
+export interface NodesReading {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly topics: readonly TopicId[];
+  readonly range: TimeRange;
+  readonly partitions: readonly number[];
+  readonly partitionsAtOnce: number;
+  readonly onProgress: (progress: ReadingProgress) => void;
+}
+
+/** Takes the events of one partition, in the order of `readPartition`. */
+export interface PartitionTaker<Taken> {
+  /** Whether the record counts as read. */
+  take(recorded: RecordedEvent): boolean;
+  /** Nothing more comes. */
+  finish(): Taken;
+}
+
+const PROGRESS_EVERY_RECORDS = 50;
+
+/** What came of each partition. The first failure ends them all; throws `INTERRUPTED` when `signal` aborts. */
+export async function readNodes<Taken>(
+  { log, topics, range, partitions, partitionsAtOnce, onProgress }: NodesReading,
+  begin: (partition: number, signal: AbortSignal) => Promise<PartitionTaker<Taken>>,
+  signal: AbortSignal,
+): Promise<readonly Taken[]> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const of = partitions.length;
+  let done = 0;
+  let records = 0;
+  const readOne = async (partition: number): Promise<Taken> => {
+    const taker = await begin(partition, either);
+    for await (const recorded of readPartition(log, { topics, partition, range }, either)) {
+      if (!taker.take(recorded)) continue;
+      records += 1;
+      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress({ done, of, records });
+    }
+    done += 1;
+    return taker.finish();
+  };
+  try {
+    return await pMap(partitions, readOne, { concurrency: partitionsAtOnce });
+  } finally {
+    failed.abort();
+  }
+}
+
+/** Every record of a topic without nodes, from its first to what lay there at the beginning; without a group. */
+export async function* readWholeTopic(
+  log: Pick<EventLog, 'read'>,
+  topicId: TopicId,
+  signal: AbortSignal,
+): AsyncGenerator<LogRecord, void> {
+  const request = { topic: TOPICS[topicId].name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal)) if (event.kind === 'record') yield event.record;
+}
+
+/** From when to when records were read, by the log's clock, epoch milliseconds; both `null` where there was none. */
+export class ReadSpan {
+  firstMs: number | null = null;
+  lastMs: number | null = null;
+
+  reach(timestampMs: number): void {
+    this.firstMs = Math.min(timestampMs, this.firstMs ?? timestampMs);
+    this.lastMs = Math.max(timestampMs, this.lastMs ?? timestampMs);
+  }
+}

@@ -1,0 +1,202 @@
+import { contentHash } from '../../../packages/canonical/ids.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
+import { HOUR_MS } from '../../../packages/process/durations.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import {
+  isPauseKey,
+  type PauseRecord,
+  type PolicySet,
+  type PolicyTopicRecord,
+  pauseKey,
+} from '../../../schemas/policy/policy.ts';
+import { type Place, placeOf } from '../events/log-position.ts';
+import { readWholeTopic } from '../events/reading.ts';
+import { SETTLED_MS } from '../verify/coverage.ts';
+
+/** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
+const TOMBSTONES_KEPT_MS = 23 * HOUR_MS;
+
+/** Why a set of policies cannot have been the one to decide under. */
+export interface NotInForce {
+  readonly kind: 'policies-outdated' | 'policies-never-held';
+  readonly message: string;
+  /** The record of `gc.policies` that ended it, where there is one. */
+  readonly places: readonly Place[];
+}
+
+/** Which sets of policies `gc.policies` held when. */
+export interface PoliciesInForce {
+  /** `null` where the set held at that time, by the log's clock, or may have. */
+  problemOf(set: PolicySet, atMs: number): NotInForce | null;
+}
+
+export interface InForceReading {
+  /** Epoch milliseconds: what was written later was not read. */
+  readonly nowMs: number;
+  /** Whether compaction takes records from this log; in an archive, what it took before is a gap. */
+  readonly deletes: boolean;
+}
+
+/** A record of `gc.policies`: what stands under its key from then on. */
+interface Change {
+  readonly key: string;
+  readonly record: LogRecord;
+  /** `null` where nothing stands there, `unknown` where nobody can tell. */
+  readonly state: string | null | 'unknown';
+  /** The pause that a record which cannot be read amounts to. */
+  readonly hold: PauseRecord | null;
+}
+
+interface History extends InForceReading {
+  readonly changes: readonly Change[];
+  /** By key, the number of its last record. */
+  readonly last: ReadonlyMap<string, number>;
+}
+
+/** Reads `gc.policies` whole, without a group. */
+export async function readPoliciesInForce(
+  log: Pick<EventLog, 'read'>,
+  reading: InForceReading,
+  signal: AbortSignal,
+): Promise<PoliciesInForce> {
+  const changes: Change[] = [];
+  for await (const record of readWholeTopic(log, 'policies', signal)) changes.push(changeBy(record));
+  const last = new Map(changes.map(({ key }, index) => [key, index]));
+  const history = { ...reading, changes, last };
+  const known = new Map<string, readonly Span[]>();
+  return {
+    problemOf: (set, atMs) => {
+      if (atMs > reading.nowMs) return null;
+      const spans = known.get(set.hash) ?? spansOf(set, history);
+      known.set(set.hash, spans);
+      return problemAt(spans, atMs);
+    },
+  };
+}
+
+function changeBy(record: LogRecord): Change {
+  const key = record.key ?? '';
+  const entry = policyEntryOf(record);
+  if (entry === null) return { key, record, state: null, hold: null };
+  if (entry.kind !== 'unreadable') return { key, record, state: stateOf(entry.record), hold: null };
+  const { hold } = entry;
+  return { key, record, state: hold === null ? 'unknown' : stateOf(hold), hold };
+}
+
+/**
+ * What holds, whatever else its record says: a policy that came back has one content and, in `gc.policy-versions`, the record of its
+ * last version.
+ */
+const stateOf = (event: PolicyTopicRecord): string =>
+  event.type === 'fleetgc.policy'
+    ? `${contentHash(event.policy)} ${event.policyVersion}`
+    : contentHash(event);
+
+/** A time for which a set may have held. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** What ended it. */
+  readonly endedBy: LogRecord | null;
+}
+
+/** Deciders read the records in their order, so each set that they decide under is what stood after one of them. */
+function spansOf(set: PolicySet, history: History): readonly Span[] {
+  const wanted = statesOf(set, history);
+  const comparison = compareKeys(wanted, history);
+  const spans: Span[] = [];
+  let fromMs = Number.NEGATIVE_INFINITY;
+  for (const [index, change] of history.changes.entries()) {
+    const { record } = change;
+    if (isAfterGap(history, index)) comparison.passGap(index);
+    if (comparison.isSame()) spans.push({ fromMs, toMs: record.timestampMs, endedBy: record });
+    comparison.pass(change);
+    fromMs = record.timestampMs;
+  }
+  if (comparison.isSame()) spans.push({ fromMs, toMs: Number.POSITIVE_INFINITY, endedBy: null });
+  return withoutForgotten(spans, [...wanted.keys()], history);
+}
+
+/** Follows under which keys something else stands than what is wanted; what is not known may be that. */
+function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, deletes }: History) {
+  // Before the first record of all nothing stood.
+  const differing = new Set(changes[0]?.record.offset === 0n ? wanted.keys() : []);
+  const seen = new Set<string>();
+  /**
+   * Whether records of a key may be missing there. Compaction takes the older ones of a key, so that between two that are left
+   * there was no other; but what an archive has may have been left at different times.
+   */
+  const isUnknown = (key: string, index: number): boolean =>
+    !seen.has(key) || (!deletes && (last.get(key) ?? index) >= index);
+  return {
+    isSame: (): boolean => differing.size === 0,
+    passGap: (index: number): void => {
+      for (const key of differing) if (isUnknown(key, index)) differing.delete(key);
+    },
+    pass: ({ key, state }: Change): void => {
+      seen.add(key);
+      if (state === 'unknown' || state === (wanted.get(key) ?? null)) differing.delete(key);
+      else differing.add(key);
+    },
+  };
+}
+
+function statesOf({ policies, pauses }: PolicySet, { changes }: History): ReadonlyMap<string, string> {
+  const holders = new Map(changes.flatMap(({ key, hold }) => (hold === null ? [] : [[hold.id, key]])));
+  return new Map([
+    ...policies.map((record) => [record.policy.name, stateOf(record)] as const),
+    ...pauses.map(
+      (record) => [holders.get(record.id) ?? pauseKey(record.selector), stateOf(record)] as const,
+    ),
+  ]);
+}
+
+const isAfterGap = ({ changes }: History, index: number): boolean => {
+  const [before, now] = [changes[index - 1]?.record.offset, changes[index]?.record.offset];
+  return before !== undefined && now !== before + 1n;
+};
+
+/** Of a key without any record nobody knows when it was deleted; but lately it was not. */
+function withoutForgotten(
+  spans: readonly Span[],
+  keys: readonly string[],
+  { last, deletes, nowMs }: History,
+): readonly Span[] {
+  if (!deletes || keys.every((key) => last.has(key))) return spans;
+  const mostMs = nowMs - TOMBSTONES_KEPT_MS;
+  return spans
+    .filter(({ fromMs }) => fromMs <= mostMs)
+    .map((span) => (span.toMs <= mostMs ? span : { ...span, toMs: mostMs, endedBy: null }));
+}
+
+/** Deciders follow the topic all the time, and read it again every five minutes; then a record may wait for its broker. */
+const LAG_MS = SETTLED_MS;
+
+function problemAt(spans: readonly Span[], atMs: number): NotInForce | null {
+  if (spans.some(({ fromMs, toMs }) => fromMs - LAG_MS <= atMs && atMs <= toMs + LAG_MS)) return null;
+  const ended = spans.findLast(({ toMs }) => toMs < atMs);
+  if (ended?.endedBy) return outdated(ended.endedBy);
+  const later = spans.find(({ fromMs }) => fromMs > atMs);
+  const why = later
+    ? `held only from ${timeText(later.fromMs)} on`
+    : 'never held: it has no such record, nor one that deletes them';
+  return {
+    kind: 'policies-never-held',
+    message: `it was decided under policies that ${TOPICS.policies.name} ${why}`,
+    places: [],
+  };
+}
+
+function outdated(endedBy: LogRecord): NotInForce {
+  const { key, value, timestampMs } = endedBy;
+  const pause = isPauseKey(key ?? '');
+  const what = pause ? 'a pause' : `policy ${key}`;
+  const how = value === null ? (pause ? 'ended' : 'was deleted') : pause ? 'began' : 'was changed';
+  return {
+    kind: 'policies-outdated',
+    message: `it was decided under policies that did not hold any more: ${what} ${how} at ${timeText(timestampMs)}`,
+    places: [placeOf(endedBy)],
+  };
+}

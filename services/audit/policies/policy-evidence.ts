@@ -1,0 +1,151 @@
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import {
+  isPauseKey,
+  type PauseRecord,
+  type PolicyRecord,
+  type PolicySet,
+  pauseKey,
+} from '../../../schemas/policy/policy.ts';
+import { readWholeTopic } from '../events/reading.ts';
+
+/** What is known of one key of `gc.policies`, at a time by the log's clock. */
+export interface Evidence<State> {
+  readonly atMs: number;
+  /** `null`: nothing stood under the key. */
+  readonly state: State | null;
+  /** The record itself says so; else a decision was made under a set of policies that has it, or lacks it. */
+  readonly exact: boolean;
+}
+
+type EvidenceByKey<State> = ReadonlyMap<string, readonly Evidence<State>[]>;
+
+/** What is known of `gc.policies`, by record key. */
+export interface PolicyEvidence {
+  readonly policies: EvidenceByKey<PolicyRecord>;
+  readonly pauses: EvidenceByKey<PauseRecord>;
+}
+
+/** Notes under which sets of policies was decided when, to the minute. */
+export class SetsDecidedUnder {
+  readonly #byMinute = new Map<number, Map<string, number>>();
+
+  decided(setHash: string, atMs: number): void {
+    const minute = Math.floor(atMs / MINUTE_MS);
+    const sets = this.#byMinute.get(minute) ?? new Map<string, number>();
+    this.#byMinute.set(minute, sets.set(setHash, Math.min(sets.get(setHash) ?? atMs, atMs)));
+  }
+
+  /** The sets of each minute, with the time of the first decision under each. */
+  minutes(): readonly ReadonlyMap<string, number>[] {
+    return [...this.#byMinute.values()];
+  }
+}
+
+/** What the records of `gc.policies` say, of all time up to the end of the range: what stood before it may stand in it. */
+export async function evidenceOfRecords(
+  log: Pick<EventLog, 'read'>,
+  { toMs }: TimeRange,
+  signal: AbortSignal,
+): Promise<PolicyEvidence & { readonly unreadable: number }> {
+  const found = new RecordEvidence();
+  for await (const record of readWholeTopic(log, 'policies', signal))
+    if (toMs === null || record.timestampMs < toMs) found.take(record);
+  return found;
+}
+
+class RecordEvidence implements PolicyEvidence {
+  readonly policies = new Map<string, readonly Evidence<PolicyRecord>[]>();
+  readonly pauses = new Map<string, readonly Evidence<PauseRecord>[]>();
+  unreadable = 0;
+
+  take(record: LogRecord): void {
+    const key = record.key ?? '';
+    if (record.value !== null) this.#written(record, key);
+    else if (isPauseKey(key)) add(this.pauses, key, exactly<PauseRecord>(record, null));
+    else add(this.policies, key, exactly<PolicyRecord>(record, null));
+  }
+
+  #written(record: LogRecord, key: string): void {
+    const parsed = parseRecord('policies', record);
+    if (!parsed.ok) this.unreadable++;
+    else if (parsed.event.type === 'fleetgc.pause') add(this.pauses, key, exactly(record, parsed.event));
+    else add(this.policies, key, exactly(record, parsed.event));
+  }
+}
+
+const exactly = <State>({ timestampMs }: LogRecord, state: State | null): Evidence<State> => ({
+  atMs: timestampMs,
+  state,
+  exact: true,
+});
+
+function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string, one: Evidence<State>): void {
+  byKey.set(key, [...(byKey.get(key) ?? []), one]);
+}
+
+/** With what decisions say of the same keys, and of those of which no record is there any more. */
+export function withDecisions(
+  records: PolicyEvidence,
+  decidedUnder: SetsDecidedUnder,
+  policySetOf: (hash: string) => PolicySet | null,
+): PolicyEvidence {
+  const minutes = decidedUnder
+    .minutes()
+    .map((sets) => knownSets(sets, policySetOf))
+    .filter(({ length }) => length > 0);
+  return {
+    policies: extended(records.policies, minutes, ({ policies }) =>
+      policies.map((record) => [record.policy.name, record]),
+    ),
+    pauses: extended(records.pauses, minutes, ({ pauses }) =>
+      pauses.map((pause) => [pauseKey(pause.selector), pause]),
+    ),
+  };
+}
+
+/** A set that was decided under, and when first in its minute. */
+interface DecidedUnder {
+  readonly atMs: number;
+  readonly set: PolicySet;
+}
+
+function knownSets(
+  sets: ReadonlyMap<string, number>,
+  policySetOf: (hash: string) => PolicySet | null,
+): readonly DecidedUnder[] {
+  return [...sets]
+    .flatMap(([hash, atMs]) => {
+      const set = policySetOf(hash);
+      return set === null ? [] : [{ set, atMs }];
+    })
+    .toSorted((a, b) => b.atMs - a.atMs);
+}
+
+/** Within a minute what one decider still knows, or knows already, stands. */
+function extended<State>(
+  records: EvidenceByKey<State>,
+  minutes: readonly (readonly DecidedUnder[])[],
+  entriesOf: (set: PolicySet) => readonly (readonly [key: string, State])[],
+): EvidenceByKey<State> {
+  const decided = minutes.map((sets) => ({
+    atMs: Math.min(...sets.map(({ atMs }) => atMs)),
+    stood: new Map(
+      sets.flatMap(({ atMs, set }) =>
+        entriesOf(set).map(([key, state]): [string, Evidence<State>] => [key, { atMs, state, exact: false }]),
+      ),
+    ),
+  }));
+  const keys = new Set([...records.keys(), ...decided.flatMap(({ stood }) => [...stood.keys()])]);
+  return new Map(
+    [...keys].map((key) => [
+      key,
+      [
+        ...(records.get(key) ?? []),
+        ...decided.map(({ atMs, stood }) => stood.get(key) ?? { atMs, state: null, exact: false }),
+      ],
+    ]),
+  );
+}

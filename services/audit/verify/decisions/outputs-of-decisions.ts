@@ -1,0 +1,88 @@
+import { endingId } from '../../../../packages/decision/decision-record.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { nodeKey } from '../../../../schemas/events/identity.ts';
+import type { TopicId } from '../../../../schemas/events/topics.ts';
+import { type Place, placeOf } from '../../events/log-position.ts';
+import type { RecordedDecision } from '../../events/recorded-decision.ts';
+import { noCounts } from '../findings.ts';
+import { type DecidingAgain, decideAgain, type OutputEvent, type Redecided } from './decide-again.ts';
+import { removableObjects, removalCounts } from './decided-removals.ts';
+import type { Inputs } from './inputs.ts';
+
+/** Something that a decision lists or gives. */
+export interface Decided {
+  readonly id: string;
+  /** `null` where nobody could decide again. */
+  readonly content: OutputEvent | null;
+  /** Where it is to lie; `null` when nobody knows whether there is such a fact at all. */
+  readonly topicId: TopicId | null;
+  readonly decision: Place;
+  readonly node: string;
+  readonly decider: string;
+  /** What the decision says to remove; `null` where that is not known. */
+  readonly removable: ReadonlySet<string> | null;
+  /** How many of each kind it says to remove, which needs no inventory; `null` where that is not known. */
+  readonly removals: ReadonlyMap<string, number> | null;
+}
+
+/** All that must lie on the log after a decision. */
+export function decidedBy(
+  { record, value, head }: RecordedDecision,
+  { input, outputs }: Redecided,
+  inputs: Inputs,
+): readonly Decided[] {
+  const inventory = input && head.outcome === 'commanded' ? inputs.messageOf(input) : null;
+  const common = {
+    decision: placeOf(record),
+    node: nodeKey(head),
+    decider: head.decider.name,
+    removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
+    removals: outputs === null && head.outputIds.length > 0 ? removalCounts(value) : null,
+  };
+  if (outputs !== null)
+    return outputs.map((content) => ({
+      ...common,
+      id: content.id,
+      content,
+      topicId: topicOf(content.type),
+    }));
+  const topicId = head.outcome === 'commanded' ? 'commands' : 'observe';
+  const listed = head.outputIds.map((id) => ({ ...common, id, content: null, topicId }) as const);
+  return [...listed, { ...common, id: endingId(head.id), content: null, topicId: null }];
+}
+
+function topicOf(type: string): TopicId {
+  if (type === 'fleetgc.node.command') return 'commands';
+  return type === 'fleetgc.node.observe' ? 'observe' : 'decisions';
+}
+
+/**
+ * Decisions from right before the range: what follows from them may lie in it, and is compared with what they give. Only those
+ * of which that is so are decided again, and none is counted.
+ */
+export class EarlierDecisions {
+  readonly #causes = new Map<string, RecordedDecision>();
+  readonly #uncounted: DecidingAgain;
+
+  constructor(parts: DecidingAgain) {
+    this.#uncounted = { ...parts, findings: { ...parts.findings, counts: noCounts() } };
+  }
+
+  decided(decision: RecordedDecision): void {
+    const { id, outputIds } = decision.head;
+    for (const output of [...outputIds, endingId(id)]) this.#causes.set(output, decision);
+  }
+
+  /** What such a decision gives under this id; nothing where none does. */
+  async giving(id: string): Promise<readonly Decided[]> {
+    const decision = this.#causes.get(id);
+    if (decision === undefined) return [];
+    this.#causes.delete(id);
+    const again = await decideAgain(decision, this.#uncounted);
+    return decidedBy(decision, again, this.#uncounted.inputs).filter((decided) => decided.id === id);
+  }
+}
+
+/** Most decisions give nothing, and those need not be parsed. The fact that a reclaim ended is not among the listed ids. */
+export const mayHaveOutputs = ({ value }: LogRecord): boolean =>
+  value !== null && !(value.includes('"outputIds":[]') && value.includes('"reclaim":null'));
