@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
-import { openThisNode } from '../../services/node/this-node.ts';
+import { openThisNode } from '../../services/node/this-machine.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';

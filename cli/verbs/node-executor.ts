@@ -6,9 +6,8 @@ import {
   nodeOptions,
   toExecutorOptions,
 } from '../../services/node/node-options.ts';
-import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
-import { runExecutorOnly } from '../../services/node/run-node.ts';
-import { openThisNode } from '../../services/node/this-node.ts';
+import { NODE_SHUTDOWN_LIMIT_MS, runExecutorOnly } from '../../services/node/run-node.ts';
+import { openThisNode } from '../../services/node/this-machine.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
-import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/node-parts.ts';
-import { runNode } from '../../services/node/run-node.ts';
-import { openThisNode } from '../../services/node/this-node.ts';
+import { NODE_SHUTDOWN_LIMIT_MS, runNode } from '../../services/node/run-node.ts';
+import { openThisNode } from '../../services/node/this-machine.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';

@@ -12,23 +12,20 @@ import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Observe } from '../../schemas/events/observe.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
+import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
 import { watchDeaths } from './death-watch.ts';
 import { watchDisks } from './disks/disk-watch.ts';
-import { observeHandler } from './handler.ts';
-import { openHistory } from './images/history.ts';
+import { type Justification, observeHandler, whyUnjustified } from './handler.ts';
+import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
-import { contentsOfLooks } from './inventory/contents-of-looks.ts';
-import { agentEvents } from './inventory/events.ts';
-import { backoffReader, removedImagesReader } from './inventory/executor-files.ts';
+import { agentEvents } from './inventory/inventory.ts';
+import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory/inventory-objects.ts';
 import type { LogReader } from './inventory/log-entries.ts';
 import { createLook, type Look } from './inventory/look.ts';
 import { ownInventory, type TakeInventory } from './inventory/own-inventory.ts';
-import { type Justification, whyUnjustified } from './order-check.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
-import { createInventories } from './publishing/inventories.ts';
-import { inventoryPublishing } from './publishing/inventory-publishing.ts';
+import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
 import { createOutbox, type Outbox } from './publishing/outbox.ts';
 import { type Repeating, together } from './repeat.ts';
 
@@ -58,124 +55,138 @@ export interface NodeAgentDeps {
   readonly metrics: Metrics;
 }
 
-/** An agent that is not running yet. */
-export interface NodeAgent {
-  /** For the topic `observe`. */
-  readonly observe: Handler<Observe>;
-  /** Reads the node and publishes facts until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** For the executor of the same process. */
-  readonly takeInventory: TakeInventory;
-  readonly diskHistory: () => DiskStats['history'];
-  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
-  problem(): string | null;
-}
-
 /** The newest inventory says it all; disk statistics of an hour are more than anybody asks for afterwards. */
 const OUTBOX_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
 
-export function createNodeAgent(deps: NodeAgentDeps): NodeAgent {
-  const { identity, nodeLabels, runtime, clock, sleep, repeating, logger } = deps;
-  const startedAt = clock.now();
-  const metrics = agentMetrics(deps.metrics);
-  const outboxFor = (fact: Fact): Outbox =>
-    createOutbox({
-      ...deps,
-      what: fact,
-      limit: OUTBOX_LIMITS[fact],
-      onDropped: () => metrics.dropped.add({ fact }),
+/** Reads one node and publishes what it sees. It does nothing before `run`. */
+export class NodeAgent {
+  /** For the topic `observe`. */
+  readonly observe: Handler<Observe>;
+  /** For the executor of the same process. */
+  readonly takeInventory: TakeInventory;
+  readonly diskHistory: () => DiskStats['history'];
+  readonly #deps: NodeAgentDeps;
+  readonly #metrics: AgentMetrics;
+  readonly #outboxes: Readonly<Record<'inventory' | 'diskStats', Outbox>>;
+  readonly #events: ReturnType<typeof agentEvents>;
+  readonly #history: ReturnType<typeof openHistory>;
+  readonly #disks: ReturnType<typeof watchDisks>;
+  readonly #inventories: ReturnType<typeof createInventories>;
+
+  constructor(deps: NodeAgentDeps) {
+    const { identity, nodeLabels, clock, logger } = deps;
+    const startedAt = clock.now();
+    const removed = removedImagesReader(deps.state, logger);
+    this.#deps = deps;
+    this.#metrics = agentMetrics(deps.metrics);
+    this.#outboxes = { inventory: this.#outboxFor('inventory'), diskStats: this.#outboxFor('disk-stats') };
+    this.#events = agentEvents({ identity, nodeLabels, startedAt });
+    this.#history = openHistory({ state: deps.state, now: startedAt, removed, logger });
+    this.#disks = watchDisks(deps);
+    const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
+    const look = createLook({ ...deps, pods, history: this.#history });
+    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfLooks(deps.contents) };
+    this.#inventories = this.#inventoriesBy(look, told);
+    addFilesystemGauges(deps.metrics, this.#disks.readings);
+    const { lastLook } = this.#inventories;
+    this.takeInventory = ownInventory({ ...told, look, lastLook, events: this.#events, clock });
+    this.diskHistory = this.#disks.history;
+    this.observe = this.#ordersHandler();
+  }
+
+  /** Reads the node and publishes facts until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtime, sleep, repeating, logger } = this.#deps;
+    const { detect, died, run } = this.#inventories;
+    const onDeath = (id: string): void => died([id]);
+    await together(
+      [
+        (stop) => repeating('sample', () => this.#sample(), stop),
+        (stop) => repeating('detect', detect, stop),
+        (stop) => repeating('save', () => this.#save('due'), stop),
+        (stop) => watchDeaths({ runtime, onDeath, sleep, logger }, stop),
+        run,
+        this.#outboxes.inventory.run,
+        this.#outboxes.diskStats.run,
+      ],
+      signal,
+    ).finally(() => this.#save('end'));
+  }
+
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  problem(): string | null {
+    const { inventory, diskStats } = this.#outboxes;
+    return problemOf(this.#inventories.lastLook()) ?? inventory.problem() ?? diskStats.problem();
+  }
+
+  #outboxFor(what: Fact): Outbox {
+    const onDropped = (): void => this.#metrics.dropped.add({ fact: what });
+    return createOutbox({ ...this.#deps, what, limit: OUTBOX_LIMITS[what], onDropped });
+  }
+
+  #inventoriesBy(
+    look: ReturnType<typeof createLook>,
+    told: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
+  ): ReturnType<typeof createInventories> {
+    const { runtime, clock, sleep, logger } = this.#deps;
+    const metrics = this.#metrics;
+    const publish = inventoryPublishing({
+      ...told,
+      events: this.#events,
+      runtime,
+      historyUnreadable: this.#history.unreadable,
+      outbox: this.#outboxes.inventory,
+      metrics,
+      logger,
     });
-  const outboxes = { inventory: outboxFor('inventory'), diskStats: outboxFor('disk-stats') };
-  const events = agentEvents({ identity, nodeLabels, startedAt });
-  const history = openHistory({
-    state: deps.state,
-    now: startedAt,
-    removed: removedImagesReader(deps.state, logger),
-    logger,
-  });
-  const disks = watchDisks(deps);
-  const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
-  const backoff = backoffReader(deps.state, logger);
-  const look = createLook({ ...deps, pods, history });
-  const contentsOf = contentsOfLooks(deps.contents);
-  const publish = inventoryPublishing({
-    events,
-    runtime,
-    backoff,
-    historyUnreadable: history.unreadable,
-    contentsOf,
-    outbox: outboxes.inventory,
-    metrics,
-    logger,
-  });
-  const inventories = createInventories({
-    look,
-    readings: disks.readings,
-    publish: (found, work) => {
-      // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
-      history.save('due');
-      return publish(found, work);
-    },
-    onLook: ({ status }) => metrics.looks.add({ status }),
-    onExpired: () => metrics.orders.add({ outcome: 'expired' }),
-    clock,
-    sleep,
-  });
-  addFilesystemGauges(deps.metrics, disks.readings);
-  const justification: Justification = {
-    node: { ...identity, nodeLabels },
-    policies: deps.policies,
-    readings: () => ({
-      filesystems: disks.readings(),
-      history: disks.history(),
-      nowMs: clock.now().sinceBootMs,
-    }),
-  };
-
-  const sample = async (): Promise<void> => {
-    const facts = await disks.sample();
-    if (facts) outboxes.diskStats.put({ output: nodeOutput('diskStats', events.diskStats(facts)) });
-  };
-  const save = (when: 'due' | 'end'): void => {
-    history.save(when);
-    disks.save(when);
-  };
-
-  return {
-    takeInventory: ownInventory({
+    return createInventories({
       look,
-      lastLook: inventories.lastLook,
-      events,
-      backoff,
-      contentsOf,
+      readings: this.#disks.readings,
+      publish: (found, work) => {
+        // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
+        this.#history.save('due');
+        return publish(found, work);
+      },
+      onLook: ({ status }) => metrics.looks.add({ status }),
+      onExpired: () => metrics.orders.add({ outcome: 'expired' }),
       clock,
-    }),
-    diskHistory: disks.history,
-    observe: observeHandler({
+      sleep,
+    });
+  }
+
+  #ordersHandler(): Handler<Observe> {
+    const { identity, nodeLabels, policies, clock, logger } = this.#deps;
+    const justification: Justification = {
+      node: { ...identity, nodeLabels },
+      policies,
+      readings: () => ({
+        filesystems: this.#disks.readings(),
+        history: this.#disks.history(),
+        nowMs: clock.now().sinceBootMs,
+      }),
+    };
+    return observeHandler({
       self: identity,
       clock,
       whyUnjustified: (order) => whyUnjustified(order, justification),
-      accept: inventories.accept,
-      metrics,
+      accept: this.#inventories.accept,
+      metrics: this.#metrics,
       logger,
-    }),
-    run: async (signal) => {
-      await together(
-        [
-          (stop) => repeating('sample', sample, stop),
-          (stop) => repeating('detect', inventories.detect, stop),
-          (stop) => repeating('save', () => save('due'), stop),
-          (stop) => watchDeaths({ runtime, onDeath: (id) => inventories.died([id]), sleep, logger }, stop),
-          inventories.run,
-          outboxes.inventory.run,
-          outboxes.diskStats.run,
-        ],
-        signal,
-      ).finally(() => save('end'));
-    },
-    problem: () =>
-      problemOf(inventories.lastLook()) ?? outboxes.inventory.problem() ?? outboxes.diskStats.problem(),
-  };
+    });
+  }
+
+  async #sample(): Promise<void> {
+    const facts = await this.#disks.sample();
+    if (facts) {
+      const output = nodeOutput('diskStats', this.#events.diskStats(facts));
+      this.#outboxes.diskStats.put({ output });
+    }
+  }
+
+  #save(when: 'due' | 'end'): void {
+    this.#history.save(when);
+    this.#disks.save(when);
+  }
 }
 
 function problemOf(look: Look | null): string | null {

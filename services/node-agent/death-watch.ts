@@ -3,7 +3,7 @@ import type { RuntimeReader } from '../../packages/cri/port.ts';
 import type { Sleep } from '../../packages/process/back-off.ts';
 import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 
-export interface DeathWatchParts {
+interface DeathWatchParts {
   readonly runtime: Pick<RuntimeReader, 'containerEvents'>;
   /** Also gets ids of sandboxes, which runtimes report alike. */
   readonly onDeath: (containerId: string) => void;

@@ -1,16 +1,16 @@
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
-import { createNodeAgent, type NodeAgentDeps } from './agent.ts';
+import { NodeAgent, type NodeAgentDeps } from './agent.ts';
 import { together } from './repeat.ts';
 
-export interface NodeAgentProcess {
+interface NodeAgentProcess {
   readonly agent: NodeAgentDeps;
   readonly consuming: Pick<ConsumerSettings, 'log' | 'publisher' | 'deadLetters' | 'now' | 'monotonicNow'>;
 }
 
 /** An agent in a process of its own, with a consumer of its own. */
-export interface RunningAgent {
+interface RunningAgent {
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
   problem(): string | null;
   /** Resolves when the signal aborted and all has ended; rejects on a failure that no retry mends. */
@@ -23,7 +23,7 @@ export function runNodeAgent(
   signal: AbortSignal,
 ): RunningAgent {
   const { identity, logger, metrics } = deps;
-  const agent = createNodeAgent(deps);
+  const agent = new NodeAgent(deps);
   let consumer: Consumer | null = null;
   const consume = async (stop: AbortSignal): Promise<void> => {
     consumer = await startConsumer({

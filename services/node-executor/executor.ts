@@ -12,24 +12,22 @@ import type { Command } from '../../schemas/events/command.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/state/image-history.ts';
+import type { PolicyInForce } from './checks/command-checks.ts';
 import { freshLook, type WantedPod } from './checks/fresh-look.ts';
 import type { TakeInventory } from './checks/own-plan.ts';
 import type { PodsNow } from './checks/pod-return.ts';
-import { receiveCommands } from './handler.ts';
+import { receiveCommands, refuseRejected } from './handler.ts';
 import { type Journal, openJournal } from './journal/journal.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import type { NodeFiles } from './node-files.ts';
-import type { PolicyInForce } from './policy-in-force.ts';
-import type { CarryOutParts } from './removal/carry-out-item.ts';
+import type { CarryOutParts } from './removal/carry-out-object.ts';
 import { openBackoff } from './results/backoff.ts';
-import { createLateRemovals, type LateRemovals } from './results/late-removals.ts';
+import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
 import { publishResults } from './results/publish-results.ts';
-import { refuseRejected } from './results/rejected.ts';
-import { openRemovedImages } from './results/removed-images.ts';
 import { runWorker } from './worker.ts';
 
 /** The node as the executor sees it. */
-export interface ExecutorNode {
+interface ExecutorNode {
   readonly identity: NodeIdentity;
   readonly runtime: RuntimeReader & RuntimeRemover;
   readonly filesystems: FilesystemReader;

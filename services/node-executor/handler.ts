@@ -1,10 +1,14 @@
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import { sha256Hex } from '../../packages/canonical/ids.ts';
 import type { Handler, Input } from '../../packages/decision/handler.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
+import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { type Command, MAX_COMMAND_BYTES } from '../../schemas/events/command.ts';
+import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
-import type { CommandRefusal } from '../../schemas/events/result.ts';
+import { type CommandRefusal, CommandResult } from '../../schemas/events/result.ts';
 import { timeRefusal } from './checks/command-checks.ts';
 import type { Journal } from './journal/journal.ts';
 import {
@@ -22,7 +26,7 @@ import type { ExecutorMetrics } from './metrics.ts';
 import { afterRefusal } from './results/reclaim.ts';
 import { commandRefused, type Refusal, type Reporter, resultOutput } from './results/results.ts';
 
-export interface Receiver {
+interface Receiver {
   readonly identity: NodeIdentity;
   readonly journal: Journal;
   readonly clock: NodeClock;
@@ -137,7 +141,7 @@ const entryOf = ({ event, trace }: Input<Command>): JournalEntry => ({
   items: event.items.map(() => ({ state: 'waiting' })),
 });
 
-export const reporterOf = ({
+const reporterOf = ({
   identity,
   journal,
   clock,
@@ -152,3 +156,32 @@ const resultsPileUp = (): FleetGcError =>
     'LOG_UNREACHABLE',
     `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the log does not take them`,
   );
+
+const REASON: Readonly<Partial<Record<DeadLetterCause, CommandRefusal>>> = {
+  'unknown-version': 'unsupported-version',
+  'key-mismatch': 'other-node',
+};
+
+const text = z.string().min(1).max(500);
+/** What can be told of a command that is none: nothing of it is believed beyond its names. */
+const Named = z.object({
+  id: text.optional().catch(undefined),
+  decisionId: text.nullable().catch(null),
+  inventoryId: text.nullable().catch(null),
+  kind: CommandResult.shape.kind.catch('unknown'),
+});
+const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'unknown' } as const;
+
+/**
+ * What a message on this node's key gets that is no command: a refusal that names the reason, beside the dead letter.
+ * The id follows from the message, so a repetition gives the same refusal.
+ */
+export const refuseRejected =
+  (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock'>): OnRejection =>
+  (topic, { cause, message, value }, record) => {
+    if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
+    const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
+    const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
+    const refusal = { reason: REASON[cause] ?? 'malformed', message: `${cause}: ${message}` };
+    return [[resultOutput(commandRefused(reporterOf(receiver), command, refusal))]];
+  };

@@ -17,7 +17,7 @@ export const nodeSubscription = (
   assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: MAX_COMMAND_LIFETIME_MS },
 });
 
-export interface NodeExecutorDeps extends ExecutorDeps {
+interface NodeExecutorDeps extends ExecutorDeps {
   readonly log: EventLog;
   readonly deadLetters: DeadLetters;
   /** Told of the consumer once it runs, for readiness. */

@@ -3,7 +3,7 @@ import type { ObjectOutcome } from '../../schemas/events/result.ts';
 import type { CommandItem } from './checks/second-look.ts';
 import type { ItemProgress, JournalEntry } from './journal/journal-state.ts';
 import { carryOut, measuredNow } from './removal/carry-out.ts';
-import type { CarryOutParts } from './removal/carry-out-item.ts';
+import type { CarryOutParts } from './removal/carry-out-object.ts';
 import { unmeasured } from './removal/earlier-attempt.ts';
 import { afterAbandoned } from './results/reclaim.ts';
 import { recordDone, recordItem } from './results/recorder.ts';

@@ -1,11 +1,15 @@
 import type { RuntimeReader } from '../../packages/cri/port.ts';
+import { kubeletPodSource } from '../../packages/kubelet/kubelet-pods.ts';
+import type { KubeletPod, PodSource } from '../../packages/kubelet/pod-source.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { LogDirectories } from '../../packages/machine/log-directories.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
-import type { KubeletSource } from '../node-agent/pods/pod-states.ts';
-import type { KubeletPods } from './kubelet-pods.ts';
+import { haveDelivered, type KubeletSource } from '../node-agent/pods/pod-states.ts';
+import type { WantedPod } from '../node-executor/checks/fresh-look.ts';
+import type { KubeletOptions } from './node-options.ts';
 
 /** A node that agent and executor work on: this machine, or one made up. */
 export interface ManagedNode {
@@ -23,3 +27,63 @@ export interface ManagedNode {
   readonly pods: KubeletPods;
   readonly podSources: readonly KubeletSource[];
 }
+
+/** Where the process learns of pods, and which of them it has heard of last. */
+interface KubeletPods {
+  /** `null`: no kubelet is configured. */
+  readonly source: PodSource | null;
+  /**
+   * For the executor: what pods want stays, be the kubelet silent meanwhile or just starting. `null` until it told once.
+   */
+  readonly wanted: () => readonly WantedPod[] | null;
+  /**
+   * The pods of this moment, for the executor. Rejects with `PODS_UNREADABLE`, also while a source has not delivered.
+   * `null`: no kubelet is configured.
+   */
+  readonly now: (() => Promise<readonly KubeletPod[]>) | null;
+}
+
+export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposable {
+  const { kubeletUrl } = options;
+  if (kubeletUrl === undefined)
+    return { source: null, wanted: () => [], now: null, [Symbol.dispose]: () => {} };
+  const kubelet = kubeletPodSource({
+    url: kubeletUrl,
+    caFile: options.kubeletCaFile ?? null,
+    serverName: options.kubeletServerName ?? null,
+    certificateFile: options.kubeletCertificateFile ?? null,
+    keyFile: options.kubeletKeyFile ?? null,
+    tokenFile: options.kubeletTokenFile ?? null,
+  });
+  return { ...rememberPods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
+}
+
+/** Passes every answer on and remembers it. */
+export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
+  let lastWhole: readonly WantedPod[] | null = null;
+  let wanted: readonly WantedPod[] | null = null;
+  const source: PodSource = {
+    list: async () => {
+      const listing = await list();
+      if (haveDelivered(listing, sources)) lastWhole = listing.pods;
+      if (lastWhole !== null)
+        wanted = lastWhole === listing.pods ? lastWhole : [...lastWhole, ...listing.pods];
+      return listing;
+    },
+  };
+  return {
+    source,
+    wanted: () => wanted,
+    now: async () => {
+      const listing = await source.list();
+      if (haveDelivered(listing, sources)) return listing.pods;
+      throw notDelivered(sources);
+    },
+  };
+}
+
+const notDelivered = (sources: readonly KubeletSource[]): FleetGcError =>
+  new FleetGcError(
+    'PODS_UNREADABLE',
+    `the kubelet does not know a pod from each of its sources (${sources.join(', ')}) yet, so nobody can say that one is gone`,
+  );

@@ -2,14 +2,16 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { linuxClock } from '../../packages/machine/clock.ts';
 import { createStatfsReader } from '../../packages/machine/filesystem.ts';
+import { readMachineId } from '../../packages/machine/machine-id.ts';
+import { openStateDirectory } from '../../packages/machine/state-directory.ts';
+import { lockState, type StateRole } from '../../packages/machine/state-lock.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { NodeName } from '../../schemas/events/identity.ts';
-import { nodeLabelsIn } from '../node-agent/node-labels.ts';
-import { LOCAL_CLUSTER } from './local-cluster.ts';
-import type { ManagedNode } from './managed-node.ts';
-import type { NodeOptions } from './node-options.ts';
+import { type ManagedNode, openKubeletPods } from './managed-node.ts';
+import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';
 
 type MachineOptions = Pick<
   NodeOptions,
@@ -24,7 +26,7 @@ type MachineOptions = Pick<
 > & { readonly log: 'kafka' | 'embedded' };
 
 /** What options and the machine itself say of a node, without anything that is kept there. */
-export interface ThisMachine
+interface ThisMachine
   extends Pick<ManagedNode, 'nodeLabels' | 'runtimeEndpoint' | 'clock' | 'filesystems' | 'logs'> {
   readonly name: Pick<ManagedNode['identity'], 'cluster' | 'node'>;
 }
@@ -71,4 +73,66 @@ function labelsFromFile({
   const file = readTextFile(nodeLabelsFile);
   if (file.ok) return nodeLabelsIn(file.text, nodeLabelsFile);
   throw configError([`--node-labels-file: ${nodeLabelsFile} cannot be read: ${file.reason}`]);
+}
+
+type ThisNodeOptions = NodeOptions &
+  KubeletOptions &
+  ContainerdOptions & { readonly log: 'kafka' | 'embedded' };
+
+/**
+ * The machine that this process runs on, for which it takes these roles. Throws `CONFIG_INVALID`, `STATE_IN_USE`,
+ * `STATE_UNWRITABLE` or `STATE_UNREADABLE`.
+ */
+export function openThisNode(
+  options: ThisNodeOptions,
+  roles: readonly StateRole[],
+): ManagedNode & Disposable {
+  using resources = new DisposableStack();
+  const { name, ...machine } = thisMachine(options);
+  const state = openStateDirectory(options.stateDirectory, readMachineId(options.machineIdFile));
+  resources.use(lockState(options.stateDirectory, roles));
+  const pods = resources.use(openKubeletPods(options));
+  const opened = resources.move();
+  return {
+    ...machine,
+    identity: { ...name, nodeInstance: state.nodeInstance },
+    state,
+    pods,
+    podSources: options.podSources,
+    imageLayers: options.imageLayers,
+    [Symbol.dispose]: () => opened.dispose(),
+  };
+}
+
+/** Where one machine is the whole fleet, its cluster needs no name. */
+export const LOCAL_CLUSTER = 'local';
+
+/** Kubernetes' form: an optional prefix with a slash, and a value that may be empty or, in a file, in quotes. */
+const NAME = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+const VALUE = /^"?([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|)"?$/;
+
+/**
+ * The labels in a file, one `name=value` a line; blank lines and lines that begin with `#` are nothing. Throws
+ * `CONFIG_INVALID` that names every line that is no label: with a label missing, another policy could select the node.
+ */
+export function nodeLabelsIn(content: string, file: string): Readonly<Record<string, string>> {
+  const lines = content.split('\n').map((line) => line.trim());
+  const labels = lines.filter((line) => line !== '' && !line.startsWith('#')).map(labelIn);
+  const wrong = labels.flatMap((label) => (label.value === null ? [label.line] : []));
+  if (wrong.length === 0) return Object.fromEntries(labels.map(({ name, value }) => [name, value ?? '']));
+  throw new FleetGcError(
+    'CONFIG_INVALID',
+    `${file} holds node labels, one name=value a line, and these lines are none: ${wrong.join('; ')}`,
+  );
+}
+
+function labelIn(line: string): {
+  readonly line: string;
+  readonly name: string;
+  readonly value: string | null;
+} {
+  const at = line.indexOf('=');
+  const name = line.slice(0, Math.max(at, 0));
+  const value = VALUE.exec(line.slice(at + 1));
+  return { line, name, value: NAME.test(name) && value ? (value[1] ?? '') : null };
 }

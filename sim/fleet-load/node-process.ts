@@ -4,13 +4,13 @@ import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
-import { rememberPods } from '../../services/node/kubelet-pods.ts';
-import { createNodeAgent, type NodeAgent } from '../../services/node-agent/agent.ts';
+import { rememberPods } from '../../services/node/managed-node.ts';
+import { NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
 import { together } from '../../services/node-agent/repeat.ts';
+import { policyInForce } from '../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../services/node-executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../services/node-executor/local/local-file.ts';
-import { policyInForce } from '../../services/node-executor/policy-in-force.ts';
 import { type Fleet, type FleetNode, instantAt, readingsAt } from '../fleet/fleet-node.ts';
 import { layerTable } from '../fleet/image-disk.ts';
 import {
@@ -76,7 +76,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
   };
   const process = { publisher: killable(ground.publisher, life), sleep, random, logger, metrics };
   const { identity, nodeLabels } = node;
-  const agent = createNodeAgent({
+  const agent = new NodeAgent({
     ...shared,
     ...process,
     identity,

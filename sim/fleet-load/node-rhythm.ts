@@ -1,5 +1,4 @@
-import { createBell } from '../../services/node-agent/bell.ts';
-import type { AgentTask, Repeating } from '../../services/node-agent/repeat.ts';
+import { type AgentTask, createBell, type Repeating } from '../../services/node-agent/repeat.ts';
 import { availableAt, type FleetNode, type NodeWatcher } from '../fleet/fleet-node.ts';
 import type { FleetTime } from '../fleet/fleet-time.ts';
 

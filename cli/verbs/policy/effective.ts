@@ -6,7 +6,7 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { Labels, TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { LOCAL_CLUSTER } from '../../../services/node/local-cluster.ts';
+import { LOCAL_CLUSTER } from '../../../services/node/this-machine.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';

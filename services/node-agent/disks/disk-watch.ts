@@ -11,16 +11,17 @@ import {
   DISK_HISTORY_FILE,
   DiskHistoryFile,
   fold,
+  isWorthPublishing,
   NO_DISK_HISTORY,
+  type PublishedReadings,
   reloadDiskHistory,
-} from './disk-history.ts';
-import { isWorthPublishing, type PublishedReadings } from './disk-stats.ts';
+} from './disk-readings.ts';
 
 /** What a disk-stats event says of the disks. */
 export type DiskFacts = Pick<DiskStats, 'takenAt' | 'filesystems' | 'history'>;
 
 /** Samples the filesystems and remembers how full they were. */
-export interface DiskWatch {
+interface DiskWatch {
   /** Takes one sample; resolves to what is to be published of it, or `null`. */
   sample(): Promise<DiskFacts | null>;
   /** The last sample; all `null` before the first. */
@@ -30,7 +31,7 @@ export interface DiskWatch {
   save(when: 'due' | 'end'): void;
 }
 
-export interface DiskWatchParts {
+interface DiskWatchParts {
   readonly filesystems: FilesystemReader;
   readonly state: Pick<StateDirectory, 'open'>;
   readonly clock: NodeClock;

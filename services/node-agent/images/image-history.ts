@@ -1,7 +1,5 @@
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import type { ImageRecord, ImageRecords } from './detection.ts';
-import type { Watch } from './watch.ts';
 
 /** The records of all images, and the detection that saw them last. */
 export interface ImageHistory {
@@ -86,3 +84,101 @@ export function wallTimeOf(timeMs: number, takenAt: Instant): number {
   const ageMs = Math.max(0, takenAt.sinceBootMs - timeMs);
   return Math.max(0, takenAt.wallTimeMs - ageMs);
 }
+
+/** What is remembered of an image, in milliseconds since boot; negative before this boot. */
+interface ImageRecord {
+  readonly firstDetectedMs: number;
+  /** `null`: no detection ever saw it in use. */
+  readonly lastUsedMs: number | null;
+}
+
+/** By `imageKey`. */
+export type ImageRecords = ReadonlyMap<string, ImageRecord>;
+
+export interface DetectedImage {
+  readonly id: string;
+  readonly runtimeHandler: string;
+}
+
+/** An image that was removed at this time, as far as that can be told. */
+export interface RemovedImage {
+  readonly id: string;
+  readonly bootId: string;
+  readonly sinceBootMs: number;
+}
+
+/**
+ * The records without those of images that went after they were detected (D12): what is listed under their ids now is
+ * another image. Of a removal before this boot that much is known: it was before all that was detected since.
+ */
+export function withoutRemoved(
+  records: ImageRecords,
+  removed: readonly RemovedImage[],
+  bootId: string,
+): ImageRecords {
+  const wentMs = new Map(
+    removed.map((image) => [image.id, image.bootId === bootId ? image.sinceBootMs : 0] as const),
+  );
+  const hasGone = (key: string, { firstDetectedMs }: ImageRecord): boolean =>
+    firstDetectedMs <= (wentMs.get(key.split(',', 1)[0] ?? key) ?? Number.NEGATIVE_INFINITY);
+  return new Map([...records].filter(([key, record]) => !hasGone(key, record)));
+}
+
+/** The image id, with the runtime handler where the runtime names one (C2). */
+export const imageKey = ({ id, runtimeHandler }: DetectedImage): string =>
+  runtimeHandler === '' ? id : `${id},${runtimeHandler}`;
+
+/**
+ * One detection (C3, C4). `inUse` holds image ids, `nowMs` is taken after the last listing: an image that appeared
+ * while the runtime answered must not count as older than it is, and one that was in use then as longer unused.
+ */
+export function detect(
+  records: ImageRecords,
+  images: readonly DetectedImage[],
+  inUse: ReadonlySet<string>,
+  nowMs: number,
+): ImageRecords {
+  return new Map(
+    images.map((image) => {
+      const record = records.get(imageKey(image)) ?? { firstDetectedMs: nowMs, lastUsedMs: null };
+      return [imageKey(image), inUse.has(image.id) ? { ...record, lastUsedMs: nowMs } : record];
+    }),
+  );
+}
+
+/** A time in which one detection followed the other without a break, in milliseconds since that boot. */
+export interface Watch {
+  readonly bootId: string;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** From here on the wall clock ran as the time since boot does, which nobody can set. */
+  readonly steadySince: Instant;
+}
+
+/** So often a kubelet looks at what is in use (B2, C7): a use that is shorter may go unseen by both. */
+const LONGEST_BREAK_MS = 5 * 60 * 1000;
+/** Reading two clocks takes a moment on a busy machine; nobody waits for so short an age. */
+const LARGEST_JITTER_MS = 2_000;
+
+/** The watch with one more detection. After a longer break, and in another boot, it begins anew: what was then nobody saw. */
+export function watchedUntil(before: Watch | null, now: Instant): Watch {
+  const { bootId, sinceBootMs } = now;
+  const goesOn = before !== null && before.bootId === bootId && isShort(sinceBootMs - before.untilMs);
+  if (!goesOn) return { bootId, sinceMs: sinceBootMs, untilMs: sinceBootMs, steadySince: now };
+  const steadySince = isSteady(before.steadySince, now) ? before.steadySince : now;
+  return { ...before, untilMs: sinceBootMs, steadySince };
+}
+
+const isShort = (breakMs: number): boolean => breakMs >= 0 && breakMs <= LONGEST_BREAK_MS;
+
+/** Whether the wall clock shows at both what passed in between. */
+const isSteady = (since: Instant, now: Instant): boolean =>
+  since.bootId === now.bootId &&
+  Math.abs(now.wallTimeMs - since.wallTimeMs - (now.sinceBootMs - since.sinceBootMs)) <= LARGEST_JITTER_MS;
+
+/**
+ * Since when the wall clock of `takenAt` has certainly not been set, by that clock: what it stamped before may be younger than
+ * it says. `takenAt` itself where the clock was set since.
+ */
+export const clockSteadySinceMs = ({ steadySince }: Watch, takenAt: Instant): number =>
+  isSteady(steadySince, takenAt) ? steadySince.wallTimeMs : takenAt.wallTimeMs;

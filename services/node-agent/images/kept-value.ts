@@ -3,7 +3,7 @@ import type { FixedFile } from '../../../packages/files/fixed-file.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 
 /** A value of the state directory that its owner can go on without. */
-export interface KeptValue<T> {
+interface KeptValue<T> {
   /** What an earlier process wrote; `null` when there is nothing usable. */
   readonly found: T | null;
   /** Why what is there could not be used; `null` when it could, or nothing was there. */

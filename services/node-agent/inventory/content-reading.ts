@@ -19,7 +19,7 @@ export interface Silence {
   readonly isFailure: boolean;
 }
 
-export interface ContentReadingParts {
+interface ContentReadingParts {
   /** `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
   readonly clock: NodeClock;

@@ -1,6 +1,10 @@
+import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { LayerTable } from '../../../packages/cri/containerd/image-layers.ts';
 import type { ListedContainer, ListedImage, ListedSandbox } from '../../../packages/cri/listing-types.ts';
+import type { ReadOnlyFile } from '../../../packages/files/fixed-file.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type {
   InventoryContainer,
   InventoryImage,
@@ -9,11 +13,17 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { type BackoffFile, MAX_BACKOFF_MS } from '../../../schemas/state/backoff.ts';
-import { imageKey } from '../images/detection.ts';
-import { wallTimeOf } from '../images/image-history.ts';
-import type { DetectedImage, ImageContents, ImageOrigin } from './content-reading.ts';
-import type { CompleteLook } from './look.ts';
+import { BACKOFF_FILE, BackoffFile, MAX_BACKOFF_MS } from '../../../schemas/state/backoff.ts';
+import { REMOVED_IMAGES_FILE, RemovedImagesFile } from '../../../schemas/state/removed-images.ts';
+import { imageKey, type RemovedImage, wallTimeOf } from '../images/image-history.ts';
+import {
+  type ContentReading,
+  type DetectedImage,
+  type ImageContents,
+  type ImageOrigin,
+  NOBODY_TELLS,
+} from './content-reading.ts';
+import type { CompleteLook, Look } from './look.ts';
 
 export type BackoffEntries = BackoffFile['objects'];
 type Kind = BackoffEntries[number]['kind'];
@@ -113,5 +123,56 @@ export function backoffLookup(entries: BackoffEntries, { wallTimeMs }: Instant):
     if (!entry) return null;
     const { failures, untilMs } = entry;
     return { failures, untilMs: untilMs <= wallTimeMs + MAX_BACKOFF_MS ? untilMs : 0 };
+  };
+}
+
+type Reading = Pick<StateDirectory, 'openReadOnly'>;
+
+/**
+ * Reads the executor's table of failing objects. Without it none is reported: the executor, which has the last word,
+ * still leaves them alone.
+ */
+export function backoffReader(state: Reading, logger: Logger): () => BackoffEntries {
+  const file = state.openReadOnly(BACKOFF_FILE, BackoffFile);
+  const read = readable(file, 'back-off table unreadable: none is reported', logger);
+  return () => read()?.objects ?? [];
+}
+
+/** Reads what the executor removed lately. Without it an image that is pulled again at once keeps its record. */
+export function removedImagesReader(state: Reading, logger: Logger): () => readonly RemovedImage[] {
+  const file = state.openReadOnly(REMOVED_IMAGES_FILE, RemovedImagesFile);
+  const read = readable(file, 'removed images unreadable: one that comes back at once keeps its age', logger);
+  return () => read()?.images ?? [];
+}
+
+/** `null` also while the file cannot be read, which is logged once. */
+function readable<T>(file: ReadOnlyFile<T>, unreadable: string, logger: Logger): () => T | null {
+  let problem: string | null = null;
+  return () => {
+    try {
+      const content = file.read();
+      problem = null;
+      return content;
+    } catch (error) {
+      const { message } = toFleetGcError(error);
+      if (problem !== message) logger.warn({ problem: message }, unreadable);
+      problem = message;
+      return null;
+    }
+  };
+}
+
+/** What containerd tells of the images of a look; of one that is incomplete nobody is asked. Never rejects. */
+export type ContentsOfLook = (look: Look) => Promise<ImageContents>;
+
+/** Asks once for each look: the answer belongs to its moment, whoever wants it. */
+export function contentsOfLooks(contentsOf: ContentReading): ContentsOfLook {
+  const asked = new WeakMap<Look, Promise<ImageContents>>();
+  return (look) => {
+    const contents =
+      asked.get(look) ??
+      (look.status === 'complete' ? contentsOf(detectedImages(look)) : Promise.resolve(NOBODY_TELLS));
+    asked.set(look, contents);
+    return contents;
   };
 }

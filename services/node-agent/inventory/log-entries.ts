@@ -25,7 +25,7 @@ export interface LogEntries {
 export type LogReader = () => Promise<LogEntries>;
 
 /** More entries than this are left for later looks: what goes makes room for them. */
-export const MAX_LOG_ENTRIES = 5_000;
+const MAX_LOG_ENTRIES = 5_000;
 const STAT_CONCURRENCY = 8;
 
 export const logReader =

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
 import type { CompleteListing, Listing, ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
@@ -7,8 +8,9 @@ import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import { podUidOfLogDirectory } from '../../../schemas/events/log-entries.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { Detected, History } from '../images/history.ts';
+import type { Detected, History } from '../images/kept-history.ts';
 import type { PodState, RuntimePods } from '../pods/pod-states.ts';
 import type { PodWatch } from '../pods/pod-watch.ts';
 import type { LogEntries, LogReader } from './log-entries.ts';
@@ -38,7 +40,7 @@ export interface IncompleteLook extends LookHeader {
   readonly problems: readonly ListingProblem[];
 }
 
-export interface LookParts {
+interface LookParts {
   readonly runtime: RuntimeReader;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
@@ -111,7 +113,7 @@ const imagesInUse = ({ users }: ImageUsage): Set<string> =>
   new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));
 
 /** The kubelet's label; what has none is not the kubelet's (A12, M41). */
-export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 
 /** A sandbox's UID is taken from its metadata and its label alike: if they differ, both are in the runtime (A5). */
 export function podsOfRuntime({ containers, sandboxes }: CompleteListing): RuntimePods {
@@ -126,4 +128,43 @@ export function podsOfRuntime({ containers, sandboxes }: CompleteListing): Runti
   const all = [...ofContainers, ...ofSandboxes];
   const uidsOf = (objects: typeof all): Set<string> => new Set(objects.flatMap(({ uids }) => uids));
   return { uids: uidsOf(all), active: uidsOf(all.filter(({ active }) => active)) };
+}
+
+/** What of each kind of object a decision turns on, a row for each object. */
+const ROWS: Readonly<Record<ObjectKind, (look: CompleteLook) => readonly (readonly string[])[]>> = {
+  container: ({ listing }) => listing.containers.map(({ id, state }) => [id, state]),
+  sandbox: ({ listing }) => listing.sandboxes.map(({ id, state }) => [id, state]),
+  // Logs follow their pods and containers, whose change is a reason to look by itself.
+  'pod-log-directory': () => [],
+  'log-symlink': () => [],
+  image: ({ listing }) =>
+    listing.images.map(({ id, repoTags, repoDigests, pinned }) => [
+      id,
+      String(pinned),
+      ...repoTags.toSorted(),
+      ...repoDigests.toSorted(),
+    ]),
+};
+
+/** Equal for looks between which nothing changed that a decision could turn on, in whatever order it was listed. */
+export function fingerprintOf(look: CompleteLook): string {
+  const rows = [
+    ...ObjectKind.options.flatMap((kind) => ROWS[kind](look).map((row) => [kind, ...row])),
+    ...look.pods.map(({ uid, state, contentRemovable, runtimeRemovable }) => [
+      'pod',
+      uid,
+      state,
+      String(contentRemovable),
+      String(runtimeRemovable),
+    ]),
+  ];
+  return sha256Hex(JSON.stringify(rows.map((row) => row.join(' ')).toSorted()));
+}
+
+/** Ids of containers that ran in the look before and run no more, as far as the runtime still has them. */
+export function diedSince(before: CompleteLook | null, { listing }: CompleteLook): string[] {
+  const ran = new Set(
+    before?.listing.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
+  );
+  return listing.containers.filter(({ id, state }) => ran.has(id) && state !== 'running').map(({ id }) => id);
 }

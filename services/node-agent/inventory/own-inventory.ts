@@ -2,9 +2,8 @@ import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { ContentsOfLook } from './contents-of-looks.ts';
-import type { AgentEvents } from './events.ts';
-import type { BackoffEntries } from './inventory-objects.ts';
+import type { AgentEvents } from './inventory.ts';
+import type { BackoffEntries, ContentsOfLook } from './inventory-objects.ts';
 import type { Look } from './look.ts';
 
 /**
@@ -13,7 +12,7 @@ import type { Look } from './look.ts';
  */
 export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
 
-export interface OwnInventoryParts {
+interface OwnInventoryParts {
   readonly look: () => Promise<Look>;
   /** The last look of this process, for whatever it was; `null` where it never looks on its own account. */
   readonly lastLook: () => Look | null;

@@ -9,17 +9,16 @@ import {
   fold,
   NO_DISK_HISTORY,
   reloadDiskHistory,
-} from '../disks/disk-history.ts';
-import { readHistory } from '../images/history.ts';
+} from '../disks/disk-readings.ts';
+import { readHistory } from '../images/kept-history.ts';
 import { watchPods } from '../pods/pod-watch.ts';
-import { contentsOfLooks } from './contents-of-looks.ts';
-import { agentEvents } from './events.ts';
-import { backoffReader, removedImagesReader } from './executor-files.ts';
+import { agentEvents } from './inventory.ts';
+import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory-objects.ts';
 import { createLook } from './look.ts';
 import { ownInventory, type TakeInventory } from './own-inventory.ts';
 
 /** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
-export interface OwnLooks {
+interface OwnLooks {
   readonly takeInventory: TakeInventory;
   /** Follows the pods and the disks: whether a pod is gone takes more than one look (A7). */
   readonly detect: () => Promise<void>;

@@ -14,7 +14,7 @@ import {
 } from './pod-states.ts';
 
 /** What the kubelet said, as far as it can be believed. */
-export interface KnownPods {
+interface KnownPods {
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
   /**
@@ -32,7 +32,7 @@ export interface PodWatch {
   problem(): string | null;
 }
 
-export interface PodWatchParts {
+interface PodWatchParts {
   /** `null`: none configured. */
   readonly source: PodSource | null;
   readonly sources: readonly KubeletSource[];

@@ -4,7 +4,7 @@ import type { Publisher } from '../../../packages/pipeline/publisher.ts';
 import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
-import { createBell } from '../bell.ts';
+import { createBell } from '../repeat.ts';
 
 /** An event on its way to the log. */
 export interface Outgoing {
@@ -25,7 +25,7 @@ export interface Outbox {
   problem(): string | null;
 }
 
-export interface OutboxParts {
+interface OutboxParts {
   /** What is in it, for the log lines. */
   readonly what: string;
   readonly limit: number;

@@ -4,7 +4,7 @@ import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { InventoryTrigger } from '../../../schemas/events/inventory.ts';
 import type { Observe } from '../../../schemas/events/observe.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import { haveMoved } from '../disks/disk-stats.ts';
+import { haveMoved } from '../disks/disk-readings.ts';
 
 /** An order to answer, with the trace it belongs to. */
 export type Order = Pick<Observe, 'id' | 'takenAt' | 'lifetimeMs' | 'reclaim'> & {
@@ -89,7 +89,7 @@ export function expire(pacing: Pacing, nowMs: number): readonly [Pacing, Order |
 }
 
 /** What is due now, or the time until which nothing is unless something happens. */
-export type Due =
+type Due =
   | { readonly kind: 'work'; readonly work: Work }
   | { readonly kind: 'wait'; readonly untilMs: number };
 

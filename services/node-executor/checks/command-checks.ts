@@ -1,12 +1,19 @@
 import { pluralOf } from '../../../packages/decision/listed-objects.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
+import {
+  type PauseRecord,
+  type PolicyRecord,
+  type PolicySet,
+  type SelectableNode,
+  selectPolicy,
+} from '../../../schemas/policy/policy.ts';
 import type { LastActions } from '../journal/journal-state.ts';
 import type { LocalRules } from '../local/local-file.ts';
 import type { RemovalRate } from '../local/removal-rate.ts';
-import type { PolicyInForce } from '../policy-in-force.ts';
 import type { BackoffEntry } from '../results/backoff.ts';
 import type { Refusal } from '../results/results.ts';
 
@@ -105,4 +112,36 @@ function policyRefusal({ policy: named }: Pick<Command, 'policy'>, policy: Polic
 function holdRefusal(local: LocalRules): CommandRefused {
   if (local.kind === 'held') return { reason: 'held', message: local.message };
   return local.hold ? { reason: 'held', message: "the node's own file says hold: true" } : undefined;
+}
+
+/** What the policies that this process follows itself say of this node. */
+export type PolicyInForce =
+  | { readonly kind: 'enforced'; readonly record: PolicyRecord }
+  | { readonly kind: 'paused'; readonly pause: Pick<PauseRecord, 'reason'> }
+  /** No policy selects it, or the one that does says `dry-run`. */
+  | { readonly kind: 'not-enforced'; readonly message: string }
+  /** They cannot be read: a pause, or another policy, could be among them. */
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+/** `current` throws `POLICIES_UNREADABLE` while nobody can tell. */
+export function policyInForce(current: () => PolicySet, node: SelectableNode): PolicyInForce {
+  let policies: PolicySet;
+  try {
+    policies = current();
+  } catch (error) {
+    return { kind: 'unreadable', message: toFleetGcError(error).message };
+  }
+  const selection = selectPolicy(policies, node);
+  switch (selection.kind) {
+    case 'paused':
+      return { kind: 'paused', pause: selection.pause };
+    case 'none':
+      return { kind: 'not-enforced', message: 'no policy selects this node now' };
+    case 'policy': {
+      const { record } = selection;
+      const { name, mode } = record.policy;
+      if (mode === 'enforce') return { kind: 'enforced', record };
+      return { kind: 'not-enforced', message: `policy ${name} says ${mode} for this node now` };
+    }
+  }
 }

@@ -12,7 +12,7 @@ import type { KnownHistory } from './image-checks.ts';
 import type { RuntimeFacts } from './second-look.ts';
 
 /** A removal rests on nothing older than this. */
-export const MAX_FACTS_AGE_MS = 1_000;
+const MAX_FACTS_AGE_MS = 1_000;
 /** A busy runtime changes while it is read; so often it may, before an object is left alone. */
 const LOOKS = 3;
 const LOOK_AGAIN_AFTER_MS = 200;
@@ -26,7 +26,7 @@ export type Look =
   | { readonly ok: true; readonly facts: RuntimeFacts; readonly confirmedAt: Instant }
   | { readonly ok: false; readonly message: string };
 
-export interface LookSources {
+interface LookSources {
   readonly runtime: RuntimeReader;
   readonly clock: NodeClock;
   readonly sleep: Sleep;

@@ -16,7 +16,7 @@ export type KnownHistory =
   | { readonly kind: 'known'; readonly file: ImageHistoryFile | null }
   | { readonly kind: 'unreadable'; readonly message: string };
 
-export interface ImageFacts {
+interface ImageFacts {
   readonly usage: ImageUsage;
   readonly history: KnownHistory;
   readonly local: LocalRules;

@@ -19,7 +19,7 @@ interface PodsAnswer {
 }
 
 /** `null`: the object goes whatever its pod does, and nobody was asked. */
-export type PodsAsked = PodsAnswer | { readonly problem: string } | null;
+type PodsAsked = PodsAnswer | { readonly problem: string } | null;
 
 /**
  * Asks for the pods where an object goes only because its pod was gone (G6, G23, H2, I3). Never rejects. Asked before the

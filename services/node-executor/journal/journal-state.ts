@@ -149,7 +149,7 @@ export const begun = (
 ): JournalState => withEntry(state, commandId, (entry) => ({ ...entry, before }));
 
 /** Where an item stands in the journal. */
-export interface ItemPosition {
+interface ItemPosition {
   readonly commandId: string;
   readonly index: number;
 }

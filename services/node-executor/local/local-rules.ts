@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { FixedFile } from '../../../packages/files/fixed-file.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import {
   type FileNow,
   type LocalRules,
@@ -11,7 +14,6 @@ import {
   readLocalFile,
   type WrittenRules,
 } from './local-file.ts';
-import { type LocalMark, openLocalMark } from './local-mark.ts';
 
 /** So long a file that restricts less has to stay as it is, since it may be half of one that is being written. */
 export const STABLE_MS = 10_000;
@@ -126,4 +128,50 @@ const held = (message: string): LocalRules => ({ kind: 'held', message });
 export function followLocalRules(option: LocalFileOption, parts: LocalRulesParts): () => Promise<LocalRules> {
   const rules = new RememberedRules(option, parts);
   return () => rules.now();
+}
+
+/** Name of the file in the state directory that remembers the node's own file over a restart. */
+export const LOCAL_MARK_FILE = 'local-file-seen';
+/** Room for a path of 4096 characters, each escaped. */
+const LOCAL_MARK_BYTES = 25_000;
+
+/** The file that restricted something when it was last believed; `null` when none did. */
+const LocalMarkFile = z.object({
+  version: z.literal(1),
+  seen: z.object({ path: z.string(), sha256: z.string() }).nullable(),
+});
+type Seen = z.infer<typeof LocalMarkFile>['seen'];
+
+interface LocalMark {
+  /** `unreadable`: nobody knows whether there was a file. */
+  readonly seen: Seen | 'unreadable';
+  /** Never throws: what the disk does not take is not known after a restart, and the log says so. */
+  remember(seen: Seen): void;
+}
+
+function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger): LocalMark {
+  const tell = (error: unknown, message: string): void =>
+    logger.error({ problem: toFleetGcError(error).message }, message);
+  const open = (): FixedFile<z.infer<typeof LocalMarkFile>> =>
+    directory.open(LOCAL_MARK_FILE, LOCAL_MARK_BYTES, LocalMarkFile);
+  let file: FixedFile<z.infer<typeof LocalMarkFile>> | null = null;
+  let seen: LocalMark['seen'] = null;
+  try {
+    file = open();
+    seen = file.read()?.seen ?? null;
+  } catch (error) {
+    seen = 'unreadable';
+    tell(error, "whether there was a file of the node's own cannot be read: removals wait for one");
+  }
+  return {
+    seen,
+    remember: (next) => {
+      try {
+        file ??= open();
+        file.write({ version: 1, seen: next });
+      } catch (error) {
+        tell(error, "the node's own file cannot be remembered over a restart");
+      }
+    },
+  };
 }

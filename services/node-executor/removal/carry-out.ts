@@ -8,8 +8,12 @@ import { begun, type JournalEntry } from '../journal/journal-state.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../results/reclaim.ts';
 import { recordDone, recordRefused } from '../results/recorder.ts';
 import { count, type Refusal } from '../results/results.ts';
-import { type CarryOutParts, carryOutItem, measuredBetween, measuredFilesystem } from './carry-out-item.ts';
-import { firstReading, kept } from './first-reading.ts';
+import {
+  type CarryOutParts,
+  carryOutObject,
+  measuredBetween,
+  measuredFilesystem,
+} from './carry-out-object.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
 
 /** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
@@ -37,7 +41,7 @@ export async function carryOut(
   const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
   for (const [index, item] of command.items.entries())
-    await carryOutItem({ entry: aimed, index, item, plan }, parts, signal);
+    await carryOutObject({ entry: aimed, index, item, plan }, parts, signal);
   await finish({ entry, aimed }, first, parts, signal);
 }
 
@@ -142,3 +146,24 @@ async function afterLastAction({ recorder: { clock, journal }, sleep }: CarryOut
   for (let ticks = 0; ticks < MAX_TICKS && !isPast(clock.now()); ticks++) await sleep(TICK_MS);
   return clock.now();
 }
+
+type Kept = NonNullable<JournalEntry['before']>;
+
+/** What was free before the first removal of a command; one that an earlier process began is measured from its beginning. */
+function firstReading({ before }: Pick<JournalEntry, 'before'>, now: Reading | null): Reading | null {
+  if (before === null) return now;
+  const { availableBytes, inodesFree } = before;
+  if (availableBytes === null) return null;
+  return {
+    availableBytes: BigInt(availableBytes),
+    inodesFree: inodesFree === null ? null : BigInt(inodesFree),
+  };
+}
+
+/** As the journal keeps it. */
+const kept = (reading: Reading | null): Kept => ({
+  availableBytes: textOf(reading?.availableBytes ?? null),
+  inodesFree: textOf(reading?.inodesFree ?? null),
+});
+
+const textOf = (value: bigint | null): string | null => (value === null ? null : String(value));

@@ -16,7 +16,7 @@ export interface Reading {
   readonly inodesFree: bigint | null;
 }
 
-export interface Gauge {
+interface Gauge {
   readonly filesystems: FilesystemReader;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
@@ -30,7 +30,7 @@ export async function readFilesystem(
 }
 
 /** More available than there is counts as all of it (D4); no capacity as no reading (D5, K11). */
-export function believable(reading: FilesystemReading | null): Reading | null {
+function believable(reading: FilesystemReading | null): Reading | null {
   if (reading === null || reading.capacityBytes === null || reading.availableBytes === null) return null;
   const capacity = BigInt(reading.capacityBytes);
   const available = BigInt(reading.availableBytes);
@@ -48,7 +48,7 @@ export function isReached({ resource, atLeast }: ReclaimTarget, reading: Reading
 }
 
 /** What a removal is expected to do to the filesystem. */
-export interface Expectation {
+interface Expectation {
   readonly filesystem: ReclaimTarget['filesystem'];
   /** `null`: nobody waits for a target, one reading is enough. */
   readonly target: ReclaimTarget | null;

@@ -1,7 +1,6 @@
 import { constants, readFileSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, unlessMissing } from './missing.ts';
 
 /**
  * A directory that is open: whoever renames or replaces it meanwhile does not change where the entries named below it
@@ -101,4 +100,18 @@ function inWordsOf(error: unknown, at: string, path: string): unknown {
     error.message.replace(at, () => path),
     { cause: error },
   );
+}
+
+/** The system's code of an error, e.g. `ENOENT`; empty when it has none. */
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+/** `otherwise` where what was asked for is not there; any other error is passed on. */
+export async function unlessMissing<T, U>(result: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await result;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return otherwise;
+    throw error;
+  }
 }

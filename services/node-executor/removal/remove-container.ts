@@ -4,14 +4,14 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { LookAgain } from '../checks/second-look.ts';
 import type { LogRoots } from '../node-files.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
-import { type FoundLogs, findLogFiles, removeLogFiles } from './log-files.ts';
+import { type FoundLogs, findLogFiles, removeLogFiles } from './container-log-files.ts';
 
 /** The kubelet's least grace period (G15). */
 const MIN_STOP_SECONDS = 2;
 /** Longer than this no worker waits for a container that nobody knows to run. */
 const MAX_STOP_SECONDS = 600;
 
-export interface ContainerRemover {
+interface ContainerRemover {
   readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
   readonly logs: LogRoots;

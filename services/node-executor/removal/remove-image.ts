@@ -5,7 +5,7 @@ import { type Attempt, attempt, failed, REMOVED } from './attempt.ts';
 /** A runtime may answer a moment before its list shows it. */
 const LISTED_AGAIN_AFTER_MS = 200;
 
-export interface ImageRemover {
+interface ImageRemover {
   readonly runtime: Pick<RuntimeReader, 'listImages'> & Pick<RuntimeRemover, 'removeImage'>;
   readonly sleep: Sleep;
 }

@@ -3,7 +3,7 @@ import type { RuntimeRemover } from '../../../packages/cri/port.ts';
 import type { LookAgain } from '../checks/second-look.ts';
 import { type Attempt, after, attempt, failed, isNotFound } from './attempt.ts';
 
-export interface SandboxRemover {
+interface SandboxRemover {
   readonly runtime: Pick<RuntimeRemover, 'stopSandbox' | 'removeSandbox'>;
   /** Looks again, since a stop may take long: the verdict when the sandbox may not go any more. */
   readonly lookAgain: LookAgain;

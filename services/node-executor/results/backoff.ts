@@ -28,7 +28,7 @@ export function afterFailure(
     .slice(0, MAX_BACKOFF_OBJECTS);
 }
 
-export const without = (table: readonly BackoffEntry[], object: ObjectName): readonly BackoffEntry[] =>
+const without = (table: readonly BackoffEntry[], object: ObjectName): readonly BackoffEntry[] =>
   table.filter((entry) => !isSame(entry, object));
 
 /** The entry that keeps the object from being tried at `nowMs`; none lasts longer than an hour from now. */

@@ -11,7 +11,7 @@ import { published, type Unpublished } from '../journal/journal-state.ts';
 const MAX_BATCH = 100;
 const RETRY = { firstMs: 200, mostMs: 30_000 };
 
-export interface ResultPublishing {
+interface ResultPublishing {
   readonly journal: Journal;
   readonly publisher: Publisher;
   readonly sleep: Sleep;

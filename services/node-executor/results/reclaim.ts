@@ -1,6 +1,6 @@
 import { nextReclaim, reclaimContinues } from '../../../packages/decision/next-reclaim.ts';
 import { unrelievedId } from '../../../packages/decision/result-ids.ts';
-import type { Command } from '../../../schemas/events/command.ts';
+import type { Command, Holder, ImageRemoval } from '../../../schemas/events/command.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type {
@@ -11,7 +11,6 @@ import type {
 } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ItemProgress, JournalEntry, LastActions } from '../journal/journal-state.ts';
-import { holdersAfter } from './holders.ts';
 import { count } from './results.ts';
 
 /** What the filesystem of a reclaim had at the end of a command. */
@@ -23,7 +22,7 @@ export interface Measurement {
 }
 
 /** How a command of a reclaim ended. */
-export interface ReclaimState extends Measurement {
+interface ReclaimState extends Measurement {
   readonly items: JournalEntry['items'];
   /** The node is paused or held: no order would come to anything. */
   readonly isHolding: boolean;
@@ -47,7 +46,7 @@ export function afterCommand(command: Command, state: ReclaimState): AfterComman
 }
 
 /** Why nothing of a command was done. */
-export interface Refused extends Measurement {
+interface Refused extends Measurement {
   readonly reason: CommandRefusal;
   /** Another command of the same reclaim acted, waits or is in hand: what follows is for that one to say. */
   readonly isContinued: boolean;
@@ -139,3 +138,52 @@ const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity
   node,
   nodeInstance,
 });
+
+/**
+ * What holds the space after a command (M8): what image-gc said of the images that were not to go, and those of the
+ * command that stayed all the same. `items` is empty when nothing of the command was begun; `isHeld`: a pause or the node's
+ * own file ended it.
+ */
+function holdersAfter(command: Command, items: JournalEntry['items'], isHeld: boolean): Holder[] {
+  switch (command.kind) {
+    case 'container-removal':
+      return [];
+    case 'image-removal':
+      return holdersOfImages(command, items, isHeld ? 'held' : 'waiting');
+  }
+}
+
+function holdersOfImages(
+  command: ImageRemoval,
+  items: JournalEntry['items'],
+  left: 'waiting' | 'held',
+): Holder[] {
+  const stayed = command.items.flatMap(({ estimatedBytes }, index): Holder[] => {
+    const reason = reasonToStay(items[index], left);
+    return reason ? [{ reason, objects: 1, bytes: estimatedBytes }] : [];
+  });
+  return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason).values()].map(together);
+}
+
+function reasonToStay(
+  progress: ItemProgress | undefined,
+  left: 'waiting' | 'held',
+): 'waiting' | 'held' | 'backing-off' | undefined {
+  if (progress?.state !== 'done') return left;
+  switch (progress.outcome) {
+    case 'removed':
+    case 'not-found':
+      return undefined;
+    case 'failed':
+      return 'backing-off';
+    default:
+      return left;
+  }
+}
+
+const together = (holders: readonly Holder[]): Holder =>
+  holders.reduce((sum, { reason, objects, bytes }) => ({
+    reason,
+    objects: sum.objects + objects,
+    bytes: sum.bytes + bytes,
+  }));

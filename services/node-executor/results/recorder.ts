@@ -19,10 +19,9 @@ import {
 import { withRemoval } from '../local/removal-rate.ts';
 import type { ExecutorMetrics } from '../metrics.ts';
 import type { BackoffTable } from './backoff.ts';
-import type { LateRemovals } from './late-removals.ts';
+import type { LateRemovals, RemovedImages } from './late-removals.ts';
 import { type Pass, passProblems, withPass } from './pass-problems.ts';
 import type { AfterCommand } from './reclaim.ts';
-import type { RemovedImages } from './removed-images.ts';
 import {
   commandDone,
   commandRefused,

@@ -5,7 +5,7 @@ import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import type { Note } from '../../../packages/decision/conclusion.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
-import { openKubeletPods } from '../../node/kubelet-pods.ts';
+import { openKubeletPods } from '../../node/managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../../node/node-options.ts';
 import { thisMachine } from '../../node/this-machine.ts';
 import { logReader } from '../../node-agent/inventory/log-entries.ts';

@@ -11,11 +11,14 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { openHistory } from '../../node-agent/images/history.ts';
+import { openHistory } from '../../node-agent/images/kept-history.ts';
 import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
-import { agentEvents } from '../../node-agent/inventory/events.ts';
-import { backoffReader, removedImagesReader } from '../../node-agent/inventory/executor-files.ts';
-import { detectedImages } from '../../node-agent/inventory/inventory-objects.ts';
+import { agentEvents } from '../../node-agent/inventory/inventory.ts';
+import {
+  backoffReader,
+  detectedImages,
+  removedImagesReader,
+} from '../../node-agent/inventory/inventory-objects.ts';
 import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
 import { createLook } from '../../node-agent/inventory/look.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';

@@ -31,7 +31,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'journal-written-late',
     edits: [
       {
-        file: `${EXECUTOR}/removal/carry-out-item.ts`,
+        file: `${EXECUTOR}/removal/carry-out-object.ts`,
         old: "progress({ state: 'in-hand', since });",
         now: '',
       },
@@ -76,7 +76,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'own-plan-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/removal/item.ts`,
+        file: `${EXECUTOR}/removal/remove-object.ts`,
         old: 'const kept = tools.keptByPlan(item);',
         now: 'const kept = null as ReturnType<typeof tools.keptByPlan>;',
       },
@@ -121,7 +121,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'target-not-held',
     edits: [
       {
-        file: `${EXECUTOR}/removal/carry-out-item.ts`,
+        file: `${EXECUTOR}/removal/carry-out-object.ts`,
         old: 'const reached = isReached(reclaim.target, before);',
         now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
       },

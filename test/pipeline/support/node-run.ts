@@ -7,16 +7,16 @@ import { createPublisher, nodeSource } from '../../../packages/pipeline/publishe
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/wait.ts';
-import { rememberPods } from '../../../services/node/kubelet-pods.ts';
-import { createNodeAgent } from '../../../services/node-agent/agent.ts';
+import { rememberPods } from '../../../services/node/managed-node.ts';
+import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
 import { byTheClock, together } from '../../../services/node-agent/repeat.ts';
+import { policyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { policyInForce } from '../../../services/node-executor/policy-in-force.ts';
 import { killable, killableState, type Life } from '../../../sim/fleet-load/killable.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
@@ -65,7 +65,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   const pods = rememberPods(node.kubelet, ['api']);
   const clock = { now: () => time.now() };
-  const agent = createNodeAgent({
+  const agent = new NodeAgent({
     identity: NODE,
     nodeLabels: {},
     policies: policies.current,

@@ -10,7 +10,7 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { createNodeAgent, type NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agent.ts';
+import { NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agent.ts';
 import {
   loggedContentReading,
   NOBODY_TELLS,
@@ -71,7 +71,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       if (away) throw new FleetGcError('LOG_UNREACHABLE', 'no broker answers');
       outputs.forEach(take);
     };
-    const agent = createNodeAgent({
+    const agent = new NodeAgent({
       identity: NODE,
       nodeLabels: { zone: 'a' },
       policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { detect } from '../../../services/node-agent/images/detection.ts';
 import {
+  detect,
   type ImageHistory,
   recordsAt,
   reload,

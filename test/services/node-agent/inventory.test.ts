@@ -10,8 +10,11 @@ import {
   MAX_INVENTORY_COMPRESSED_BYTES,
 } from '../../../schemas/events/inventory.ts';
 import type { ImageOrigin } from '../../../services/node-agent/inventory/content-reading.ts';
-import { agentEvents } from '../../../services/node-agent/inventory/events.ts';
-import { type InventoryParts, inventoryOf } from '../../../services/node-agent/inventory/inventory.ts';
+import {
+  agentEvents,
+  type InventoryParts,
+  inventoryOf,
+} from '../../../services/node-agent/inventory/inventory.ts';
 import type { CompleteLook, IncompleteLook } from '../../../services/node-agent/inventory/look.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';

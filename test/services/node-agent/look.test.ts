@@ -3,10 +3,10 @@ import { connectReader } from '../../../packages/cri/client.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { imageUsage } from '../../../packages/cri/usage.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { fingerprintOf } from '../../../services/node-agent/inventory/fingerprint.ts';
 import {
   type CompleteLook,
   createLook,
+  fingerprintOf,
   type Look,
   podsOfRuntime,
 } from '../../../services/node-agent/inventory/look.ts';

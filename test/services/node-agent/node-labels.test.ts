@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeLabelsIn } from '../../../services/node-agent/node-labels.ts';
+import { nodeLabelsIn } from '../../../services/node/this-machine.ts';
 
 test('a file of labels, with comments, quotes, prefixes and empty values', () => {
   const content = '# labels\n\nzone=a\n  disk="ssd" \nexample.com/role=worker\nempty=\n';

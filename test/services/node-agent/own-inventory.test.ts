@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { imageUsage } from '../../../packages/cri/usage.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
 import {
   type ContentsOfLook,
   contentsOfLooks,
-} from '../../../services/node-agent/inventory/contents-of-looks.ts';
-import { agentEvents } from '../../../services/node-agent/inventory/events.ts';
+} from '../../../services/node-agent/inventory/inventory-objects.ts';
 import type { CompleteLook, Look } from '../../../services/node-agent/inventory/look.ts';
 import { ownInventory } from '../../../services/node-agent/inventory/own-inventory.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';

@@ -5,10 +5,9 @@ import { pause } from '../../../packages/process/back-off.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { BACKOFF_BYTES, BACKOFF_FILE, BackoffFile } from '../../../schemas/state/backoff.ts';
-import { createBell } from '../../../services/node-agent/bell.ts';
 import { watchDeaths } from '../../../services/node-agent/death-watch.ts';
-import { backoffReader } from '../../../services/node-agent/inventory/executor-files.ts';
-import { every, together } from '../../../services/node-agent/repeat.ts';
+import { backoffReader } from '../../../services/node-agent/inventory/inventory-objects.ts';
+import { createBell, every, together } from '../../../services/node-agent/repeat.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

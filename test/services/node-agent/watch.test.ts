@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { openHistory } from '../../../services/node-agent/images/history.ts';
-import { clockSteadySinceMs, type Watch, watchedUntil } from '../../../services/node-agent/images/watch.ts';
+import {
+  clockSteadySinceMs,
+  type Watch,
+  watchedUntil,
+} from '../../../services/node-agent/images/image-history.ts';
+import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../../support/manual-clock.ts';

@@ -12,7 +12,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { type DiskHistory, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-history.ts';
+import { type DiskHistory, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-readings.ts';
+import type { PolicyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import type { WantedPod } from '../../../services/node-executor/checks/fresh-look.ts';
 import type { TakeInventory } from '../../../services/node-executor/checks/own-plan.ts';
 import type { PodsNow } from '../../../services/node-executor/checks/pod-return.ts';
@@ -22,7 +23,6 @@ import {
   type NodeExecutor,
 } from '../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import type { PolicyInForce } from '../../../services/node-executor/policy-in-force.ts';
 import { killable, killableState, type Life, NEVER } from '../../../sim/fleet-load/killable.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';

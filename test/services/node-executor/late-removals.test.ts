@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { EMPTY_JOURNAL } from '../../../services/node-executor/journal/journal-state.ts';
 import { openBackoff } from '../../../services/node-executor/results/backoff.ts';
-import { createLateRemovals } from '../../../services/node-executor/results/late-removals.ts';
-import type { RemovedImages } from '../../../services/node-executor/results/removed-images.ts';
+import {
+  createLateRemovals,
+  type RemovedImages,
+} from '../../../services/node-executor/results/late-removals.ts';
 import { NOW } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { manualClock } from '../../support/manual-clock.ts';

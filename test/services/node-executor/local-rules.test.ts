@@ -4,8 +4,11 @@ import { expect, test } from 'vitest';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { type LocalRules, NO_LOCAL_RULES } from '../../../services/node-executor/local/local-file.ts';
-import { LOCAL_MARK_FILE } from '../../../services/node-executor/local/local-mark.ts';
-import { followLocalRules, STABLE_MS } from '../../../services/node-executor/local/local-rules.ts';
+import {
+  followLocalRules,
+  LOCAL_MARK_FILE,
+  STABLE_MS,
+} from '../../../services/node-executor/local/local-rules.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

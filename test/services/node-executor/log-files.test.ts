@@ -5,13 +5,11 @@ import type { LogRoots } from '../../../services/node-executor/node-files.ts';
 import {
   type FoundLogs,
   findLogFiles,
-  removeLogFiles,
-} from '../../../services/node-executor/removal/log-files.ts';
-import {
   flatSymlink,
   foreignLogPath,
+  removeLogFiles,
   unsafeLogPath,
-} from '../../../services/node-executor/removal/log-path.ts';
+} from '../../../services/node-executor/removal/container-log-files.ts';
 import { openDirectory } from '../../../services/node-executor/removal/open-directory.ts';
 import { listedContainer } from '../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { policyInForce } from '../../../services/node-executor/policy-in-force.ts';
+import { policyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import { EVERY_NODE, NO_POLICY, pauseRecord, policySet } from '../../fixtures/policy.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web' } };

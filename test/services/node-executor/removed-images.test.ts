@@ -9,7 +9,7 @@ import {
   REMOVED_IMAGES_FILE,
   RemovedImagesFile,
 } from '../../../schemas/state/removed-images.ts';
-import { openRemovedImages } from '../../../services/node-executor/results/removed-images.ts';
+import { openRemovedImages } from '../../../services/node-executor/results/late-removals.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { instant } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeletPod, PodListing } from '../../../packages/kubelet/pod-source.ts';
-import { openKubeletPods, rememberPods } from '../../../services/node/kubelet-pods.ts';
+import { openKubeletPods, rememberPods } from '../../../services/node/managed-node.ts';
 
 const pod = (uid: string, source: string): KubeletPod => ({
   uid,

@@ -20,18 +20,18 @@ import {
   mayBeRemoved,
   removedEarlier,
 } from './earlier-attempt.ts';
-import { type ItemTools, isGone, removeItem } from './item.ts';
 import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+import { isGone, type RemovalTools, removeObject } from './remove-object.ts';
 
 export interface CarryOutParts {
   readonly recorder: Recorder;
-  readonly tools: Omit<ItemTools, 'takeInHand' | 'keptByPlan'> & { readonly own: OwnFactsSince };
+  readonly tools: Omit<RemovalTools, 'takeInHand' | 'keptByPlan'> & { readonly own: OwnFactsSince };
   readonly filesystems: FilesystemReader;
   readonly sleep: Sleep;
 }
 
 /** One object of a command. */
-export interface ItemWork {
+interface ObjectWork {
   /** With the target that this node's own plan has. */
   readonly entry: JournalEntry;
   readonly index: number;
@@ -40,7 +40,7 @@ export interface ItemWork {
 }
 
 /** The same, and what the filesystem has free before it. */
-interface MeasuredWork extends ItemWork {
+interface MeasuredWork extends ObjectWork {
   readonly before: Reading | null;
   /** Which the runtime may still be at; `null` where there was none. */
   readonly earlier: EarlierAttempt | null;
@@ -56,7 +56,11 @@ export function measuredFilesystem({ reclaim, kind, items }: Command): Filesyste
 }
 
 /** Brings one object to its one final result. Others free space too, so it is measured before each. */
-export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
+export async function carryOutObject(
+  work: ObjectWork,
+  parts: CarryOutParts,
+  signal: AbortSignal,
+): Promise<void> {
   const progress = work.entry.items[work.index];
   if (progress?.state === 'done') return;
   const record = (end: End): void => recordItem(parts.recorder, work.entry, { ...work, ...end });
@@ -73,7 +77,7 @@ export async function carryOutItem(work: ItemWork, parts: CarryOutParts, signal:
   const measured = { ...work, before, earlier: isLog(work.item) ? null : earlier };
   const skipped = reasonToSkip(measured, signal);
   if (skipped) return recordEnd(measured, { outcome: skipped, actedAt: null, name: null }, parts);
-  await tryItem(measured, parts, signal);
+  await tryObject(measured, parts, signal);
 }
 
 function recordEnd(
@@ -100,7 +104,7 @@ const UNMEASURED: ObjectOutcome = {
   message: 'the filesystem cannot be measured, so nobody can see when the target is reached',
 };
 
-async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
+async function tryObject(work: MeasuredWork, parts: CarryOutParts, signal: AbortSignal): Promise<void> {
   const { entry, index, item } = work;
   const { recorder, tools } = parts;
   let since = recorder.clock.now();
@@ -114,7 +118,7 @@ async function tryItem(work: MeasuredWork, parts: CarryOutParts, signal: AbortSi
     isInHand = true;
     progress({ state: 'in-hand', since });
   };
-  const attempt = await removeItem(
+  const attempt = await removeObject(
     entry,
     item,
     { ...tools, takeInHand, keptByPlan: work.plan.refusalOf },

@@ -8,15 +8,22 @@ import {
   ImageHistoryFile,
 } from '../../../schemas/state/image-history.ts';
 import {
+  clockSteadySinceMs,
   type DetectedImage,
   detect,
+  type ImageHistory,
   type ImageRecords,
+  isBelievable,
+  keptHistory,
   type RemovedImage,
+  recordsAt,
+  reload,
+  toFile,
+  type Watch,
+  watchedUntil,
   withoutRemoved,
-} from './detection.ts';
-import { type ImageHistory, isBelievable, keptHistory, recordsAt, reload, toFile } from './image-history.ts';
+} from './image-history.ts';
 import { openKeptValue } from './kept-value.ts';
-import { clockSteadySinceMs, type Watch, watchedUntil } from './watch.ts';
 
 /** The image records of this node, kept over restarts (M1, M2). */
 export interface History {
@@ -39,7 +46,7 @@ export interface Detected {
 /** New and vanished images are written with the next save, a later "last used" at most so often. */
 const SAVE_EVERY_MS = 60_000;
 
-export interface HistoryParts {
+interface HistoryParts {
   readonly state: Pick<StateDirectory, 'open'>;
   /** The agent's start. */
   readonly now: Instant;
@@ -115,7 +122,7 @@ export function readHistory({
   };
 }
 
-export interface ReadHistoryParts extends Pick<HistoryParts, 'now' | 'removed'> {
+interface ReadHistoryParts extends Pick<HistoryParts, 'now' | 'removed'> {
   readonly state: Pick<StateDirectory, 'openReadOnly'>;
 }
 

@@ -7,8 +7,7 @@ import {
 import type { LogRoots } from '../node-files.ts';
 import type { Refusal } from '../results/results.ts';
 import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './attempt.ts';
-import { unlessMissing } from './missing.ts';
-import type { OpenDirectory } from './open-directory.ts';
+import { type OpenDirectory, unlessMissing } from './open-directory.ts';
 
 /** Deeper trees than the kubelet makes are not gone into. */
 const MAX_DEPTH = 16;

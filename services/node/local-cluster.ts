@@ -1,2 +1,0 @@
-/** Where one machine is the whole fleet, its cluster needs no name. */
-export const LOCAL_CLUSTER = 'local';
