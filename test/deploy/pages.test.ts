@@ -12,3 +12,13 @@ test.each(pages)('%s links to what exists', (path) => {
   );
   expect(missing).toEqual([]);
 });
+
+const MAX_COLUMNS = 100;
+
+/** Tables, headings, lines with a link, and what is one word of code cannot be wrapped. */
+const isFree = (line: string): boolean => /^ *\||^#|\]\([^)]+\)|^ *(?:[-*] |\d+\. )?`[^`]*`\S*$/.test(line);
+
+test.each(pages)('%s has prose of at most 100 columns', (path) => {
+  const prose = textOf(path).replace(/^ *```[\s\S]*?^ *```$/gm, '');
+  expect(prose.split('\n').filter((line) => line.length > MAX_COLUMNS && !isFree(line))).toEqual([]);
+});

@@ -1,5 +1,6 @@
+import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { textOf } from './files.ts';
+import { REPOSITORY, textOf } from './files.ts';
 import { tableRows } from './markdown.ts';
 
 /** The list of wishes behind section M has so many rows. */
@@ -16,4 +17,27 @@ test('every wish of section M stands in its list once, in order', () => {
 test('every wish says whether it is built, and how or why not', () => {
   const stands = /^(default|option|default and options|default, in part|not built)$/;
   expect(rows.filter(([, built = '', text = '']) => !stands.test(built) || text === '')).toEqual([]);
+});
+
+/** Numbers of a cell: `D1, D2` and `C13 to C15`. */
+function numbersIn(cell: string): readonly string[] {
+  return cell.split(', ').flatMap((part) => {
+    const [, letter = '', first = '', last = first] = /^([A-P])(\d+)(?: to [A-P](\d+))?$/.exec(part) ?? [];
+    return Array.from(
+      { length: Number(last) - Number(first) + 1 },
+      (_, index) => `${letter}${Number(first) + index}`,
+    );
+  });
+}
+
+test('every number that the code cites has its row', () => {
+  const told = new Set(
+    [...textOf('docs/reference/rules.md').matchAll(/^\| ([A-P]\d[^|]*?) \|/gm)].flatMap(([, cell = '']) =>
+      numbersIn(cell),
+    ),
+  );
+  const cited = globSync('{cli,packages,schemas,services,sim}/**/*.ts', { cwd: REPOSITORY }).flatMap((file) =>
+    [...textOf(file).matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
+  );
+  expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([]);
 });
