@@ -93,7 +93,7 @@ export class ObjectLife {
     const { kind, id } = this.object;
     const item = command.items.find((candidate) => candidate.kind === kind && candidate.id === id);
     if (item === undefined || this.#commands.has(command.id)) return;
-    const expectedBytes = item.kind === 'image' ? item.estimatedBytes : null;
+    const expectedBytes = 'estimatedBytes' in item ? item.estimatedBytes : null;
     const noted = this.#timeline.note({
       what: 'command',
       ...at,
