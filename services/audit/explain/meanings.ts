@@ -2,8 +2,8 @@ import { keysOfImage, repositoriesOfImage } from '../../../packages/cri/image-na
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
+import type { PodNames, SeenObject } from './inventory-objects.ts';
 import type { AskedName, WatchedNode } from './question.ts';
-import type { PodNames, SeenObject } from './seen-objects.ts';
 
 /** Something that a name means on a node: an object, or a pod with all that belongs to it. */
 export interface Meaning {

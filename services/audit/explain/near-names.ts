@@ -3,8 +3,8 @@ import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
+import { podNamesIn } from './inventory-objects.ts';
 import { type AskedName, IS_ASKED_BY_NAME } from './question.ts';
-import { podNamesIn } from './seen-objects.ts';
 
 const MOST_NAMES = 5;
 

@@ -179,20 +179,20 @@ const isReached = ({ target }: Reclaim, disks: FilesystemReadings): boolean => m
 const isGuess = ({ step, target }: Reclaim): boolean => step === 'images' && target.resource === 'inodesFree';
 
 /** What became of the objects of a command. */
-export interface Done {
+interface Done {
   readonly removed: number;
   /** Of these, those of which nobody knows what they free. */
   readonly unmeasured: number;
 }
 
-export interface StepOutcome extends Done {
+interface StepOutcome extends Done {
   readonly isReached: boolean;
   /** The decider said that nothing more can go. */
   readonly toldUnrelieved: boolean;
 }
 
 /** Goes through the steps of a reclaim; whether it misses its target. */
-export function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
+function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
   let unmeasured = 0;
   let reclaim = begun;
   for (;;) {

@@ -71,7 +71,7 @@ export function shifted(free: string | null, whole: string | null, by: bigint): 
  * Nobody knows how many inodes an image takes up (M13). The guess: of those in use its share by bytes; none where the disk
  * does not count them.
  */
-export function guessedInodes(bytes: bigint, imagefs: FilesystemReading | null): bigint {
+function guessedInodes(bytes: bigint, imagefs: FilesystemReading | null): bigint {
   const space = believeUsage('imagefs', imagefs);
   const counted = believeInodes('imagefs', imagefs);
   if (space.kind === 'doubt' || counted.kind === 'doubt') return 0n;

@@ -20,7 +20,7 @@ export interface SeenObject {
   readonly use: ImageUse | null;
 }
 
-export interface ImageUse {
+interface ImageUse {
   readonly users: readonly ExplainedUser[];
   readonly lastUsedMs: number | null;
 }
