@@ -8,6 +8,7 @@ import type {
   ExplanationLine,
 } from '../../../../schemas/reports/explanation.ts';
 import type { EntryOf, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
+import { objectKey } from '../../../../services/audit/events/identity.ts';
 import { tableLines } from '../../../framework/output.ts';
 import { shortIds } from '../short-id.ts';
 import { entryText, goneText, resultFreedText, ruleText } from './entry-text.ts';
@@ -22,7 +23,7 @@ export function explanationLines(explanation: Explanation): readonly string[] {
 
 function explainedLines(explained: Explained): readonly string[] {
   const { subject, timeline, reading } = explained;
-  const parts = new Set(timeline.map(({ object }) => `${object.kind}/${object.id}`));
+  const parts = new Set(timeline.map(({ object }) => objectKey(object)));
   const header = parts.size > 1 ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
   const rows = timeline.map((entry) => {
     const { word, text } = entryText(entry);
