@@ -5,6 +5,7 @@ import { sizeText } from '../../../packages/text/size-text.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type {
   AuditSimulation,
+  RemovedCounts,
   SimulatedNode,
   SimulatedSums,
 } from '../../../schemas/reports/audit-simulation.ts';
@@ -42,11 +43,17 @@ function comparedLines({ compared, read, total, nodes }: AuditSimulation): reado
 const policyNames = (policies: AuditSimulation['compared']['policy']): string =>
   policies.map(({ name, hash }) => `${name} (${hash.slice(0, 12)})`).join(', ');
 
+type CountColumn = readonly [heading: string, of: (removed: RemovedCounts) => number];
+
+const COUNTS: Readonly<Record<keyof RemovedCounts, CountColumn>> = {
+  images: ['IMAGES', ({ images }) => images],
+  containers: ['CONTAINERS', ({ containers }) => containers],
+  sandboxes: ['SANDBOXES', ({ sandboxes }) => sandboxes],
+  logs: ['LOGS', ({ logs }) => logs],
+};
+
 const COLUMNS = [
-  'IMAGES',
-  'CONTAINERS',
-  'SANDBOXES',
-  'LOGS',
+  ...Object.values(COUNTS).map(([heading]) => heading),
   'FREED',
   'REGRET',
   'UNRELIEVED',
@@ -62,10 +69,7 @@ const cells = ({
   aboveMs,
   peakPercent,
 }: SimulatedSums): readonly string[] => [
-  String(removed.images),
-  String(removed.containers),
-  String(removed.sandboxes),
-  String(removed.logs),
+  ...Object.values(COUNTS).map(([, of]) => String(of(removed))),
   sizeText(BigInt(freedBytes)),
   String(regrets),
   String(unrelieved),

@@ -102,7 +102,7 @@ export async function timeRange({ from, to }: Given, asking: Asking): Promise<Ti
 const DAYS = /^[1-9][0-9]{0,3}d$/;
 
 /** Milliseconds of a duration in Go's form, or of days (`7d`): nobody counts a month in hours. `undefined` for anything else. */
-export const parseLongDurationMs = (text: string): number | undefined =>
+const parseLongDurationMs = (text: string): number | undefined =>
   DAYS.test(text) ? Number(text.slice(0, -1)) * DAY_MS : parseDurationMs(text);
 
 /** A length of time of the past. */

@@ -1,9 +1,9 @@
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { createBreath } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import { namesInRange } from '../names/collect-names.ts';
 import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
-import { namesInRange } from '../names/names-in-range.ts';
 import { archiveChanged } from './archive-files.ts';
 import { smallFileReader } from './check-archive.ts';
 import { namesFileName } from './file-names.ts';

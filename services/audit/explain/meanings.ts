@@ -2,8 +2,8 @@ import { keysOfImage, repositoriesOfImage } from '../../../packages/cri/image-na
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
+import type { PodNames, SeenObject } from './inventory-objects.ts';
 import type { AskedName, WatchedNode } from './question.ts';
-import type { PodNames, SeenObject } from './seen-objects.ts';
 
 /** Something that a name means on a node: an object, or a pod with all that belongs to it. */
 export interface Meaning {
@@ -64,14 +64,22 @@ const isNamed = (image: NamedImage, { imageTerms }: AskedName): boolean =>
     (name) => imageTerms.includes(name),
   );
 
-/** A sandbox has the name of its pod, which is the pod's unless the attempt or the kind says otherwise. */
 function isCalled({ kind, id, name }: Meaning & { readonly name: string }, asked: AskedName): boolean {
   const { kind: askedKind, text } = asked;
   if (name === text || meansById(asked, { kind, id })) return true;
-  if (kind === 'container') return endingsOf(name).some((ending) => isOfAttempt(ending, text));
-  if (kind !== 'sandbox') return false;
-  const isAsked = askedKind === 'sandbox' || text.includes('#');
-  return isAsked && endingsOf(name).some((ending) => isOfAttempt(ending, text));
+  const isEnding = (): boolean => endingsOf(name).some((ending) => isOfAttempt(ending, text));
+  switch (kind) {
+    case 'container':
+      return isEnding();
+    case 'sandbox':
+      // It has the name of its pod, which is the pod's unless the attempt or the kind says otherwise.
+      return (askedKind === 'sandbox' || text.includes('#')) && isEnding();
+    case 'pod-log-directory':
+    case 'log-symlink':
+    case 'image':
+    case 'pod':
+      return false;
+  }
 }
 
 /** `shop/web-1/app#0` is also `web-1/app#0` and `app#0`. */

@@ -1,9 +1,10 @@
 import { namesIn } from '../../../packages/decision/listed-objects.ts';
 import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
-import type { AskedName } from './question.ts';
-import { podNamesIn } from './seen-objects.ts';
+import { podNamesIn } from './inventory-objects.ts';
+import { type AskedName, IS_ASKED_BY_NAME } from './question.ts';
 
 const MOST_NAMES = 5;
 
@@ -30,9 +31,13 @@ function nearNames(text: string, names: ReadonlySet<string>): string[] {
 
 /** What the objects of an inventory may be asked for by, in short and in full, of the kind that is asked for. */
 export function askableNames(inventory: CompleteInventory, { kind }: AskedName): string[] {
-  const byKind = { ...namesIn(inventory), pod: [...podNamesIn(inventory).values()] };
-  return Object.entries(byKind)
-    .filter(([one]) => kind === null || kind === one)
-    .flatMap(([, names]) => names)
-    .flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
+  const names = namesIn(inventory);
+  const objects = ObjectKind.options.map((one) => ({ one, names: names[one] }));
+  return [...objects, { one: 'pod' as const, names: [...podNamesIn(inventory).values()] }]
+    .filter(({ one }) => IS_ASKED_BY_NAME[one] && (kind === null || kind === one))
+    .flatMap((named) => named.names)
+    .flatMap((name) => [name, shortOf(name)]);
 }
+
+/** The last part of a path. */
+export const shortOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);

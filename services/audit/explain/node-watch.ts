@@ -2,11 +2,11 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { objectKey } from '../events/identity.ts';
+import { objectsIn, podNamesIn, type SeenObject } from './inventory-objects.ts';
 import { type Meaning, meaningsIn, meansById, meansNode } from './meanings.ts';
 import { NodeLife } from './node-life.ts';
 import { ObjectLife } from './object-life.ts';
 import type { AskedName, WatchedNode } from './question.ts';
-import { objectsIn, podNamesIn, type SeenObject } from './seen-objects.ts';
 import { nodeSubject, type OnNode, objectSubject, type Subject, type Tracked } from './subjects.ts';
 import { createTimeline, type Moment } from './timeline.ts';
 

@@ -1,6 +1,6 @@
 import type { EntryOf, ExplainedUser, SeenHow } from '../../../schemas/reports/timeline.ts';
 import { objectKey } from '../events/identity.ts';
-import type { SeenObject, Traits } from './seen-objects.ts';
+import type { SeenObject, Traits } from './inventory-objects.ts';
 import type { Moment, Timeline } from './timeline.ts';
 
 interface Known {

@@ -7,13 +7,13 @@ import type { Instant } from '../../../schemas/events/time.ts';
 import type { ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { isBefore } from '../events/identity.ts';
+import type { SeenObject } from './inventory-objects.ts';
 import { noteListing, noteUse } from './object-changes.ts';
-import type { SeenObject } from './seen-objects.ts';
 import { createFolding, type Folding, type Moment, type Noted, type Timeline } from './timeline.ts';
 import { noteVerdict, type Sighting } from './verdicts.ts';
 
 /** A look that was complete. */
-export interface Look {
+interface Look {
   readonly inventory: CompleteInventory;
   /** No complete one of the node was read before. */
   readonly isFirst: boolean;
@@ -93,7 +93,7 @@ export class ObjectLife {
     const { kind, id } = this.object;
     const item = command.items.find((candidate) => candidate.kind === kind && candidate.id === id);
     if (item === undefined || this.#commands.has(command.id)) return;
-    const expectedBytes = item.kind === 'image' ? item.estimatedBytes : null;
+    const expectedBytes = 'estimatedBytes' in item ? item.estimatedBytes : null;
     const noted = this.#timeline.note({
       what: 'command',
       ...at,

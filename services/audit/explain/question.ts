@@ -17,6 +17,17 @@ export interface AskedName {
   readonly needles: readonly string[];
 }
 
+/** What people ask for by its name: the entries of log directories belong to their pods. */
+export const IS_ASKED_BY_NAME: Readonly<Record<ExplainedKind, boolean>> = {
+  container: true,
+  sandbox: true,
+  'pod-log-directory': false,
+  'log-symlink': false,
+  image: true,
+  pod: true,
+  node: true,
+};
+
 const ID_PREFIX = /^[0-9a-f][0-9a-f-]{5,}$/;
 
 /** `pod/shop-7f` is a pod alone; without such a beginning a name may mean anything. Throws `USAGE`. */

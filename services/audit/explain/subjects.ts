@@ -1,11 +1,11 @@
 import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { objectKey } from '../events/identity.ts';
+import type { PodNames } from './inventory-objects.ts';
 import type { Meaning } from './meanings.ts';
 import type { NodeLife } from './node-life.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { WatchedNode } from './question.ts';
-import type { PodNames } from './seen-objects.ts';
 import type { Timeline } from './timeline.ts';
 
 /** One thing that the name means, with its life. */

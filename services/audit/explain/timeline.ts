@@ -72,7 +72,7 @@ function repeatedBy(earlier: Repeated, later: Repeated): Repeated {
   };
 }
 
-export interface Spread {
+interface Spread {
   readonly least: Said;
   readonly most: Said;
 }
@@ -80,7 +80,7 @@ export interface Spread {
 const NUMBER = /\d+(?:\.\d+)?/g;
 
 /** What entries that are told as one say with the least and with the most of each number; `null` where no number differs. */
-export function spreadOf(earlier: Repeated, later: Repeated): Spread | null {
+function spreadOf(earlier: Repeated, later: Repeated): Spread | null {
   const now = saidBy(later);
   const { least, most } = earlier.spread ?? { least: saidBy(earlier), most: saidBy(earlier) };
   const spread = { least: merged(least, now, isLess), most: merged(most, now, isMore) };

@@ -1,11 +1,20 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
 import { isNodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { FleetEvent, TopicId, TopicName } from '../../../schemas/events/topics.ts';
-import { objectsIn, podNamesIn } from '../explain/seen-objects.ts';
-import type { NameLine, NameLines, Span, Spans } from './name-lines.ts';
+import { objectsIn, podNamesIn } from '../explain/inventory-objects.ts';
+import type { FoundNames, PartSearch } from './name-index.ts';
+import {
+  encodeNames,
+  type NameLine,
+  type NameLines,
+  type Span,
+  type Spans,
+  searchNames,
+} from './name-lines.ts';
 
 /** Topics whose records tell what became of something, so that an archive has an index of their names. */
 export const NAMED_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const satisfies TopicId[];
@@ -106,4 +115,31 @@ function* actedIn(event: FleetEvent): Iterable<Named> {
     for (const { kind, id } of event.items) yield { kind, id, outcome: null };
   if (event.type === 'fleetgc.node.object-result')
     yield { kind: event.object.kind, id: event.object.id, outcome: event.result.outcome };
+}
+
+/**
+ * What the index of a file would say of these nodes if the file had only those records that lie in the range. Of other nodes it
+ * says too much, as before.
+ */
+export async function namesInRange(
+  file: FoundNames,
+  recorded: AsyncIterable<RecordedEvent>,
+  { keys, texts }: Pick<PartSearch, 'keys' | 'texts'>,
+): Promise<FoundNames> {
+  const names = collectNames();
+  for await (const { record } of recorded) names.add(record);
+  const { nodes, lines } = searchNames(encodeNames(names.lines()), texts);
+  const { written, unread, looked } = file.nodes;
+  const ofOthers = (key: string): boolean => !keys.has(key);
+  const others = Object.entries(looked).filter(([key]) => ofOthers(key));
+  return {
+    ...file,
+    isCut: false,
+    lines,
+    nodes: {
+      written,
+      unread: [...unread.filter(ofOthers), ...nodes.unread],
+      looked: { ...Object.fromEntries(others), ...nodes.looked },
+    },
+  };
 }

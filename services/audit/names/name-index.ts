@@ -57,7 +57,7 @@ export interface Found<Line> {
 }
 
 /** The same for one of the nodes that it is about. */
-export interface OnNode<Line> extends Found<Line> {
+interface OnNode<Line> extends Found<Line> {
   readonly key: string;
 }
 

@@ -51,7 +51,7 @@ type UsageThresholds = Pick<
 >;
 
 /** How full imagefs is, rounded up as thresholds are compared (D6); `null` where no reading is believable. */
-export function percentUsed(imagefs: FilesystemReading | null): number | null {
+function percentUsed(imagefs: FilesystemReading | null): number | null {
   const believed = believeUsage('imagefs', imagefs);
   return believed.kind === 'doubt' ? null : Number(usagePercent(believed.usage));
 }

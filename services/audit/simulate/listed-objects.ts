@@ -6,7 +6,7 @@ import { objectKey } from '../events/identity.ts';
 /** An object as an inventory lists it. */
 export type ListedObject = { [Kind in ObjectKind]: ListedOf<Kind> }[ObjectKind];
 
-export interface ListedOf<Kind extends ObjectKind> {
+interface ListedOf<Kind extends ObjectKind> {
   readonly kind: Kind;
   readonly id: string;
   readonly entry: EntryOf<Kind>;

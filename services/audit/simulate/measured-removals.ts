@@ -4,6 +4,7 @@ import { type PartitionReading, readPartition } from '../../../packages/pipeline
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Measured } from '../../../schemas/events/result.ts';
 import { objectKey } from '../events/identity.ts';
+import { SIZED_BY } from './space-effects.ts';
 
 type Named = { readonly kind: ObjectKind; readonly id: string };
 
@@ -24,7 +25,8 @@ export async function readMeasured(
     const parsed = parseRecord('results', record);
     if (!parsed.ok || parsed.event.type !== 'fleetgc.node.object-result') continue;
     const { nodeInstance, object, result } = parsed.event;
-    if (object.kind === 'image' || result.outcome !== 'removed' || result.measured === null) continue;
+    if (SIZED_BY[object.kind] === 'plan' || result.outcome !== 'removed' || result.measured === null)
+      continue;
     const known = byInstallation.get(nodeInstance) ?? new Map<string, Measured>();
     byInstallation.set(nodeInstance, known.set(objectKey(object), result.measured));
   }

@@ -3,7 +3,12 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
+import {
+  type DeciderName,
+  ObjectKind,
+  type REMOVALS,
+  type RemovalKind,
+} from '../../../schemas/events/object-kinds.ts';
 import { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
@@ -48,11 +53,11 @@ export function decideReclaim(stats: DiskStats, { deciders, policies }: Deciding
 
 /** What would go of this inventory by the decider of containers or that of images. */
 export function decideRemoval(
-  what: 'containerGc' | 'imageGc',
+  by: RemovalDecider,
   inventory: CompleteInventory,
   { deciders, policies }: Deciding,
 ): RemovalDecision {
-  const events = outputs(deciders[what], TOPICS.inventory.name, { event: inventory, policies });
+  const events = outputs(deciders[by], TOPICS.inventory.name, { event: inventory, policies });
   const removals = events.flatMap((event) => Removal.safeParse(event).data ?? []);
   return {
     items: removals.flatMap(({ items }) => items),
@@ -76,20 +81,19 @@ function outputs(
 }
 
 /** What a simulation decides with. */
-export interface SimulationDeciders {
-  readonly pressure: FrozenDecider;
-  readonly containerGc: FrozenDecider;
-  readonly imageGc: FrozenDecider;
-}
+export type SimulationDeciders = Readonly<Record<DeciderName, FrozenDecider>>;
+
+/** Who decides what is to be removed. */
+export type RemovalDecider = (typeof REMOVALS)[RemovalKind]['decider'];
 
 /** The newest frozen ones: a policy that is tried today would be carried out by them. */
 export const newestDeciders = async (): Promise<SimulationDeciders> => ({
   pressure: await newest('pressure'),
-  containerGc: await newest('container-gc'),
-  imageGc: await newest('image-gc'),
+  'container-gc': await newest('container-gc'),
+  'image-gc': await newest('image-gc'),
 });
 
-async function newest(name: string): Promise<FrozenDecider> {
+async function newest(name: DeciderName): Promise<FrozenDecider> {
   const prefix = bundleName(name, '');
   const versions = Object.keys(frozen)
     .filter((file) => file.startsWith(prefix))

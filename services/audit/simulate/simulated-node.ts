@@ -103,7 +103,7 @@ const policyFor = (policies: PolicySet, inventory: CompleteInventory) => {
 const thresholdFor = (policies: PolicySet, inventory: CompleteInventory): number | null =>
   policyFor(policies, inventory)?.imageGCHighThresholdPercent ?? null;
 
-export const sumsText = ({
+const sumsText = ({
   removed,
   freedBytes,
   unmeasured,

@@ -3,14 +3,25 @@ import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts'
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import { atNextAction, MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../schemas/events/reclaim.ts';
+import { REMOVALS, RemovalKind } from '../../../schemas/events/object-kinds.ts';
+import {
+  atNextAction,
+  MAX_RECLAIM_ROUNDS,
+  type Reclaim,
+  type ReclaimAction,
+} from '../../../schemas/events/reclaim.ts';
 import type { ObjectResult, Removed } from '../../../schemas/events/result.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
 import { createUsageTime } from './disk-use.ts';
 import type { MeasuredOf } from './measured-removals.ts';
 import { RemovalSums, Shortages, type Side, type SideSums } from './side.ts';
-import { type Deciding, decideRemoval, type PlannedItem } from './simulated-decisions.ts';
+import {
+  type Deciding,
+  decideRemoval,
+  type PlannedItem,
+  type RemovalDecider,
+} from './simulated-decisions.ts';
 import { SimulatedObjects } from './simulated-objects.ts';
 import { SimulatedPressure } from './simulated-pressure.ts';
 import { type Effect, imageEffect, keptEffect, measuredEffect, shiftedReadings } from './space-effects.ts';
@@ -20,6 +31,12 @@ export interface SimulatedSideParts {
   readonly regretWindowMs: number;
   readonly measuredOf: MeasuredOf;
 }
+
+/** Who decides in which step of a reclaim. */
+const DECIDES_IN: Readonly<Record<ReclaimAction, RemovalDecider>> = {
+  containers: 'container-gc',
+  images: 'image-gc',
+};
 
 /** A recorded inventory that the simulated node is at. */
 interface Now {
@@ -93,8 +110,11 @@ export class SimulatedSide implements Side {
   }
 
   #step(reclaim: Reclaim, now: Now): StepOutcome {
-    const what = reclaim.step === 'images' ? 'imageGc' : 'containerGc';
-    const decision = decideRemoval(what, { ...this.#asItIs(now.recorded), reclaim }, this.#deciding);
+    const decision = decideRemoval(
+      DECIDES_IN[reclaim.step],
+      { ...this.#asItIs(now.recorded), reclaim },
+      this.#deciding,
+    );
     const done = this.#carryOut(decision.items, reclaim, now);
     if (isGuess(reclaim)) this.#guessed += done.removed;
     const isEnough = isReached(reclaim, this.#disksNow(now.recorded));
@@ -104,10 +124,10 @@ export class SimulatedSide implements Side {
   /** Without a reclaim each decides by itself, on the same inventory; images by age also beside a reclaim that has none. */
   #decideAlone(reclaim: Reclaim | null, now: Now): void {
     const inventory = { ...this.#asItIs(now.recorded), reclaim };
-    const alone = (['containerGc', 'imageGc'] as const).filter(
-      (what) => reclaim === null || what === 'imageGc',
-    );
-    const decisions = alone.map((what) => decideRemoval(what, inventory, this.#deciding));
+    const alone = RemovalKind.options
+      .map((kind) => REMOVALS[kind].decider)
+      .filter((decider) => reclaim === null || decider === 'image-gc');
+    const decisions = alone.map((decider) => decideRemoval(decider, inventory, this.#deciding));
     for (const { items } of decisions) this.#carryOut(items, null, now);
   }
 
@@ -159,20 +179,20 @@ const isReached = ({ target }: Reclaim, disks: FilesystemReadings): boolean => m
 const isGuess = ({ step, target }: Reclaim): boolean => step === 'images' && target.resource === 'inodesFree';
 
 /** What became of the objects of a command. */
-export interface Done {
+interface Done {
   readonly removed: number;
   /** Of these, those of which nobody knows what they free. */
   readonly unmeasured: number;
 }
 
-export interface StepOutcome extends Done {
+interface StepOutcome extends Done {
   readonly isReached: boolean;
   /** The decider said that nothing more can go. */
   readonly toldUnrelieved: boolean;
 }
 
 /** Goes through the steps of a reclaim; whether it misses its target. */
-export function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
+function goThrough(begun: Reclaim, take: (reclaim: Reclaim) => StepOutcome): boolean {
   let unmeasured = 0;
   let reclaim = begun;
   for (;;) {

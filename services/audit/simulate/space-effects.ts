@@ -5,6 +5,7 @@ import type {
   FilesystemReading,
   FilesystemReadings,
 } from '../../../schemas/events/filesystem.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Removed } from '../../../schemas/events/result.ts';
 import type { ListedObject } from './listed-objects.ts';
 
@@ -70,7 +71,7 @@ export function shifted(free: string | null, whole: string | null, by: bigint): 
  * Nobody knows how many inodes an image takes up (M13). The guess: of those in use its share by bytes; none where the disk
  * does not count them.
  */
-export function guessedInodes(bytes: bigint, imagefs: FilesystemReading | null): bigint {
+function guessedInodes(bytes: bigint, imagefs: FilesystemReading | null): bigint {
   const space = believeUsage('imagefs', imagefs);
   const counted = believeInodes('imagefs', imagefs);
   if (space.kind === 'doubt' || counted.kind === 'doubt') return 0n;
@@ -88,6 +89,15 @@ export const imageEffect = (bytes: bigint, { imagefs }: FilesystemReadings): Eff
 /** Of what is no image: as it was measured; `null` where nobody could. */
 export const measuredEffect = (freed: FreedSpace): Effect | null =>
   freed.how === 'measured' ? { filesystem: freed.filesystem, bytes: freed.bytes, inodes: 0n } : null;
+
+/** What tells how much an object of a kind takes up: what the node measured when it went, or what plans count it with. */
+export const SIZED_BY: Readonly<Record<ObjectKind, 'measurement' | 'plan'>> = {
+  container: 'measurement',
+  sandbox: 'measurement',
+  'pod-log-directory': 'measurement',
+  'log-symlink': 'measurement',
+  image: 'plan',
+};
 
 /** What an object that really went would still take up. */
 export function keptEffect(

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { followArchive } from '../../../cli/views/audit/archive/follow-archive.ts';
+import { followArchive, retentionText } from '../../../cli/views/audit/archive/follow-archive.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Check } from '../../../packages/process/http.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
@@ -78,4 +78,26 @@ test('a failure is a problem until the next pass, and what was lost is counted f
     [50, 'LOST: 5 records of gc.node.disk-stats/3, offsets 3 to 7'],
   ]);
   expect(text).toContain('fleetgc_archive_lost_records_total{topic="gc.node.disk-stats"} 5');
+});
+
+const lag = (lagHours: number) => ({
+  topic: TOPICS.diskStats.name,
+  lagMs: lagHours * HOUR_MS,
+  retentionMs: 24 * HOUR_MS,
+  leftMs: (24 - lagHours) * HOUR_MS,
+});
+
+test.each([
+  {
+    hours: 13,
+    says: 'what came in the last 13 h may not be archived yet, and the log keeps it for 24 h; 11 h are left',
+  },
+  { hours: 23.5, says: '30 min are left' },
+  { hours: 24, says: 'records may be lost already' },
+])('$hours h of a day: $says', ({ hours, says }) => {
+  expect(retentionText(lag(hours))).toContain(says);
+});
+
+test('of what is kept for ever there is nothing to say', () => {
+  expect(retentionText({ ...lag(1), retentionMs: null, leftMs: null })).toBeNull();
 });

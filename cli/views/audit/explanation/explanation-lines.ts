@@ -8,10 +8,10 @@ import type {
   ExplanationLine,
 } from '../../../../schemas/reports/explanation.ts';
 import type { EntryOf, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
+import { objectKey } from '../../../../services/audit/events/identity.ts';
 import { tableLines } from '../../../framework/output.ts';
 import { shortIds } from '../short-id.ts';
-import { entryText } from './entry-text.ts';
-import { goneText, resultFreedText, ruleText } from './object-entry-text.ts';
+import { entryText, goneText, resultFreedText, ruleText } from './entry-text.ts';
 
 /** For people. Names come from elsewhere and are made harmless. */
 export function explanationLines(explanation: Explanation): readonly string[] {
@@ -23,7 +23,7 @@ export function explanationLines(explanation: Explanation): readonly string[] {
 
 function explainedLines(explained: Explained): readonly string[] {
   const { subject, timeline, reading } = explained;
-  const parts = new Set(timeline.map(({ object }) => `${object.kind}/${object.id}`));
+  const parts = new Set(timeline.map(({ object }) => objectKey(object)));
   const header = parts.size > 1 ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
   const rows = timeline.map((entry) => {
     const { word, text } = entryText(entry);
@@ -34,7 +34,7 @@ function explainedLines(explained: Explained): readonly string[] {
   });
   return [
     headText(subject),
-    standText(explained),
+    outcomeText(explained),
     readingText(reading, timeline),
     '',
     ...tableLines(header, rows),
@@ -118,7 +118,7 @@ function linesOf(explanation: Explanation): ExplanationLine[] {
 }
 
 /** The answer in a sentence or two, before the whole story: how it stands, and by which rule. */
-export function standText({ subject, timeline }: Explained): string {
+function outcomeText({ subject, timeline }: Explained): string {
   const { kind, state, lastSeenMs } = subject;
   if (kind === 'node') return `Last heard of at ${timeText(lastSeenMs)}.`;
   if (state === 'there') return `There at the last look (${timeText(lastSeenMs)})${keptText(timeline)}.`;

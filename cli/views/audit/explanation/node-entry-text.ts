@@ -4,8 +4,7 @@ import type { DecisionOutcome } from '../../../../schemas/events/decision.ts';
 import type { EntryOf } from '../../../../schemas/reports/timeline.ts';
 import { freedText } from '../../narration/freed-text.ts';
 import { holdersText } from '../../narration/holder-text.ts';
-import type { EntryText } from './object-entry-text.ts';
-import { reasonText, spreadText } from './values-text.ts';
+import { type EntryText, reasonText, spreadText } from './values-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   commanded: 'commands',

@@ -69,3 +69,13 @@ export function spreadText(
 }
 
 const isNumber = (part: string | undefined): boolean => /^\d/.test(part ?? '');
+
+/** A word that can be looked for, and a sentence. */
+export interface EntryText {
+  readonly word: string;
+  readonly text: string;
+}
+
+/** Of equal events in a row: how many, and until when. */
+export const repeatedText = ({ times, last }: Pick<EntryOf<'verdict'>, 'times' | 'last'>): string =>
+  times === 1 ? '' : `, ${times} times until ${timeText(last.loggedAtMs)}`;

@@ -2,6 +2,7 @@ import { removedBecause } from '../../../../packages/decision/rule-text.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
+import type { ObjectKind } from '../../../../schemas/events/object-kinds.ts';
 import type { AuditReport, WouldGo } from '../../../../schemas/reports/audit-report.ts';
 import { type Cell, type ReportPart, table } from './report-part.ts';
 
@@ -18,6 +19,15 @@ export function dryRunParts({ dryRun, wouldGo }: AuditReport): readonly ReportPa
     ];
   return [summaryPart(dryRun, wouldGo), nodesPart(wouldGo), imagesPart(wouldGo), othersPart(wouldGo)];
 }
+
+/** Whether the same object is on many nodes, and is asked about once. */
+const IS_ON_MANY_NODES: Readonly<Record<ObjectKind, boolean>> = {
+  container: false,
+  sandbox: false,
+  'pod-log-directory': false,
+  'log-symlink': false,
+  image: true,
+};
 
 const HEADING = 'Dry run: what would have gone';
 
@@ -60,7 +70,7 @@ const nodesPart = (wouldGo: readonly WouldGo[]): ReportPart => ({
   table: table(
     ['Node', 'Images', 'Others', 'About', 'First', 'Last'],
     grouped(wouldGo, ({ cluster, node }) => `${cluster}/${node}`).map(({ key, group }) => {
-      const images = group.filter(({ kind }) => kind === 'image').length;
+      const images = group.filter(({ kind }) => IS_ON_MANY_NODES[kind]).length;
       return [
         { name: key },
         String(images),
@@ -81,7 +91,7 @@ const imagesPart = (wouldGo: readonly WouldGo[]): ReportPart => ({
   table: table(
     ['Image', 'Nodes', 'About', 'Why', 'Rule'],
     grouped(
-      wouldGo.filter(({ kind }) => kind === 'image'),
+      wouldGo.filter(({ kind }) => IS_ON_MANY_NODES[kind]),
       ({ name, rule }) => JSON.stringify([name, rule]),
     ).map(({ first, group }) => [
       { name: first.name },
@@ -95,7 +105,7 @@ const imagesPart = (wouldGo: readonly WouldGo[]): ReportPart => ({
 });
 
 function othersPart(wouldGo: readonly WouldGo[]): ReportPart {
-  const others = wouldGo.filter(({ kind }) => kind !== 'image');
+  const others = wouldGo.filter(({ kind }) => !IS_ON_MANY_NODES[kind]);
   return {
     heading: 'Dry run, containers, sandboxes and logs',
     text: others.length === 0 ? ['None would have gone.'] : [],

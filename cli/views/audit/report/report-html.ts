@@ -61,7 +61,7 @@ const VALUE = 90;
 const LONGEST = WIDTH - LABEL - VALUE;
 
 /** Horizontal bars as an inline SVG, one a row; below zero there is none, and its text says so. */
-export function barPlot(title: string, bars: readonly Bar[]): string {
+function barPlot(title: string, bars: readonly Bar[]): string {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const height = bars.length * ROW;
   return [
@@ -89,5 +89,4 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Text in HTML, between tags and in quoted attributes alike. */
-export const htmlText = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+const htmlText = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

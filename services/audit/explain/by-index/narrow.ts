@@ -8,7 +8,8 @@ import {
   type NameSearch,
 } from '../../names/name-index.ts';
 import { isListedName, type ListedName, type NameLine } from '../../names/name-lines.ts';
-import { type AskedName, type NodeFilter, nodeOfKey } from '../question.ts';
+import { shortOf } from '../near-names.ts';
+import { type AskedName, IS_ASKED_BY_NAME, type NodeFilter, nodeOfKey } from '../question.ts';
 import {
   type IndexedObject,
   type IndexedPast,
@@ -92,10 +93,7 @@ const askable = ({ lines, nodes }: FoundNames, { kind }: AskedName, filter: Node
     .map(shortOf),
 ];
 
-const isAskable = (line: NameLine): line is ListedName =>
-  isListedName(line) && line.kind !== 'pod-log-directory' && line.kind !== 'log-symlink';
-
-const shortOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
+const isAskable = (line: NameLine): line is ListedName => isListedName(line) && IS_ASKED_BY_NAME[line.kind];
 
 interface ObjectsOnNode {
   readonly node: IndexedNode;

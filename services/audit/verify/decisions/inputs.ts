@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { type ParsedRecord, parseJson } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { DeciderName } from '../../../../schemas/events/object-kinds.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import { RecordKeeper, RecordsReadAgain } from './records-read-again.ts';
@@ -12,11 +13,20 @@ export interface InputReference {
   readonly offset: string;
 }
 
-const INPUT_TOPICS: readonly TopicName[] = [
-  TOPICS.inventory.name,
-  TOPICS.diskStats.name,
-  TOPICS.results.name,
-];
+/** Who decides on what; of all results, on reclaims that go on. */
+export const DECIDES_ON: Readonly<Record<DeciderName, readonly TopicName[]>> = {
+  'container-gc': [TOPICS.inventory.name],
+  'image-gc': [TOPICS.inventory.name],
+  pressure: [TOPICS.diskStats.name, TOPICS.results.name],
+};
+
+/** Of a decider that nobody knows, nobody knows either on which of the topics it decides: `null`. */
+export function decidesOn(decider: string, topic: TopicName): boolean | null {
+  const known = DeciderName.safeParse(decider).data;
+  return known === undefined ? null : DECIDES_ON[known].includes(topic);
+}
+
+const INPUT_TOPICS: readonly TopicName[] = Object.values(DECIDES_ON).flat();
 
 /** The topic of that name, when anybody decides on its messages. */
 export const inputTopicOf = (name: string): TopicName | undefined => INPUT_TOPICS.find((one) => one === name);

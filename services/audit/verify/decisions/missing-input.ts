@@ -1,8 +1,7 @@
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import type { RecordedDecision } from '../../events/recorded-decision.ts';
 import { SETTLED_MS } from '../coverage.ts';
-import { type Inputs, inputTopicOf, isOffset } from './inputs.ts';
-import { DECIDERS_OF } from './undecided-messages.ts';
+import { decidesOn, type Inputs, inputTopicOf, isOffset } from './inputs.ts';
 
 /** Where a decision was read. */
 export interface ReadFromLog {
@@ -16,7 +15,7 @@ export async function whyNeverWas(decision: RecordedDecision, from: ReadFromLog)
   const { record, head } = decision;
   const { input, decider } = head;
   const topic = inputTopicOf(input.topic);
-  if (topic === undefined || !mayDecideOn(decider.name, topic))
+  if (topic === undefined || decidesOn(decider.name, topic) === false)
     return `${decider.name} decides on nothing of ${input.topic}`;
   if (input.partition !== record.partition) return `its node is in partition ${record.partition}`;
   if (!isOffset(input.offset)) return 'that is no offset';
@@ -24,12 +23,6 @@ export async function whyNeverWas(decision: RecordedDecision, from: ReadFromLog)
   // Retention takes the older first, and a decision is written after its input.
   if (!(await from.inputs.isPastEnd(input)) || !(await wouldBeThere(decision, topic, from))) return null;
   return 'nothing lies there or behind it, and older messages are there';
-}
-
-/** Of a decider that nobody knows, nobody knows either on which of the topics it decides. */
-function mayDecideOn(decider: string, topic: TopicName): boolean {
-  const known = Object.entries(DECIDERS_OF).filter(([, deciders]) => deciders.some((one) => one === decider));
-  return known.length === 0 || known.some(([name]) => name === topic);
 }
 
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */

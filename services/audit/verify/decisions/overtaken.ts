@@ -10,8 +10,7 @@ import type { FrozenDecider } from '../../deciders/deciders.ts';
 import { type Place, placeOf, placeText } from '../../events/log-position.ts';
 import type { RecordedDecision } from '../../events/recorded-decision.ts';
 import { firstDifference, sameJson } from '../same-json.ts';
-import type { Inputs } from './inputs.ts';
-import { DECIDERS_OF } from './undecided-messages.ts';
+import { decidesOn, type Inputs } from './inputs.ts';
 
 /** Whether a record rightly says that its message was overtaken; `newer` is what lies where it points to. */
 export type Judgement =
@@ -43,7 +42,7 @@ export async function judgeOvertaken(
   const { overtakenBy, policySetHash } = decision.head;
   const topic = input.topic === TOPICS.inventory.name ? 'inventory' : 'diskStats';
   const older = parseHead(topic, input);
-  if (!DECIDERS_OF[TOPICS[topic].name].some((one) => one === decider.name) || older === null)
+  if (decidesOn(decider.name, TOPICS[topic].name) !== true || older === null)
     return wrong('its decider passes over no such message');
   if (overtakenBy === undefined) return wrong('it does not say by what');
   if (!liesAfter(overtakenBy, position))

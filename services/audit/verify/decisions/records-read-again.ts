@@ -20,7 +20,7 @@ const goesOn = ({ topic, next }: Reading, wanted: TopicName, offset: bigint): bo
   topic === wanted && next <= offset && offset - next < MOST_PASSED_OVER;
 
 /** Where the records begin that a topic has in the partition. */
-export type Oldest = Pick<LogRecord, 'offset' | 'timestampMs'>;
+type Oldest = Pick<LogRecord, 'offset' | 'timestampMs'>;
 
 /** Reads records of one partition once more, in readings that go on where they can. */
 export class RecordsReadAgain {

@@ -1,19 +1,12 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
-import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import type { DecisionHead } from '../../events/recorded-decision.ts';
 import type { Judging } from '../coverage.ts';
 import type { Findings } from '../findings.ts';
+import { DECIDES_ON } from './inputs.ts';
 
-/** Who decides on what; their consumer groups are called after them. */
-export const DECIDERS_OF = {
-  [TOPICS.inventory.name]: ['container-gc', 'image-gc'],
-  [TOPICS.diskStats.name]: ['pressure'],
-  /** On reclaims that go on, of all results. */
-  [TOPICS.results.name]: ['pressure'],
-} as const;
-
+/** Consumer groups are called after their deciders. */
 const groupOf = (decider: string): string => `fleetgc-${decider}`;
 
 /** Redelivered messages, and those from before the range, are decided and never come by. */
@@ -49,8 +42,8 @@ function forgetCounted({ awaited }: Progress, { key, offset, suppressedBefore }:
 /** Finds messages that a decider passed over: it takes them in their order, so it has decided or given up all before its last. */
 export class UndecidedMessages {
   readonly #findings: Findings;
-  readonly #all: readonly Progress[] = Object.entries(DECIDERS_OF).flatMap(([topic, deciders]) =>
-    deciders.map((decider) => ({ decider, topic, awaited: new Map(), early: new Set(), last: null })),
+  readonly #all: readonly Progress[] = Object.entries(DECIDES_ON).flatMap(([decider, topics]) =>
+    topics.map((topic) => ({ decider, topic, awaited: new Map(), early: new Set(), last: null })),
   );
 
   constructor(findings: Findings) {

@@ -140,6 +140,11 @@ test('what never was is said so, with names that are near', async () => {
   expect(part).toMatchObject({ nearNames: ['nginx:1.25', 'docker.io/library/nginx:1.25'] });
 });
 
+test('the entries of log directories are not offered: people ask for their pods', async () => {
+  for (const name of ['shop_gone', 'pod-log-directory/shop_gone'])
+    expect(await explained([look(0, node)], name)).toMatchObject({ status: 'not-found', nearNames: [] });
+});
+
 test('names are near to one of a kind only among those of that kind', async () => {
   const nearTo = async (name: string) => {
     const explanation = await explained([look(0, node)], name);

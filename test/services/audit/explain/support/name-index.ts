@@ -2,10 +2,13 @@ import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../../../packages/pipeline/parse/event-schemas.ts';
 import { readPartition } from '../../../../../packages/pipeline/read-log.ts';
 import { TOPICS, type TopicName } from '../../../../../schemas/events/topics.ts';
-import { collectNames, NAMED_TOPICS } from '../../../../../services/audit/names/collect-names.ts';
+import {
+  collectNames,
+  NAMED_TOPICS,
+  namesInRange,
+} from '../../../../../services/audit/names/collect-names.ts';
 import type { FoundNames, NameIndex, NameSearch } from '../../../../../services/audit/names/name-index.ts';
 import { encodeNames, searchNames } from '../../../../../services/audit/names/name-lines.ts';
-import { namesInRange } from '../../../../../services/audit/names/names-in-range.ts';
 import { logInMemory } from './log-in-memory.ts';
 
 interface IndexedFile {

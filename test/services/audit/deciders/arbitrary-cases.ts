@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { DiskStats } from '../../../../schemas/events/disk-stats.ts';
+import { type CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../../schemas/policy/policy.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
+import { filesystems } from '../../../fixtures/filesystems.ts';
+import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
+import { HOUR } from '../../../fixtures/time.ts';
+import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
+import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
+import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
+import { someNode, somePolicy } from '../../pressure/arbitrary.ts';
+import type { CorpusCase } from './corpus.ts';
+
+/** A case before it is recorded. */
+export type Unnamed = Omit<CorpusCase, 'name'>;
+
+/** The policy under test among others, so that each case selects one too. */
+export const surrounded = (settings: Policy): Pick<CorpusCase, 'policies' | 'pauses'> => ({
+  policies: [
+    appliedPolicy({ name: 'batch', priority: 5, selector: { ...EVERY_NODE, nodeNames: ['batch-*'] } }),
+    appliedPolicy({ name: 'pools', priority: 9, selector: { ...EVERY_NODE, pools: ['gpu', 'spot'] } }),
+    appliedPolicy(settings),
+  ],
+  pauses: [pauseRecord({ selector: { ...EVERY_NODE, clusters: ['elsewhere'] } })],
+});
+
+const mode = fc.constantFrom<Policy['mode']>('enforce', 'enforce', 'enforce', 'dry-run');
+
+const DIED = Array.from({ length: 16 }, (_, index) => `container${index}`);
+const PLAIN = fc.constant({});
+/** What an inventory may say beside its lists: mostly nothing more. */
+const ofInventory = fc.oneof(
+  { arbitrary: PLAIN, weight: 10 },
+  fc.constantFrom<Partial<CompleteInventory>>(
+    { commandVersions: [7] },
+    { filesystems: { ...filesystems(), imagefs: null } },
+    { filesystems: filesystems({ capacityBytes: '0', availableBytes: '0' }) },
+    { filesystems: filesystems({ availableBytes: '1001' }) },
+    { filesystems: filesystems({ availableBytes: '900' }) },
+    { sandboxImageKnown: false },
+    { podImagesKnown: false },
+    { containersWithoutImage: ['container-1'] },
+    { trigger: 'container-died', diedContainerIds: DIED },
+    { trigger: 'container-died', diedContainerIds: DIED },
+    { imagesWatchedSinceMs: null },
+    { images: [] },
+  ),
+);
+const ofDiskStats = fc.oneof(
+  { arbitrary: PLAIN, weight: 10 },
+  fc.constantFrom<Partial<DiskStats>>(
+    { filesystems: { ...filesystems(), imagefs: null } },
+    { filesystems: { ...filesystems(), containerfs: null } },
+    { filesystems: filesystems({ inodes: '0', inodesFree: '0' }) },
+    { filesystems: filesystems({ availableBytes: '1001' }) },
+    { nodeLabels: { 'fleetgc.io/pool': 'gpu' } },
+  ),
+);
+const ofPolicy = fc.oneof(
+  { arbitrary: PLAIN, weight: 10 },
+  fc.constantFrom<Partial<Policy>>(
+    { forcedGC: false },
+    { evictionThresholds: [] },
+    { maximumDeadContainerAgeMs: 1 },
+    { imageMaximumGCAgeMs: 25 * HOUR },
+    { imageGCHighThresholdPercent: 100 },
+  ),
+);
+
+const isValid = ({ topic, event }: Unnamed): boolean =>
+  (topic === 'inventory' ? Inventory : DiskStats).safeParse(JSON.parse(JSON.stringify(event))).success;
+
+const cases = (
+  topic: CorpusCase['topic'],
+  given: fc.Arbitrary<{ readonly event: object; readonly settings: Policy }>,
+): fc.Arbitrary<Unnamed> =>
+  fc
+    .tuple(given, topic === 'inventory' ? ofInventory : ofDiskStats, ofPolicy, mode)
+    .map(([{ event, settings }, more, otherwise, mode]) => ({
+      topic,
+      event: { ...event, ...more },
+      ...surrounded({ ...settings, ...otherwise, mode }),
+    }))
+    .filter(isValid);
+
+/** Messages of each topic with policies, by what they are rich in. */
+export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.Arbitrary<Unnamed>[]>> = {
+  inventory: [
+    cases(
+      'inventory',
+      arbitraryCase.map(({ given, settings }) => ({ event: given, settings })),
+    ),
+    cases('inventory', fc.record({ event: nodeWithLayers, settings: arbitraryPolicy })),
+    cases('inventory', fc.record({ event: arbitraryContainerNode, settings: arbitraryContainerPolicy })),
+  ],
+  diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
+};

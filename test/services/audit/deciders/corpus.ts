@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
+import type { InputPosition } from '../../../../packages/decision/handler.ts';
+import { policySet } from '../../../../packages/decision/policy-set.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { PauseRecord, PolicyRecord, type PolicySet } from '../../../../schemas/policy/policy.ts';
+import type { FrozenDecider } from '../../../../services/audit/deciders/deciders.ts';
+
+/** One message with the policies of its time, as recorded: `make-corpus.ts` wrote it, and nothing changes it. */
+export const CorpusCase = z.strictObject({
+  name: z.string(),
+  topic: z.enum(['inventory', 'diskStats']),
+  event: z.unknown(),
+  policies: z.array(PolicyRecord),
+  pauses: z.array(PauseRecord),
+});
+export type CorpusCase = z.infer<typeof CorpusCase>;
+
+/** Two messages of which the newer one may make the older one needless, as recorded. */
+export const OvertakingCase = z.strictObject({
+  name: z.string(),
+  topic: CorpusCase.shape.topic,
+  older: z.unknown(),
+  newer: z.unknown(),
+});
+export type OvertakingCase = z.infer<typeof OvertakingCase>;
+
+export const OVERTAKING_FILE = new URL('./overtaking-corpus.json', import.meta.url);
+
+/** All of them, in their order. */
+export const readOvertaking = (): readonly OvertakingCase[] =>
+  z.array(OvertakingCase).parse(JSON.parse(readFileSync(OVERTAKING_FILE, 'utf8')));
+
+export const CORPUS_DIRECTORY = new URL('./corpus/', import.meta.url);
+
+/** All cases, by name. */
+export const readCorpus = (): readonly CorpusCase[] =>
+  readdirSync(CORPUS_DIRECTORY)
+    .toSorted()
+    .map((file) => CorpusCase.parse(JSON.parse(readFileSync(new URL(file, CORPUS_DIRECTORY), 'utf8'))));
+
+/** What a decider gets to decide on. */
+export interface Question {
+  readonly message: unknown;
+  readonly position: InputPosition;
+  readonly policies: PolicySet;
+}
+
+export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
+  const text = JSON.stringify(event);
+  const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
+  return { message: deepFrozen(JSON.parse(text)), position, policies: policySet(policies, pauses) };
+}
+
+/** The canonical JSON of all that a decider gives. */
+export const answerTo = (
+  { message, position, policies }: Question,
+  { read, decide }: Pick<FrozenDecider, 'read' | 'decide'>,
+): string => canonicalJson(decide(deepFrozen(read(message)), position, policies));
+
+/** The canonical JSON of the record of a message that is passed over; `null` where it is decided on. */
+export function answerToOvertaking(
+  { topic, older, newer }: OvertakingCase,
+  { read, passOver }: Pick<FrozenDecider, 'read' | 'passOver'>,
+): string {
+  const place = { topic: TOPICS[topic].name, partition: 3 };
+  const position = { ...place, offset: '42', sha256: sha256Hex(JSON.stringify(older)) };
+  const event = deepFrozen(read(newer));
+  const { id } = z.object({ id: z.string() }).parse(event);
+  const overtakenBy = { ...place, offset: '43', id };
+  const policySetHash = policySet([], []).hash;
+  return canonicalJson(
+    passOver({ older: deepFrozen(older), newer: event, position, overtakenBy, policySetHash }),
+  );
+}
+
+/** Several deciders share what was read: whoever changes it fails. */
+function deepFrozen(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,92 @@
+/**
+ * Writes a corpus: of many arbitrary messages, with fixed seeds, those few that together meet the most rules. For a decider that
+ * has rules the corpus does not meet; other libraries or fixtures give other cases, so this is nothing for every day.
+ */
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import type { PauseRecord } from '../../../../schemas/policy/policy.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import {
+  image,
+  incompleteInventory,
+  inventory,
+  NODE,
+  tooLargeInventory,
+} from '../../../fixtures/inventory.ts';
+import { EVERY_NODE, pauseRecord, policy } from '../../../fixtures/policy.ts';
+import { reclaim } from '../../../fixtures/reclaim.ts';
+import { arbitraryContainerNode } from '../../container-gc/arbitrary.ts';
+import { ARBITRARY_CASES, surrounded, type Unnamed } from './arbitrary-cases.ts';
+import { CORPUS_DIRECTORY, type CorpusCase, OVERTAKING_FILE } from './corpus.ts';
+import { findingsOf } from './findings.ts';
+import { OVERTAKING_CASES } from './overtaking-cases.ts';
+
+const SEED = 20_260_101;
+const SAMPLES = 600;
+const MOST_CASES = { inventory: 26, diskStats: 10 } as const;
+
+/** More than one command holds. */
+const MANY_IMAGES = Array.from({ length: 104 }, (_, index) => image(`i${index}`, { sizeBytes: 1 }));
+
+/** What no arbitrary has. */
+const someContent = { event: fc.sample(arbitraryContainerNode, { seed: SEED, numRuns: 1 })[0] };
+const paused = (selector: Partial<PauseRecord['selector']>): Unnamed => ({
+  topic: 'inventory',
+  ...someContent,
+  policies: [appliedPolicy()],
+  pauses: [pauseRecord({ selector: { ...EVERY_NODE, ...selector } })],
+});
+const SPECIAL: readonly Unnamed[] = [
+  { topic: 'inventory', event: incompleteInventory, ...surrounded(policy()) },
+  { topic: 'inventory', event: tooLargeInventory, ...surrounded(policy()) },
+  {
+    topic: 'inventory',
+    event: inventory({ images: MANY_IMAGES, reclaim: reclaim() }),
+    ...surrounded(policy()),
+  },
+  { topic: 'inventory', ...someContent, policies: [], pauses: [] },
+  paused({ nodeNames: [`${NODE.node.slice(0, 3)}*`] }),
+  { topic: 'diskStats', event: diskStats(), policies: [], pauses: [] },
+  { topic: 'diskStats', event: diskStats(), policies: [appliedPolicy()], pauses: [pauseRecord()] },
+];
+
+const sample = (arbitrary: fc.Arbitrary<Unnamed>): readonly Unnamed[] =>
+  fc.sample(arbitrary, { seed: SEED, numRuns: SAMPLES });
+
+const CANDIDATES: readonly Unnamed[] = [...SPECIAL, ...Object.values(ARBITRARY_CASES).flat().flatMap(sample)];
+
+/** A rule and an outcome are worth more than another sentence about them. */
+const worthOf = (finding: string): number => (/ (remove|keep|doubts|notes) |^\S+ \S+$/.test(finding) ? 3 : 1);
+
+interface Candidate {
+  readonly recorded: Unnamed;
+  readonly findings: ReadonlySet<string>;
+}
+
+/** Again and again the one with the most that none before it has met. */
+function chooseCases(topic: CorpusCase['topic']): readonly Unnamed[] {
+  const candidates = CANDIDATES.filter((recorded) => recorded.topic === topic).map(
+    (recorded): Candidate => ({ recorded, findings: findingsOf({ name: '', ...recorded }) }),
+  );
+  const met = new Set<string>();
+  const chosen: Unnamed[] = [];
+  const newIn = ({ findings }: Candidate): number =>
+    [...findings].filter((finding) => !met.has(finding)).reduce((sum, finding) => sum + worthOf(finding), 0);
+  while (chosen.length < MOST_CASES[topic]) {
+    const [best] = candidates.toSorted((a, b) => newIn(b) - newIn(a));
+    if (best === undefined || newIn(best) === 0) break;
+    for (const finding of best.findings) met.add(finding);
+    chosen.push(best.recorded);
+  }
+  process.stdout.write(`${topic}: ${chosen.length} cases meet ${met.size} findings\n`);
+  return chosen;
+}
+
+for (const file of readdirSync(CORPUS_DIRECTORY)) rmSync(new URL(file, CORPUS_DIRECTORY));
+for (const topic of ['inventory', 'diskStats'] as const)
+  for (const [index, recorded] of chooseCases(topic).entries()) {
+    const name = `${topic}-${String(index + 1).padStart(2, '0')}`;
+    writeFileSync(new URL(`${name}.json`, CORPUS_DIRECTORY), `${JSON.stringify({ name, ...recorded })}\n`);
+  }
+writeFileSync(OVERTAKING_FILE, `${JSON.stringify(OVERTAKING_CASES, null, 1)}\n`);

@@ -1,0 +1,57 @@
+import type { PureHandler } from '../../../../packages/decision/handler.ts';
+import { parseValue } from '../../../../packages/pipeline/parse/parse-record.ts';
+import type { EventOf } from '../../../../schemas/events/topics.ts';
+import type { PolicySet } from '../../../../schemas/policy/policy.ts';
+import type { DecideAgain, FrozenDecider, PassOver } from '../../../../services/audit/deciders/deciders.ts';
+import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
+import { passOver as containerGcPasses } from '../../../../services/container-gc/frozen.ts';
+import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { DECIDER as IMAGE_GC } from '../../../../services/image-gc/decide.ts';
+import { passOver as imageGcPasses } from '../../../../services/image-gc/frozen.ts';
+import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { DECIDER as PRESSURE } from '../../../../services/pressure/decide.ts';
+import { passOver as pressurePasses } from '../../../../services/pressure/frozen.ts';
+import { pressureHandler } from '../../../../services/pressure/handler.ts';
+import type { CorpusCase } from './corpus.ts';
+
+/** A decider as its source stands. */
+export interface SourceDecider {
+  readonly name: string;
+  readonly version: string;
+  readonly topic: CorpusCase['topic'];
+  /** As its service decides: parsed by the topic's schemas, then handled. */
+  readonly read: FrozenDecider['read'];
+  readonly decide: DecideAgain;
+  readonly passOver: PassOver;
+}
+
+interface Source<Topic extends CorpusCase['topic']> {
+  readonly decider: { readonly name: string; readonly version: string };
+  readonly topic: Topic;
+  readonly passOver: PassOver;
+}
+
+const sourceDecider = <Topic extends CorpusCase['topic']>(
+  { decider, topic, passOver }: Source<Topic>,
+  handler: (policies: () => PolicySet) => PureHandler<EventOf<Topic>>,
+): SourceDecider => ({
+  ...decider,
+  topic,
+  passOver,
+  read: (message) => message,
+  decide: (message, position, policies) => {
+    const parsed = parseValue(topic, message);
+    if (!parsed.ok) throw new Error(parsed.rejection.message);
+    const stages = handler(() => policies)({ event: parsed.event, position });
+    return stages.flat().map(({ event }) => event);
+  },
+});
+
+export const SOURCE_DECIDERS: readonly SourceDecider[] = [
+  sourceDecider({ decider: PRESSURE, topic: 'diskStats', passOver: pressurePasses }, pressureHandler),
+  sourceDecider(
+    { decider: CONTAINER_GC, topic: 'inventory', passOver: containerGcPasses },
+    containerGcHandler,
+  ),
+  sourceDecider({ decider: IMAGE_GC, topic: 'inventory', passOver: imageGcPasses }, imageGcHandler),
+];

@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { policySet } from '../../../../packages/decision/policy-set.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
+import { policyEntryOf } from '../../../../packages/policy/policy-reading.ts';
+import type { PauseRecord, PolicyRecord, PolicySet } from '../../../../schemas/policy/policy.ts';
+import { readPoliciesInForce } from '../../../../services/audit/policies/policies-in-force.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
+import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
+import { recordOf } from '../../../support/log-record.ts';
+import { logOf } from '../support/archives.ts';
+
+const first = appliedPolicy();
+const second: PolicyRecord = { ...appliedPolicy({ imageGCHighThresholdPercent: 90 }), policyVersion: 2 };
+const other = appliedPolicy({ name: 'other', priority: 1 });
+const pause = pauseRecord({ selector: EVERY_NODE });
+
+interface Written {
+  readonly offset?: number;
+  readonly minute: number;
+  readonly event?: PolicyRecord | PauseRecord;
+  /** In place of an event: what is deleted. */
+  readonly key?: string;
+  readonly value?: string;
+}
+
+function written({ minute, event, key = '', value, ...place }: Written, index: number): LogRecord {
+  const { offset = index } = place;
+  const output = {
+    topic: 'policies',
+    key: keyOf('policies', event ?? first),
+    event: event ?? first,
+  } as const;
+  const at = { offset: BigInt(offset), partition: 0, timestampMs: NOW + minute * MINUTE };
+  const record = recordOf(output, at);
+  if (value !== undefined) return { ...record, value: Buffer.from(value) };
+  return event === undefined ? { ...record, key, value: null } : record;
+}
+
+/** What is said of a decision under a set at a minute; the log is read a week later unless something else is said. */
+async function told(
+  records: readonly Written[],
+  set: PolicySet,
+  {
+    minute,
+    readMinute = 7 * 24 * 60,
+    deletes = true,
+  }: { minute: number; readMinute?: number; deletes?: boolean },
+): Promise<string> {
+  const inForce = await readPoliciesInForce(
+    logOf(records.map(written)),
+    { nowMs: NOW + readMinute * MINUTE, deletes },
+    new AbortController().signal,
+  );
+  return inForce.problemOf(set, NOW + minute * MINUTE)?.kind ?? 'held';
+}
+
+const ofFirst = policySet([first], []);
+const ofSecond = policySet([second], []);
+const ofBoth = policySet([first, other], []);
+const paused = policySet([first], [pause]);
+const none = policySet([], []);
+
+/** `first` from the beginning, `second` since an hour, deleted after two. */
+const CHANGES: readonly Written[] = [
+  { minute: 0, event: first },
+  { minute: 60, event: second },
+  { minute: 120, key: first.policy.name },
+];
+
+test('a record that could not be read is the pause that it amounted to, as long as it stood', async () => {
+  const value = JSON.stringify({ ...other, source: '\ud800' });
+  const broken = { minute: 60, event: other, value };
+  const records = [{ minute: 0, event: first }, broken, { minute: 120, key: 'other' }];
+  const entry = policyEntryOf(written(broken, 1));
+  if (entry?.kind !== 'unreadable' || entry.hold === null) throw new Error('it can be read');
+  const held = policySet([first], [entry.hold]);
+
+  expect(await told(records, held, { minute: 90 })).toBe('held');
+  expect(await told(records, ofFirst, { minute: 90 })).toBe('policies-outdated');
+  expect(await told(records, held, { minute: 180 })).toBe('policies-outdated');
+  expect(await told(records, ofFirst, { minute: 180 })).toBe('held');
+});
+
+describe('each change is on the log', () => {
+  test.each([
+    ['before anything was applied', none, -30, 'held'],
+    ['ten minutes after the first was applied', none, 10, 'held'],
+    ['later', none, 11, 'policies-outdated'],
+    ['long before it was applied', ofFirst, -11, 'policies-never-held'],
+    ['a little before it was applied: clocks of brokers', ofFirst, -10, 'held'],
+    ['while it held', ofFirst, 30, 'held'],
+    ['ten minutes after it was changed', ofFirst, 70, 'held'],
+    ['later', ofFirst, 71, 'policies-outdated'],
+    ['the next, long before', ofSecond, 49, 'policies-never-held'],
+    ['the next, while it held', ofSecond, 100, 'held'],
+    ['the next, long after it was deleted', ofSecond, 131, 'policies-outdated'],
+    ['none, after it was deleted', none, 200, 'held'],
+    ['a policy that nobody applied', ofBoth, 30, 'policies-never-held'],
+    ['a pause that nobody made', paused, 30, 'policies-never-held'],
+  ])('%s', async (_name, set, minute, kind) => {
+    expect(await told(CHANGES, set, { minute })).toBe(kind);
+    expect(await told(CHANGES, set, { minute, deletes: false })).toBe(kind);
+  });
+
+  test.each([
+    ['without the pause, while it holds', ofFirst, 11, 'policies-outdated'],
+    ['without the pause, right after it began', ofFirst, 10, 'held'],
+    ['with the pause, after it ended', paused, 71, 'policies-outdated'],
+    ['without the pause, after it ended', ofFirst, 71, 'held'],
+  ])('%s', async (_name, set, minute, kind) => {
+    const records = [
+      { minute: -60, event: first },
+      { minute: 0, event: pause },
+      { minute: 60, key: keyOf('policies', pause) },
+    ];
+    expect(await told(records, set, { minute })).toBe(kind);
+  });
+
+  test('the record that ended it is named, and what it did', async () => {
+    const inForce = await readPoliciesInForce(
+      logOf(
+        [
+          { minute: 0, event: first },
+          { minute: 9, event: pause },
+        ].map(written),
+      ),
+      { nowMs: NOW + HOUR, deletes: true },
+      new AbortController().signal,
+    );
+
+    expect(inForce.problemOf(ofFirst, NOW + 30 * MINUTE)).toMatchObject({
+      message: expect.stringMatching(/did not hold any more: a pause began at /),
+      places: [{ topic: 'gc.policies', offset: '1' }],
+    });
+  });
+});
+
+describe('compaction took what is older', () => {
+  const left: readonly Written[] = [{ offset: 7, minute: 60, event: second }];
+
+  test.each([
+    ['what stood before is not known', ofFirst, 30, 'held'],
+    ['nothing may have stood before', none, 30, 'held'],
+    ['what stands is', ofFirst, 71, 'policies-outdated'],
+    ['a policy without a record may have been deleted since', policySet([second, other], []), 100, 'held'],
+  ])('%s', async (_name, set, minute, kind) => {
+    expect(await told(left, set, { minute })).toBe(kind);
+  });
+
+  test('a deletion is known for a day: what has no record now did not stand lately', async () => {
+    const set = policySet([second, other], []);
+    const since = (hours: number) => ({ minute: 30 * 60, readMinute: (30 + hours) * 60 });
+
+    expect(await told(left, set, since(22))).toBe('policies-never-held');
+    expect(await told(left, set, since(24))).toBe('held');
+    expect(await told([], set, since(22))).toBe('policies-never-held');
+  });
+
+  test('an archive that came later may lack versions between two that it has', async () => {
+    const third: PolicyRecord = { ...second, policyVersion: 3 };
+    const archived: readonly Written[] = [
+      { offset: 0, minute: 0, event: first },
+      { offset: 1, minute: 1, event: other },
+      { offset: 3, minute: 60, event: third },
+    ];
+
+    const between = (policies: readonly PolicyRecord[]) =>
+      told(archived, policySet(policies, []), { minute: 30, deletes: false });
+    expect(await between([second, other])).toBe('held');
+    expect(await between([second, { ...other, policyVersion: 2 }])).toBe('policies-never-held');
+    expect(await between([second])).toBe('policies-never-held');
+  });
+
+  test('what stood before the first record that is left of its key is not known', async () => {
+    const some: readonly Written[] = [
+      { offset: 0, minute: 0, event: first },
+      { offset: 2, minute: 60, event: { ...other, policyVersion: 2 } },
+    ];
+
+    expect(await told(some, ofBoth, { minute: 30 })).toBe('held');
+    expect(await told(some, policySet([second, other], []), { minute: 30 })).toBe('policies-never-held');
+  });
+});
+
+test('a record that nobody can read may say anything', async () => {
+  const records = [
+    { minute: 0, event: first },
+    { minute: 60, event: first, value: '{}' },
+  ];
+  expect(await told(records, ofSecond, { minute: 100 })).toBe('held');
+  expect(await told(records, ofSecond, { minute: 30 })).toBe('policies-never-held');
+});
+
+test('what was decided after the topic was read is not judged', async () => {
+  expect(await told(CHANGES, ofFirst, { minute: 300, readMinute: 299 })).toBe('held');
+});
+
+test('a set is put together from what gc.policy-versions has of a content, which may be the record of another version', async () => {
+  const again: PolicyRecord = {
+    ...first,
+    policyVersion: 3,
+    id: 'applied-again',
+    source: 'written differently',
+  };
+  const records = [
+    { minute: 0, event: first },
+    { minute: 60, event: second },
+    { minute: 120, event: again },
+  ];
+  const putTogether = policySet([{ ...again, policyVersion: first.policyVersion }], []);
+  expect(await told(records, putTogether, { minute: 30 })).toBe('held');
+  expect(await told(records, putTogether, { minute: 100 })).toBe('policies-outdated');
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { Command } from '../../../../../schemas/events/command.ts';
+import { placeOf } from '../../../../../services/audit/events/log-position.ts';
+import { DecidedOutputs } from '../../../../../services/audit/verify/decisions/decided-outputs.ts';
+import type { Decided } from '../../../../../services/audit/verify/decisions/outputs-of-decisions.ts';
+import { imageRemoval } from '../../../../fixtures/command.ts';
+import { NODE } from '../../../../fixtures/inventory.ts';
+import { MINUTE, NOW, SECOND } from '../../../../fixtures/time.ts';
+import { ALL, AT_END, at, findings, headOf, midway } from '../support.ts';
+
+const command = imageRemoval(['a', 'b'], { id: 'command' });
+
+function check(coverage = ALL.coverage) {
+  const found = findings();
+  const outputs = new DecidedOutputs({
+    findings: found.collector,
+    ...ALL,
+    coverage,
+    executed: () => null,
+  });
+  return { ...found, outputs };
+}
+
+const decided = (over: Partial<Decided> = {}): Decided => ({
+  id: 'command',
+  content: command,
+  topicId: 'commands',
+  decision: placeOf(at('decisions', 5)),
+  node: `${NODE.cluster}/${NODE.node}`,
+  decider: 'image-gc',
+  removable: new Set(['image a', 'image b']),
+  removals: null,
+  ...over,
+});
+const sent = (event: Command = command, offset = 9, afterMs = SECOND) => ({
+  event,
+  value: event,
+  record: at('commands', offset, afterMs),
+});
+describe('a command that was decided', () => {
+  test('is compared with what was decided, whichever comes first', () => {
+    for (const comesFirst of [true, false]) {
+      const { outputs, deviations } = check();
+      const changed = { ...command, lifetimeMs: 1 };
+      if (comesFirst) outputs.sent(sent(changed));
+      outputs.decided(decided());
+      if (!comesFirst) outputs.sent(sent(changed));
+      outputs.judge(AT_END);
+      expect(deviations()).toEqual(['output-differs 9,5']);
+    }
+  });
+
+  test('names no object that its decision keeps, also where nobody can decide again', () => {
+    for (const over of [
+      { removable: new Set(['image a']), content: null },
+      { removable: null, removals: new Map([['image', 1]]), content: null },
+    ]) {
+      const { outputs, deviations } = check();
+      outputs.decided(decided(over));
+      outputs.sent(sent());
+      expect(deviations()).toEqual(['kept-object 9,5']);
+    }
+  });
+
+  test('may name as many as its decision removes', () => {
+    const { outputs, deviations } = check();
+    outputs.decided(decided({ removable: null, removals: new Map([['image', 2]]), content: null }));
+    outputs.sent(sent());
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('and sent once, is what both of two equal decisions gave', () => {
+    const { outputs, deviations, counts } = check();
+    outputs.decided(decided());
+    outputs.sent(sent());
+    outputs.decided(decided({ decision: placeOf(at('decisions', 6)) }));
+    for (const afterMs of [2 * MINUTE, 4 * MINUTE])
+      outputs.recorded(headOf('image-gc', 7), at('decisions', 7, afterMs));
+    outputs.judge(AT_END);
+    expect([...deviations(), counts.open]).toEqual([0]);
+  });
+
+  test('that is not there may still come, until its decider has gone on for more than a minute', () => {
+    for (const { wentOn, expected, open } of [
+      { wentOn: [2 * MINUTE], expected: [], open: 1 },
+      { wentOn: [2 * MINUTE, 3 * MINUTE], expected: [], open: 1 },
+      { wentOn: [2 * MINUTE, 3 * MINUTE + 1], expected: ['output-missing 5'], open: 0 },
+    ]) {
+      const { outputs, deviations, counts } = check();
+      outputs.decided(decided());
+      for (const [index, afterMs] of wentOn.entries())
+        outputs.recorded(headOf('image-gc', 7), at('decisions', 6 + index, afterMs));
+      outputs.judge(AT_END);
+      expect(deviations()).toEqual(expected);
+      expect(counts.open).toBe(open);
+    }
+  });
+
+  test('is not missed because another decider went on', () => {
+    const { outputs, deviations } = check();
+    outputs.decided(decided());
+    outputs.recorded(headOf('container-gc', 7), at('decisions', 6, 2 * MINUTE));
+    outputs.recorded(headOf('image-gc', 7), at('decisions', 7, 4 * MINUTE));
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('is waited for anew when its decider came back and decided the same once more', () => {
+    const { outputs, deviations, counts } = check();
+    outputs.decided(decided());
+    outputs.recorded(headOf('image-gc', 7), at('decisions', 6, 2 * MINUTE));
+    outputs.recorded(headOf('image-gc', 4, { outputIds: ['command'] }), at('decisions', 7, 3 * MINUTE));
+    outputs.recorded(headOf('image-gc', 8), at('decisions', 8, 3 * MINUTE + SECOND));
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+    expect(counts.open).toBe(1);
+  });
+
+  test('may have been deleted where its topic is not kept so long', () => {
+    for (const { coveredAfterMs, expected } of [
+      { coveredAfterMs: 0, expected: ['output-missing 5'] },
+      { coveredAfterMs: 1, expected: [] },
+    ]) {
+      const { outputs, deviations, counts } = check(() => NOW + coveredAfterMs);
+      outputs.decided(decided());
+      for (const afterMs of [2 * MINUTE, 4 * MINUTE])
+        outputs.recorded(headOf('image-gc', 7), at('decisions', 6, afterMs));
+      outputs.judge(AT_END);
+      expect(deviations()).toEqual(expected);
+      expect(counts.outOfRange).toBe(1 - expected.length);
+    }
+  });
+});
+
+describe('a command that nobody decided', () => {
+  test('is told', () => {
+    const { outputs, deviations } = check();
+    outputs.sent(sent());
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual(['not-decided 9']);
+  });
+
+  test('is out of range only where its decision may lie before what was read', () => {
+    for (const { coveredAfterMs, expected } of [
+      { coveredAfterMs: SECOND - 10 * MINUTE, expected: ['not-decided 9'] },
+      { coveredAfterMs: SECOND - 10 * MINUTE + 1, expected: [] },
+    ]) {
+      const { outputs, deviations, counts } = check(() => NOW + coveredAfterMs);
+      outputs.sent(sent());
+      outputs.judge(AT_END);
+      expect(deviations()).toEqual(expected);
+      expect(counts.outOfRange).toBe(1 - expected.length);
+    }
+  });
+
+  test('waits for its decision while the log has not come further', () => {
+    const { outputs, deviations } = check();
+    outputs.sent(sent());
+    outputs.judge(midway(SECOND));
+    outputs.decided(decided());
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+});

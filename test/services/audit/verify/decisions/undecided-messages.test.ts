@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import type { DeadLetter } from '../../../../../schemas/events/dead-letter.ts';
+import { UndecidedMessages } from '../../../../../services/audit/verify/decisions/undecided-messages.ts';
+import { NOW } from '../../../../fixtures/time.ts';
+import { AT_END, at, findings, headOf } from '../support.ts';
+
+function check() {
+  const found = findings();
+  return { ...found, undecided: new UndecidedMessages(found.collector) };
+}
+
+const letterOf = (offset: number, suppressedBefore = 0): DeadLetter => ({
+  type: 'fleetgc.dead-letter',
+  version: 1,
+  id: 'letter',
+  cause: 'wrong-schema',
+  message: 'it is none',
+  group: 'fleetgc-image-gc',
+  topic: 'gc.node.inventory',
+  partition: 0,
+  offset: String(offset),
+  timestampMs: NOW,
+  key: Buffer.from('prod/web-1').toString('base64'),
+  value: null,
+  headers: {},
+  omittedBytes: 0,
+  suppressedBefore,
+});
+
+test('a message between two that were decided was passed over, by that decider alone', () => {
+  const { undecided, deviations } = check();
+  for (const offset of [0, 1, 2]) undecided.arrived(at('inventory', offset));
+  for (const offset of [0, 2]) undecided.decided(headOf('image-gc', offset));
+  for (const offset of [0, 1, 2]) undecided.decided(headOf('container-gc', offset));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 1']);
+});
+
+test('a message behind the last that was decided may still be', () => {
+  const { undecided, deviations, counts } = check();
+  for (const offset of [0, 1]) undecided.arrived(at('diskStats', offset));
+  undecided.decided(headOf('pressure', 0));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual([]);
+  expect(counts.open).toBe(1);
+});
+
+test('a redelivery decides an older message once more: those behind it are not passed over', () => {
+  const { undecided, deviations, counts } = check();
+  for (const offset of [0, 1, 2, 3]) undecided.arrived(at('diskStats', offset));
+  for (const offset of [0, 1, 2, 0]) undecided.decided(headOf('pressure', offset));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual([]);
+  expect(counts.open).toBe(1);
+});
+
+test('a redelivery does not hide a message that was passed over', () => {
+  const { undecided, deviations } = check();
+  for (const offset of [0, 1, 2]) undecided.arrived(at('diskStats', offset));
+  for (const offset of [0, 2, 0]) undecided.decided(headOf('pressure', offset));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 1']);
+});
+
+test('a decision that comes by before its message counts', () => {
+  const { undecided, deviations } = check();
+  for (const offset of [1, 0]) undecided.decided(headOf('pressure', offset));
+  for (const offset of [0, 1]) undecided.arrived(at('diskStats', offset));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual([]);
+});
+
+test('a message with a dead letter was given up by the group of the letter, and by no other', () => {
+  const { undecided, deviations, counts } = check();
+  for (const offset of [0, 1]) undecided.arrived(at('inventory', offset));
+  undecided.givenUp(letterOf(0));
+  for (const name of ['image-gc', 'container-gc']) undecided.decided(headOf(name, 1));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 0']);
+  expect(counts.deadLettered).toBe(1);
+});
+
+test('dead letters that were only counted excuse so many messages of their node right before it', () => {
+  const { undecided, deviations, counts } = check();
+  for (const offset of [0, 1, 2, 3]) undecided.arrived(at('inventory', offset));
+  undecided.arrived(at('inventory', 4, 0, { key: 'prod/web-2' }));
+  for (const offset of [5, 6]) undecided.arrived(at('inventory', offset));
+  undecided.givenUp(letterOf(5, 2));
+  undecided.decided(headOf('image-gc', 6));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 0', 'undecided 1', 'undecided 4']);
+  expect(counts.deadLettered).toBe(3);
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { unrelievedId } from '../../../../../packages/decision/result-ids.ts';
+import type { Holder } from '../../../../../schemas/events/command.ts';
+import { ExecutedReclaims } from '../../../../../services/audit/verify/reclaims/executed-reclaims.ts';
+import { imageRemoval } from '../../../../fixtures/command.ts';
+import { reclaim } from '../../../../fixtures/reclaim.ts';
+import { pressureUnrelieved } from '../../../../fixtures/results.ts';
+import { at } from '../support.ts';
+
+const holder = (reason: Holder['reason']): Holder => ({ reason, objects: 10, bytes: 58_720_256 });
+const command = imageRemoval(['a'], { reclaim: reclaim(), holders: [holder('in-use')] });
+
+/** What differs in an unrelieved reclaim of the command with these holders. */
+function differenceWith(holders: readonly Holder[]): string | null | undefined {
+  const reclaims = new ExecutedReclaims();
+  reclaims.commanded(command, at('commands', 1));
+  const { cluster, node, nodeInstance } = command;
+  const id = unrelievedId(command.id);
+  const event = pressureUnrelieved({
+    id,
+    cluster,
+    node,
+    nodeInstance,
+    reclaim: reclaim(),
+    holders: [...holders],
+  });
+  return reclaims.executed(event)?.difference;
+}
+
+describe('a reclaim that a command did not relieve', () => {
+  test.each(['waiting', 'backing-off', 'held'] as const)(
+    '[M8] an executor adds what of the command stayed: %s',
+    (reason) => {
+      expect(differenceWith([holder('in-use'), holder(reason)])).toBeNull();
+    },
+  );
+
+  test('what held the space before the command is as it was decided', () => {
+    expect(differenceWith([holder('pinned')])).toContain('holders');
+    expect(differenceWith([])).toContain('holders');
+  });
+});
+
+test('what was commanded lately is known, in whatever number, and a fact of another reclaim follows from none of it', () => {
+  const reclaims = new ExecutedReclaims();
+  const last = 30_000;
+  for (let index = 0; index <= last; index += 1)
+    reclaims.commanded({ ...command, id: `command-${index}` }, at('commands', index));
+  const factOf = (index: number) =>
+    pressureUnrelieved({ id: unrelievedId(`command-${index}`), reclaim: reclaim() });
+  expect(reclaims.executed(factOf(last))).not.toBeNull();
+  expect(reclaims.executed({ ...factOf(last), reclaim: reclaim({ id: 'another' }) })).toBeNull();
+  expect(reclaims.executed(factOf(0))).toBeNull();
+});
