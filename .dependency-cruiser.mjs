@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 
 /**
- * Who may know whom (docs/architecture.md, "Who may know whom"). `npm run arrows` checks it. A room is a folder of
+ * Who may know whom (docs/how-it-works/architecture.md, "Who may know whom"). `npm run arrows` checks it. A room is a folder of
  * `packages/`, `services/`, `cli/` or `sim/`, or the files that lie in one of these four themselves; each has a row here.
  */
 const PLATFORM = ['packages/process', 'packages/files'];
