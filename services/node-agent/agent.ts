@@ -94,8 +94,8 @@ export class NodeAgent {
     this.observe = this.#ordersHandler();
   }
 
-  /** Reads the node and publishes facts until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Reads the node and publishes facts until the signal aborts. A property, since it is passed on by itself. */
+  readonly run = async (signal: AbortSignal): Promise<void> => {
     const { runtime, sleep, repeating, logger } = this.#deps;
     const { detect, died, run } = this.#inventories;
     const onDeath = (id: string): void => died([id]);
@@ -111,13 +111,13 @@ export class NodeAgent {
       ],
       signal,
     ).finally(() => this.#save('end'));
-  }
+  };
 
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
-  problem(): string | null {
+  readonly problem = (): string | null => {
     const { inventory, diskStats } = this.#outboxes;
     return problemOf(this.#inventories.lastLook()) ?? inventory.problem() ?? diskStats.problem();
-  }
+  };
 
   #outboxFor(what: Fact): Outbox {
     const onDropped = (): void => this.#metrics.dropped.add({ fact: what });
