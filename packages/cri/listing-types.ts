@@ -9,6 +9,9 @@ import type {
   RuntimeSandbox,
 } from './port.ts';
 
+/** A removal rests on no facts older than this, neither those of the node's own plan nor those of the second look. */
+export const MAX_FACTS_AGE_MS = 1_000;
+
 export type ListingProblem = z.infer<typeof InventoryProblem>;
 
 /** An image with what only its status tells. */

@@ -19,10 +19,10 @@ import { type Justification, observeHandler, whyUnjustified } from './handler.ts
 import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
 import { agentEvents } from './inventory/inventory.ts';
+import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
 import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory/inventory-objects.ts';
 import type { LogReader } from './inventory/log-entries.ts';
 import { createLook, type Look } from './inventory/look.ts';
-import { ownInventory, type TakeInventory } from './inventory/own-inventory.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
 import { createInventories, inventoryPublishing } from './publishing/inventories.ts';

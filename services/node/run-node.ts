@@ -12,7 +12,7 @@ import { consumeUntil } from '../../packages/service/wait.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
 import { logReader } from '../node-agent/inventory/log-entries.ts';
-import { ownLooks } from '../node-agent/inventory/own-looks.ts';
+import { ownLooks } from '../node-agent/inventory/looks-for-executor.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
 import { byTheClock, every, together } from '../node-agent/repeat.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';

@@ -15,7 +15,7 @@ import {
   NO_DISK_HISTORY,
   type PublishedReadings,
   reloadDiskHistory,
-} from './disk-readings.ts';
+} from './disk-stats.ts';
 
 /** What a disk-stats event says of the disks. */
 export type DiskFacts = Pick<DiskStats, 'takenAt' | 'filesystems' | 'history'>;

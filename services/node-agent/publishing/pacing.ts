@@ -4,7 +4,7 @@ import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { InventoryTrigger } from '../../../schemas/events/inventory.ts';
 import type { Observe } from '../../../schemas/events/observe.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import { haveMoved } from '../disks/disk-readings.ts';
+import { haveMoved } from '../disks/disk-stats.ts';
 
 /** An order to answer, with the trace it belongs to. */
 export type Order = Pick<Observe, 'id' | 'takenAt' | 'lifetimeMs' | 'reclaim'> & {

@@ -1,4 +1,5 @@
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
+import { MAX_FACTS_AGE_MS } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeImage, RuntimeReader } from '../../../packages/cri/port.ts';
 import { imageUsage } from '../../../packages/cri/usage.ts';
 import type { ReadOnlyFile } from '../../../packages/files/fixed-file.ts';
@@ -11,8 +12,6 @@ import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import type { KnownHistory } from './image-checks.ts';
 import type { RuntimeFacts } from './second-look.ts';
 
-/** A removal rests on nothing older than this. */
-const MAX_FACTS_AGE_MS = 1_000;
 /** A busy runtime changes while it is read; so often it may, before an object is left alone. */
 const LOOKS = 3;
 const LOOK_AGAIN_AFTER_MS = 200;

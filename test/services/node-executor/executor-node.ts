@@ -12,7 +12,7 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { type DiskHistory, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-readings.ts';
+import { type DiskHistory, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import type { PolicyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import type { WantedPod } from '../../../services/node-executor/checks/fresh-look.ts';
 import type { TakeInventory } from '../../../services/node-executor/checks/own-plan.ts';

@@ -12,7 +12,7 @@ import {
   IMAGE_HISTORY_FILE,
   ImageHistoryFile,
 } from '../../../schemas/state/image-history.ts';
-import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-readings.ts';
+import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { nodeSubscription, runNodeExecutor } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { imageRemoval } from '../../fixtures/command.ts';

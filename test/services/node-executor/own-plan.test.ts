@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Bucket } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-readings.ts';
+import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { container, image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';

@@ -7,7 +7,7 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
-import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-readings.ts';
+import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';

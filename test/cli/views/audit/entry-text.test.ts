@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { entryText } from '../../../cli/views/audit/explanation/entry-text.ts';
-import { factsText, reasonText } from '../../../cli/views/audit/explanation/values-text.ts';
-import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
-import { MINUTE, NOW } from '../../fixtures/time.ts';
+import { entryText } from '../../../../cli/views/audit/explanation/entry-text.ts';
+import { factsText, reasonText } from '../../../../cli/views/audit/explanation/values-text.ts';
+import type { ExplainedObject, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
+import { MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const object: ExplainedObject = { kind: 'image', id: 'sha256:a', name: 'web:1' };
 const user = (name: string): ExplainedObject => ({ kind: 'container', id: name, name });

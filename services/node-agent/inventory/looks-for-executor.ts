@@ -9,13 +9,13 @@ import {
   fold,
   NO_DISK_HISTORY,
   reloadDiskHistory,
-} from '../disks/disk-readings.ts';
+} from '../disks/disk-stats.ts';
 import { readHistory } from '../images/kept-history.ts';
 import { watchPods } from '../pods/pod-watch.ts';
 import { agentEvents } from './inventory.ts';
+import { ownInventory, type TakeInventory } from './inventory-for-executor.ts';
 import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory-objects.ts';
 import { createLook } from './look.ts';
-import { ownInventory, type TakeInventory } from './own-inventory.ts';
 
 /** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
 interface OwnLooks {

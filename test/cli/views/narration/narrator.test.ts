@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createNarrator } from '../../../cli/views/narration/narrator.ts';
-import type { Decision } from '../../../schemas/events/decision.ts';
-import { container, image, inventory } from '../../fixtures/inventory.ts';
-import { decision } from '../../fixtures/outputs.ts';
-import { objectResult } from '../../fixtures/results.ts';
-import { verdictsOf } from '../../fixtures/verdicts.ts';
+import { createNarrator } from '../../../../cli/views/narration/narrator.ts';
+import type { Decision } from '../../../../schemas/events/decision.ts';
+import { container, image, inventory } from '../../../fixtures/inventory.ts';
+import { decision } from '../../../fixtures/outputs.ts';
+import { objectResult } from '../../../fixtures/results.ts';
+import { verdictsOf } from '../../../fixtures/verdicts.ts';
 
 const keep = (position: number, rule: string) => ({ position, action: 'keep', rule, facts: {} }) as const;
 const remove = (position: number) => ({ position, action: 'remove', rule: 'G7', facts: {} }) as const;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { planTable } from '../../../cli/views/plan/plan-table.ts';
-import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
-import type { PolicyKeep } from '../../../schemas/policy/policy.ts';
-import { filesystems } from '../../fixtures/filesystems.ts';
-import { container, image, inventory } from '../../fixtures/inventory.ts';
-import { keepList } from '../../fixtures/policy.ts';
-import { plan } from '../../services/plan/support.ts';
+import { planTable } from '../../../../cli/views/plan/plan-table.ts';
+import type { CompleteInventory, InventoryImage } from '../../../../schemas/events/inventory.ts';
+import type { PolicyKeep } from '../../../../schemas/policy/policy.ts';
+import { filesystems } from '../../../fixtures/filesystems.ts';
+import { container, image, inventory } from '../../../fixtures/inventory.ts';
+import { keepList } from '../../../fixtures/policy.ts';
+import { plan } from '../../../services/plan/support.ts';
 
 const SHOP = { uid: 'p', name: 'web', namespace: 'shop' };
 const NO_REGISTRY = { repoDigests: [`localhost/a@sha256:${'a'.repeat(64)}`] };

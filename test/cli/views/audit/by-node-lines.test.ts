@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { notOursLines } from '../../../cli/views/audit/verification/by-node-lines.ts';
-import type { NotOurs } from '../../../services/audit/verify/findings.ts';
-import { MINUTE, NOW } from '../../fixtures/time.ts';
+import { notOursLines } from '../../../../cli/views/audit/verification/by-node-lines.ts';
+import type { NotOurs } from '../../../../services/audit/verify/findings.ts';
+import { MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const place = (minute: number) => ({
   topic: 'gc.node.inventory',

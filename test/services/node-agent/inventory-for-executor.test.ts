@@ -3,12 +3,12 @@ import { imageUsage } from '../../../packages/cri/usage.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
+import { ownInventory } from '../../../services/node-agent/inventory/inventory-for-executor.ts';
 import {
   type ContentsOfLook,
   contentsOfLooks,
 } from '../../../services/node-agent/inventory/inventory-objects.ts';
 import type { CompleteLook, Look } from '../../../services/node-agent/inventory/look.ts';
-import { ownInventory } from '../../../services/node-agent/inventory/own-inventory.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { completeListing } from '../../fixtures/listing.ts';

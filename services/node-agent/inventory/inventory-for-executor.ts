@@ -1,3 +1,4 @@
+import { MAX_FACTS_AGE_MS } from '../../../packages/cri/listing-types.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
@@ -25,9 +26,6 @@ interface OwnInventoryParts {
 /** Only people read which runtime it is. */
 const RUNTIME = { name: '', version: '' };
 
-/** As old as the facts may be on which a removal rests; a command follows the look of its inventory within a tenth of it. */
-const MAX_LOOK_AGE_MS = 1_000;
-
 /** What the executor of this node judges by: the same look and the same inventory as an agent's, and no message's word. */
 export const ownInventory = (parts: OwnInventoryParts): TakeInventory => {
   const { look, events, backoff, contentsOf } = parts;
@@ -50,7 +48,8 @@ function recentLook(
   const isLaterThan = (at: Instant): boolean =>
     at.bootId !== last.takenAt.bootId || at.sinceBootMs < last.takenAt.sinceBootMs;
   const now = clock.now();
+  // A command follows the look of its inventory within a tenth of that.
   const isRecent =
-    now.bootId === last.takenAt.bootId && now.sinceBootMs - last.takenAt.sinceBootMs <= MAX_LOOK_AGE_MS;
+    now.bootId === last.takenAt.bootId && now.sinceBootMs - last.takenAt.sinceBootMs <= MAX_FACTS_AGE_MS;
   return isRecent && actions.every(isLaterThan) ? last : null;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { verificationLines } from '../../../cli/views/audit/verification/verification-lines.ts';
-import { createCollector } from '../../../services/audit/verify/collected-findings.ts';
-import type { Counts, Unanswered } from '../../../services/audit/verify/findings.ts';
-import { MINUTE, NOW } from '../../fixtures/time.ts';
+import { verificationLines } from '../../../../cli/views/audit/verification/verification-lines.ts';
+import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
+import type { Counts, Unanswered } from '../../../../services/audit/verify/findings.ts';
+import { MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const range = { fromMs: null, toMs: null };
 

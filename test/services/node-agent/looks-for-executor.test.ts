@@ -4,7 +4,7 @@ import { createLogger } from '../../../packages/process/logger.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
 import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
-import { ownLooks } from '../../../services/node-agent/inventory/own-looks.ts';
+import { ownLooks } from '../../../services/node-agent/inventory/looks-for-executor.ts';
 import { openBackoff } from '../../../services/node-executor/results/backoff.ts';
 import { openRemovedImages } from '../../../services/node-executor/results/late-removals.ts';
 import { NODE } from '../../fixtures/inventory.ts';
