@@ -1,4 +1,5 @@
 import { type FreedSums, NOTHING_FREED, withFreed } from '../../packages/decision/freed-space.ts';
+import { OBJECT_KINDS, type ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { Tale } from '../views/narration/narrator.ts';
 
 export interface NodeTally {
@@ -14,7 +15,7 @@ export interface NodeTally {
   /** Objects a command named that stayed after the second look, by reason. */
   readonly stayed: Map<string, number>;
   /** What the newest decision about each kind of object kept, by reason. */
-  readonly kept: Map<string, ReadonlyMap<string, number>>;
+  readonly kept: Map<ObjectKind, ReadonlyMap<string, number>>;
 }
 
 /** By node name. */
@@ -71,10 +72,10 @@ function add(node: NodeTally, tale: Tale): void {
     case 'removed':
       node.freed = withFreed(node.freed, tale.freed);
       if (tale.object === 'image') node.lastImage = tale.name;
-      increase(node.removed, `${tale.object}: ${tale.why}`);
+      increase(node.removed, `${wordOf(tale.object)}: ${tale.why}`);
       return;
     case 'stayed':
-      increase(node.stayed, `${tale.object}: ${tale.reason}`);
+      increase(node.stayed, `${wordOf(tale.object)}: ${tale.reason}`);
       return;
     case 'kept':
       node.kept.set(tale.object, tale.byReason);
@@ -88,11 +89,13 @@ const increase = (counts: Map<string, number>, key: string): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 };
 
+const wordOf = (kind: ObjectKind): string => OBJECT_KINDS[kind].words[0];
+
 /** By kind and reason, as `removed` is. */
 export const keptCounts = ({ kept }: NodeTally): ReadonlyMap<string, number> =>
   new Map(
     [...kept].flatMap(([object, byReason]) =>
-      [...byReason].map(([reason, count]) => [`${object}: ${reason}`, count] as const),
+      [...byReason].map(([reason, count]) => [`${wordOf(object)}: ${reason}`, count] as const),
     ),
   );
 

@@ -124,6 +124,7 @@ describe('the summary', () => {
     { kind: 'kept', node: 'node-2', object: 'image', byReason: new Map([['too young', 5]]) },
     { kind: 'kept', node: 'node-1', object: 'container', byReason: new Map([['running', 4]]) },
     { kind: 'kept', node: 'node-1', object: 'sandbox', byReason: new Map([['in use', 1]]) },
+    { kind: 'kept', node: 'node-2', object: 'pod-log-directory', byReason: new Map([['pod is there', 1]]) },
   ];
   tales.forEach(count);
   const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
@@ -135,10 +136,11 @@ describe('the summary', () => {
     '2  image: unused',
     'stayed after the second look: 1',
     '1  image: in-use',
-    'Kept by the last decisions about each node: 12',
+    'Kept by the last decisions about each node: 13',
     '7  image: too young',
     '4  container: running',
     '1  sandbox: in use',
+    '1  pod log directory: pod is there',
     '/tmp/log.db',
     'fleetgc policy list',
   ])('says %j', (part) => {
