@@ -36,7 +36,7 @@ export const verb = defineVerb({
     'Copies everything from the end of the archive to the current end of the log. Each record is archived once, even if a run was killed. Run it at least every few hours, or keep it running with --follow: disk statistics and orders stay on the log for only a day. If records were deleted before they could be archived, the archive notes a gap.',
     'With --follow it warns, on stderr and at /readyz, when records that wait to be archived may be older than half of the retention of their topic, and says how long is left.',
     'The last line of output is the head of the archive. Keep it somewhere else: with it "audit archive check --head" proves that nothing before it was changed or removed since.',
-    'Exit codes: 0 archived, or told to stop, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options.',
+    'Exit codes: 0 archived, or told to stop with --follow, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options, 130 or 143 stopped before the end of the log.',
   ],
   examples: [
     'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
@@ -88,7 +88,8 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
   const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
-  print(runText(run, output));
+  // Whoever was stopped before anything was archived does not know whether there was anything.
+  if (!signal.aborted || run.records > 0) print(runText(run, output));
   if (signal.aborted)
     throw new FleetGcError(
       'INTERRUPTED',

@@ -48,6 +48,9 @@ const READING: readonly { readonly verb: string; readonly args: readonly string[
   { verb: 'audit simulate', args: ['audit', 'simulate', '--policy', policy] },
 ];
 
+/** Locks its directory, so no two of it may run side by side. */
+const ARCHIVE = { verb: 'audit archive', args: ['audit', 'archive', '--to', join(directory, 'archive')] };
+
 interface Broker {
   readonly address: string;
   /** Resolves when the verb waits for it. */
@@ -125,7 +128,9 @@ test.concurrent.each(BROKERS)(
 
 describe.each(BROKERS)('of a broker that $name', { timeout: BOUND_MS }, ({ start }) => {
   test.each(
-    READING.flatMap((reading) => (['SIGINT', 'SIGTERM'] as const).map((signal) => ({ ...reading, signal }))),
+    [...READING, ARCHIVE].flatMap((reading) =>
+      (['SIGINT', 'SIGTERM'] as const).map((signal) => ({ ...reading, signal })),
+    ),
   )('$verb tells nothing when $signal ends it', async ({ args, signal }) => {
     const { exitCode, stdout, stderr } = await ask(args, await start(), signal);
 
