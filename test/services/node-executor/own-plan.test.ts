@@ -3,9 +3,10 @@ import type { Bucket } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
+import { ownPlan } from '../../../services/node-executor/checks/own-plan.ts';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
-import { container, image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';
+import { container, image, incompleteInventory, inventory, sandbox } from '../../fixtures/inventory.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { keepList, policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
@@ -215,4 +216,22 @@ test('an object that came after this node looked stays', async () => {
     [b]: { outcome: 'refused', reason: 'first-detected-later' },
   });
   expect(node.runtime.images.has(digestOf('b'))).toBe(true);
+});
+
+test('a refusal names the rule of the object itself, whatever else lies at its position', async () => {
+  const own = inventory({
+    containers: [container('c', { state: 'running' })],
+    sandboxes: [sandbox('sandbox-1', { state: 'ready' })],
+  });
+  const command = containerRemoval(['c', 'sandbox-1']);
+  const plan = await ownPlan(command, policyRecord().policy, {
+    takeInventory: async () => own,
+    diskHistory: () => NO_DISK_HISTORY,
+    lastActions: () => [],
+  });
+  const messages = command.items.map((item) => `${item.kind} ${plan.refusalOf(item)?.message}`);
+  expect(messages).toEqual([
+    expect.stringMatching(/^container this node keeps it now by rule G3,/),
+    expect.stringMatching(/^sandbox this node keeps it now by rule H1,/),
+  ]);
 });
