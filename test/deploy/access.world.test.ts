@@ -63,7 +63,7 @@ test('the access rules of the operations page are enough for a fleet to work', a
 /** What the row of the page's table allows. */
 function rulesFor(user: User, row: number): readonly AclEntry[] {
   const [, reads = '', writes = '', groups = ''] =
-    tableRows(textOf('docs/operating/operations.md'), 'principal')[row] ?? [];
+    tableRows(textOf('docs/operating/install.md'), 'principal')[row] ?? [];
   const { TOPIC, GROUP } = AclResourceTypes;
   const names = (cell: string): readonly string[] =>
     [...cell.matchAll(/[\w.-]+\.[\w.-]+|fleetgc-[a-z-]+/g)].map(([name]) => name);

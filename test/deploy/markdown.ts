@@ -19,8 +19,30 @@ export const codeBlocks = (page: string, language: string): readonly string[] =>
     ([, code = '']) => code,
   );
 
-/** Targets of links within the repository, without the part after a hash. */
-export const localLinks = (page: string): readonly string[] =>
+export interface LocalLink {
+  /** Relative to the page; empty for a link within the page. */
+  readonly path: string;
+  /** What follows the hash, or empty. */
+  readonly anchor: string;
+}
+
+/** Links within the repository. */
+export const localLinks = (page: string): readonly LocalLink[] =>
   [...page.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target.replace(/#.*$/, ''))
-    .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [path = '', anchor = ''] = target.split('#');
+      return { path, anchor };
+    });
+
+/** The anchors of a page's headings: lower case, without punctuation, hyphens for spaces. */
+export const anchorsOf = (page: string): ReadonlySet<string> =>
+  new Set(
+    [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{Letter}\p{Number} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );

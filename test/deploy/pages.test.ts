@@ -1,17 +1,25 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY, textOf } from './files.ts';
-import { localLinks } from './markdown.ts';
+import { anchorsOf, type LocalLink, localLinks } from './markdown.ts';
 
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: REPOSITORY });
 
 test.each(pages)('%s links to what exists', (path) => {
+  const missing = localLinks(textOf(path)).filter((link) => !existsSync(fileOf(path, link)));
+  expect(missing).toEqual([]);
+});
+
+test.each(pages)('%s links to headings that exist', (path) => {
   const missing = localLinks(textOf(path)).filter(
-    (target) => !existsSync(join(REPOSITORY, dirname(path), target)),
+    (link) => link.anchor !== '' && !anchorsOf(readFileSync(fileOf(path, link), 'utf8')).has(link.anchor),
   );
   expect(missing).toEqual([]);
 });
+
+const fileOf = (page: string, { path }: LocalLink): string =>
+  path === '' ? join(REPOSITORY, page) : join(REPOSITORY, dirname(page), path);
 
 const MAX_COLUMNS = 100;
 

@@ -5,7 +5,7 @@ const MET =
   /"(?:RemoveContainer from runtime service failed|Failed to remove container)" err="rpc error: code = Unknown desc = failed to set removing state for container \\"(?<met>[0-9a-f]{64})\\": container is already in removing state" containerID="\k<met>"$/;
 
 /**
- * The kubelet's errors about removals, but for the one that docs/operating/operations.md promises: of a container that we removed in
+ * The kubelet's errors about removals, but for the one that docs/operating/install.md promises: of a container that we removed in
  * the same moment.
  */
 export const removalErrors = (output: string, removedByUs: ReadonlySet<string>): readonly string[] =>

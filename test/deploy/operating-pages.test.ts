@@ -4,16 +4,19 @@ import { textOf, verbNamed } from './files.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
 import { type MetricInCode, metricsInCode } from './metrics-in-code.ts';
 
-const page = textOf('docs/operating/operations.md');
+const install = textOf('docs/operating/install.md');
+const watch = textOf('docs/operating/watch.md');
+const stopAndUpgrade = textOf('docs/operating/stop-and-upgrade.md');
+
 test('the default port of each verb', () => {
-  for (const [verb = '', , port] of tableRows(page, 'verb')) {
+  for (const [verb = '', , port] of tableRows(install, 'verb')) {
     const standard = verbNamed(verb).options.find(({ key }) => key === 'httpAddress')?.default;
     expect(`${verb} ${standard}`).toBe(`${verb} 127.0.0.1:${port}`);
   }
 });
 
 test('the metrics are those that the code has', () => {
-  const told = tableRows(page, 'metric').map(([name]) => name);
+  const told = tableRows(watch, 'metric').map(([name]) => name);
   const names = metricsInCode().map(({ name }) => name);
   expect(told.toSorted()).toEqual(names.toSorted());
 });
@@ -30,6 +33,6 @@ test('the name of a metric tells its kind and its unit, as Prometheus wants it',
   expect(metrics.filter(({ name }) => unusual.test(name))).toEqual([]);
 });
 
-test.each(codeBlocks(page, 'yaml'))('the example of a node is understood: %s', (yaml) => {
+test.each(codeBlocks(stopAndUpgrade, 'yaml'))('the example of a node is understood: %s', (yaml) => {
   expect(parseLocalRules('node.yaml', yaml)).toMatchObject({ kind: 'rules' });
 });
