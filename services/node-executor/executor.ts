@@ -13,14 +13,14 @@ import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/state/image-history.ts';
 import type { PolicyInForce } from './checks/command-checks.ts';
-import { freshLook, type WantedPod } from './checks/fresh-look.ts';
 import type { TakeInventory } from './checks/own-plan.ts';
 import type { PodsNow } from './checks/pod-return.ts';
+import { runtimeFacts, type WantedPod } from './checks/runtime-facts.ts';
 import { receiveCommands, refuseRejected } from './handler.ts';
 import { type Journal, openJournal } from './journal/journal.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import type { NodeFiles } from './node-files.ts';
-import type { CarryOutParts } from './removal/carry-out-object.ts';
+import type { RemovalParts } from './removal/object-work.ts';
 import { openBackoff } from './results/backoff.ts';
 import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
 import { publishResults } from './results/publish-results.ts';
@@ -105,9 +105,9 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
 
 function workerParts(
   { node, files, sleep }: ExecutorDeps,
-  recorder: CarryOutParts['recorder'],
+  recorder: RemovalParts['recorder'],
   onImages: LateRemovals['seen'],
-): CarryOutParts {
+): RemovalParts {
   const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
   const { journal, backoff } = recorder;
   const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
@@ -116,14 +116,13 @@ function workerParts(
     const { lastActions, removalRate } = journal.state();
     return { policy: node.policy(), local, backoff: backoff.entries(), lastActions, removalRate };
   };
-  const look = freshLook({ runtime, clock, sleep, wantedByPods, history, onImages });
-  const remover = { runtime, logs: files.logs, sleep };
+  const readFacts = runtimeFacts({ runtime, clock, sleep, wantedByPods, history, onImages });
   const { takeInventory, diskHistory } = node;
   const lastActions = () =>
     Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
   const own = { takeInventory, diskHistory, lastActions };
-  const tools = { clock, look, podsNow, restrictions, remover, own };
-  return { recorder, tools, filesystems, sleep };
+  const judging = { clock, readFacts, podsNow, restrictions, logs: files.logs };
+  return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
 }
 
 async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {

@@ -1,10 +1,10 @@
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { ObjectOutcome } from '../../schemas/events/result.ts';
-import type { CommandItem } from './checks/second-look.ts';
-import type { ItemProgress, JournalEntry } from './journal/journal-state.ts';
-import { carryOut, measuredNow } from './removal/carry-out.ts';
-import type { CarryOutParts } from './removal/carry-out-object.ts';
-import { unmeasured } from './removal/earlier-attempt.ts';
+import type { CommandItem } from './checks/removable.ts';
+import type { ItemProgress } from './journal/journal-state.ts';
+import { carryOut, measuredNow } from './removal/command-removal.ts';
+import { unmeasured } from './removal/interrupted-removal.ts';
+import type { RemovalParts } from './removal/object-work.ts';
 import { afterAbandoned } from './results/reclaim.ts';
 import { recordDone, recordItem } from './results/recorder.ts';
 
@@ -12,40 +12,36 @@ import { recordDone, recordItem } from './results/recorder.ts';
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;
  * the removal in hand is then finished and the rest of its command is not done. Commands not begun stay in the journal.
  */
-export async function runWorker(parts: CarryOutParts, signal: AbortSignal): Promise<void> {
+export async function runWorker(parts: RemovalParts, signal: AbortSignal): Promise<void> {
   const { journal } = parts.recorder;
   while (!signal.aborted) {
     const [entry] = journal.state().entries;
-    if (entry) await carryOutOrAbandon(entry, parts, signal);
-    else await journal.changed(signal);
+    if (!entry) {
+      await journal.changed(signal);
+      continue;
+    }
+    try {
+      await carryOut(entry, parts, signal);
+    } catch (thrown) {
+      await abandon(entry.command.id, thrown, parts);
+    }
   }
 }
 
-/** What nobody foresaw must not come back at every start: the command ends, and the reports and the log say why. */
-async function carryOutOrAbandon(
-  entry: JournalEntry,
-  parts: CarryOutParts,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await carryOut(entry, parts, signal);
-  } catch (thrown) {
-    const error = toFleetGcError(thrown);
-    const { logger } = parts.recorder;
-    logger.error({ commandId: entry.command.id, err: error.cause ?? error }, 'command abandoned');
-    await abandon(entry.command.id, error.message, parts);
-  }
-}
-
-/** What was in hand may be gone: that counts as an action. */
-async function abandon(commandId: string, problem: string, parts: CarryOutParts): Promise<void> {
+/**
+ * What nobody foresaw must not come back at every start: the command ends, and the reports and the log say why. What was
+ * in hand may be gone: that counts as an action.
+ */
+async function abandon(commandId: string, thrown: unknown, parts: RemovalParts): Promise<void> {
   const { recorder } = parts;
+  const error = toFleetGcError(thrown);
+  recorder.logger.error({ commandId, err: error.cause ?? error }, 'command abandoned');
   const find = () => recorder.journal.state().entries.find(({ command }) => command.id === commandId);
   const entry = find();
   if (!entry) return;
   for (const [index, item] of entry.command.items.entries()) {
     const progress = entry.items[index] ?? { state: 'waiting' };
-    const outcome = abandoned(item, progress, problem);
+    const outcome = abandoned(item, progress, error.message);
     if (!outcome) continue;
     const actedAt = progress.state === 'waiting' ? null : recorder.clock.now();
     recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });

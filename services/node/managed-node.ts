@@ -8,7 +8,7 @@ import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import { haveDelivered, type KubeletSource } from '../node-agent/pods/pod-states.ts';
-import type { WantedPod } from '../node-executor/checks/fresh-look.ts';
+import type { WantedPod } from '../node-executor/checks/runtime-facts.ts';
 import type { KubeletOptions } from './node-options.ts';
 
 /** A node that agent and executor work on: this machine, or one made up. */

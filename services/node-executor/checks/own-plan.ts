@@ -11,7 +11,7 @@ import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide as decideContainers } from '../../container-gc/decide.ts';
 import { decide as decideImages } from '../../image-gc/decide.ts';
 import type { Refusal } from '../results/results.ts';
-import type { CommandItem } from './second-look.ts';
+import type { CommandItem } from './removable.ts';
 
 /**
  * An inventory as if `reclaim` had asked for it, of facts at most a second old and from after `actions`, what was last

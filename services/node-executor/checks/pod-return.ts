@@ -4,7 +4,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Refusal } from '../results/results.ts';
 import { activePod } from './pod-object-checks.ts';
-import type { CommandItem, Removable } from './second-look.ts';
+import type { CommandItem, Removable } from './removable.ts';
 
 /** Rejects with `PODS_UNREADABLE` while it cannot be told which pods there are. */
 export type PodsNow = () => Promise<readonly Pick<KubeletPod, 'uid'>[]>;

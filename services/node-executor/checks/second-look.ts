@@ -1,62 +1,14 @@
-import type {
-  CompleteListing,
-  ListedContainer,
-  ListedImage,
-  ListedSandbox,
-} from '../../../packages/cri/listing-types.ts';
-import type { ImageUsage } from '../../../packages/cri/usage.ts';
 import type { Command } from '../../../schemas/events/command.ts';
-import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { removalsInLastHour } from '../local/removal-rate.ts';
-import type { Attempt } from '../removal/attempt.ts';
 import { backingOff } from '../results/backoff.ts';
 import type { Refusal } from '../results/results.ts';
 import { commandRefusal, NO_POLICY, overtaken, type Restrictions } from './command-checks.ts';
-import { imageRefusal, type KnownHistory } from './image-checks.ts';
+import { imageRefusal } from './image-checks.ts';
 import { activePod, containerRefusal, sandboxRefusal } from './pod-object-checks.ts';
-
-export type CommandItem = Command['items'][number];
-type ItemOf<Kind extends ObjectKind> = Extract<CommandItem, { kind: Kind }>;
-type LogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
-
-/** Whether it is an entry of a log directory, of which the runtime knows nothing. */
-export function isLog(item: CommandItem): item is LogItem {
-  switch (item.kind) {
-    case 'pod-log-directory':
-    case 'log-symlink':
-      return true;
-    case 'container':
-    case 'sandbox':
-    case 'image':
-      return false;
-  }
-}
-
-/** What the runtime holds at this moment. */
-export interface RuntimeFacts {
-  readonly listing: CompleteListing;
-  readonly usage: ImageUsage;
-  readonly history: KnownHistory;
-}
-
-/** A new look at an object that is half removed: what the runtime holds now, or why the rest is left undone. */
-export type LookAgain = () => Promise<RuntimeFacts | Attempt>;
-
-/** A listed object that may go. */
-export type Removable =
-  | { readonly kind: 'image'; readonly image: ListedImage }
-  | { readonly kind: 'container'; readonly container: ListedContainer }
-  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox }
-  | PodLogDirectory
-  | { readonly kind: 'log-symlink'; readonly name: string };
-
-interface PodLogDirectory {
-  readonly kind: 'pod-log-directory';
-  readonly name: string;
-  readonly podUid: string;
-}
+import type { CommandItem, ItemOf, Removable } from './removable.ts';
+import type { RuntimeFacts } from './runtime-facts.ts';
 
 export type Verdict =
   | { readonly action: 'remove'; readonly object: Removable }

@@ -1,8 +1,11 @@
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { Sleep } from '../../../packages/process/back-off.ts';
-import type { FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { FilesystemName, FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
+import { OBJECT_KINDS, REMOVALS } from '../../../schemas/events/object-kinds.ts';
 import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
+import type { Measured } from '../../../schemas/events/result.ts';
 
 /** Space becomes free some time after a removal returned; so long is waited for it. */
 export const SETTLE_MS = 2_000;
@@ -95,3 +98,26 @@ function isSettled(
 /** Sizes do not tell how many inodes an image frees (M13). */
 const noise = (resource: Resource, estimatedBytes: bigint): bigint =>
   resource === 'availableBytes' ? (estimatedBytes * NOISE_PERCENT) / 100n : 0n;
+
+/** Where a command has its effect: on its target, or where its objects lie. */
+export function measuredFilesystem({ reclaim, kind, items }: Command): FilesystemName {
+  if (reclaim !== null) return reclaim.target.filesystem;
+  const [first = REMOVALS[kind].filesystem, ...others] = new Set(
+    items.map((item) => OBJECT_KINDS[item.kind].filesystem),
+  );
+  return others.length === 0 ? first : REMOVALS[kind].filesystem;
+}
+
+/** `null` unless both readings could be had. */
+export function measuredBetween(
+  command: Command,
+  before: Reading | null,
+  after: Reading | null,
+): Measured | null {
+  if (before === null || after === null) return null;
+  return {
+    filesystem: measuredFilesystem(command),
+    beforeBytes: String(before.availableBytes),
+    afterBytes: String(after.availableBytes),
+  };
+}

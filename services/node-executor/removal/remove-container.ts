@@ -1,10 +1,10 @@
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import type { LookAgain } from '../checks/second-look.ts';
+import type { JudgeAgain } from '../checks/judge-object.ts';
 import type { LogRoots } from '../node-files.ts';
-import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './attempt.ts';
 import { type FoundLogs, findLogFiles, removeLogFiles } from './container-log-files.ts';
+import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './removal-attempt.ts';
 
 /** The kubelet's least grace period (G15). */
 const MIN_STOP_SECONDS = 2;
@@ -16,7 +16,7 @@ interface ContainerRemover {
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
   readonly logs: LogRoots;
   /** Asked after a stop, which can take minutes. */
-  readonly lookAgain: LookAgain;
+  readonly judgeAgain: JudgeAgain;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function removeContainer(
   if (found.status.state !== 'unknown') return removeJudged(found, remover);
   const notStopped = await stop(remover.runtime, found.status);
   if (notStopped) return notStopped;
-  const again = await remover.lookAgain();
+  const again = await remover.judgeAgain();
   const stopped = 'outcome' in again ? again : await judge(container, again.listing.containers, remover);
   return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover));
 }

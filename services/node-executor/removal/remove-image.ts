@@ -1,6 +1,6 @@
 import type { RuntimeImage, RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import type { Sleep } from '../../../packages/process/back-off.ts';
-import { type Attempt, attempt, failed, REMOVED } from './attempt.ts';
+import { type Attempt, attempt, failed, REMOVED } from './removal-attempt.ts';
 
 /** A runtime may answer a moment before its list shows it. */
 const LISTED_AGAIN_AFTER_MS = 200;

@@ -6,8 +6,8 @@ import {
 } from '../../../schemas/events/log-entries.ts';
 import type { LogRoots } from '../node-files.ts';
 import type { Refusal } from '../results/results.ts';
-import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './attempt.ts';
 import { type OpenDirectory, unlessMissing } from './open-directory.ts';
+import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './removal-attempt.ts';
 
 /** Deeper trees than the kubelet makes are not gone into. */
 const MAX_DEPTH = 16;

@@ -1,12 +1,12 @@
 import type { ListedSandbox } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeRemover } from '../../../packages/cri/port.ts';
-import type { LookAgain } from '../checks/second-look.ts';
-import { type Attempt, after, attempt, failed, isNotFound } from './attempt.ts';
+import type { JudgeAgain } from '../checks/judge-object.ts';
+import { type Attempt, after, attempt, failed, isNotFound } from './removal-attempt.ts';
 
 interface SandboxRemover {
   readonly runtime: Pick<RuntimeRemover, 'stopSandbox' | 'removeSandbox'>;
-  /** Looks again, since a stop may take long: the verdict when the sandbox may not go any more. */
-  readonly lookAgain: LookAgain;
+  /** Asked after a stop, which may take long: what came of it when the sandbox may not go any more. */
+  readonly judgeAgain: JudgeAgain;
 }
 
 /** Stops, and removes only what was stopped (H6, K9). */
@@ -21,7 +21,7 @@ export async function removeSandbox({ id }: ListedSandbox, remover: SandboxRemov
   return after('stopped', await removeStopped(id, remover));
 }
 
-async function removeStopped(id: string, { runtime, lookAgain }: SandboxRemover): Promise<Attempt> {
-  const again = await lookAgain();
+async function removeStopped(id: string, { runtime, judgeAgain }: SandboxRemover): Promise<Attempt> {
+  const again = await judgeAgain();
   return 'outcome' in again ? again : attempt(() => runtime.removeSandbox(id));
 }

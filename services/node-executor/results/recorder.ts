@@ -5,7 +5,7 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { CommandRefusal, ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { CommandItem } from '../checks/second-look.ts';
+import type { CommandItem } from '../checks/removable.ts';
 import type { Journal } from '../journal/journal.ts';
 import {
   acted,

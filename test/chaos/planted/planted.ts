@@ -31,8 +31,8 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'journal-written-late',
     edits: [
       {
-        file: `${EXECUTOR}/removal/carry-out-object.ts`,
-        old: "progress({ state: 'in-hand', since });",
+        file: `${EXECUTOR}/removal/object-removal.ts`,
+        old: "progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);",
         now: '',
       },
     ],
@@ -76,9 +76,9 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'own-plan-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/removal/remove-object.ts`,
-        old: 'const kept = tools.keptByPlan(item);',
-        now: 'const kept = null as ReturnType<typeof tools.keptByPlan>;',
+        file: `${EXECUTOR}/checks/judge-object.ts`,
+        old: 'const kept = plan.refusalOf(item);',
+        now: 'const kept = null as ReturnType<typeof plan.refusalOf>;',
       },
     ],
   },
@@ -121,7 +121,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'target-not-held',
     edits: [
       {
-        file: `${EXECUTOR}/removal/carry-out-object.ts`,
+        file: `${EXECUTOR}/removal/object-removal.ts`,
         old: 'const reached = isReached(reclaim.target, before);',
         now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
       },

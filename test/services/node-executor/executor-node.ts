@@ -14,9 +14,9 @@ import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { type DiskHistory, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import type { PolicyInForce } from '../../../services/node-executor/checks/command-checks.ts';
-import type { WantedPod } from '../../../services/node-executor/checks/fresh-look.ts';
 import type { TakeInventory } from '../../../services/node-executor/checks/own-plan.ts';
 import type { PodsNow } from '../../../services/node-executor/checks/pod-return.ts';
+import type { WantedPod } from '../../../services/node-executor/checks/runtime-facts.ts';
 import {
   createNodeExecutor,
   type ExecutorDeps,

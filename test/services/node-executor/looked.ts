@@ -4,7 +4,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import type { Restrictions } from '../../../services/node-executor/checks/command-checks.ts';
-import { type RuntimeFacts, secondLook } from '../../../services/node-executor/checks/second-look.ts';
+import type { RuntimeFacts } from '../../../services/node-executor/checks/runtime-facts.ts';
+import { secondLook } from '../../../services/node-executor/checks/second-look.ts';
 import { EMPTY_JOURNAL } from '../../../services/node-executor/journal/journal-state.ts';
 import { NO_LOCAL_RULES } from '../../../services/node-executor/local/local-file.ts';
 import {

@@ -52,3 +52,19 @@ export async function attempt(call: () => Promise<void>): Promise<Attempt> {
     return failed(codeOf(error) === 'RUNTIME_TIMEOUT' ? 'deadline-exceeded' : 'runtime-error', error);
   }
 }
+
+/**
+ * A removal that failed can have happened all the same, or halfway; one that was refused can have begun; and who removed
+ * what the runtime was asked for and has not any more, nobody knows.
+ */
+export function mayHaveActed(attempt: Attempt, isAsked: boolean): boolean {
+  switch (attempt.outcome) {
+    case 'removed':
+    case 'failed':
+      return true;
+    case 'not-found':
+      return isAsked;
+    case 'refused':
+      return attempt.alreadyDone !== undefined;
+  }
+}

@@ -9,12 +9,16 @@ import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../
 import { recordDone, recordRefused } from '../results/recorder.ts';
 import { count, type Refusal } from '../results/results.ts';
 import {
-  type CarryOutParts,
-  carryOutObject,
+  isReached,
   measuredBetween,
   measuredFilesystem,
-} from './carry-out-object.ts';
-import { isReached, type Reading, readFilesystem, SETTLE_MS, settled } from './measure.ts';
+  type Reading,
+  readFilesystem,
+  SETTLE_MS,
+  settled,
+} from './measure.ts';
+import { removeObject } from './object-removal.ts';
+import type { RemovalParts } from './object-work.ts';
 
 /** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
 const TICK_MS = 10;
@@ -25,11 +29,7 @@ const MAX_TICKS = 10;
  * resolves, every object has its result in the journal and the command is no longer there. When `signal` aborts, the
  * removal in hand is finished and the rest is not done.
  */
-export async function carryOut(
-  entry: JournalEntry,
-  parts: CarryOutParts,
-  signal: AbortSignal,
-): Promise<void> {
+export async function carryOut(entry: JournalEntry, parts: RemovalParts, signal: AbortSignal): Promise<void> {
   const { recorder, tools, filesystems } = parts;
   const { command } = entry;
   if (entry.before === null) {
@@ -41,12 +41,12 @@ export async function carryOut(
   const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
   for (const [index, item] of command.items.entries())
-    await carryOutObject({ entry: aimed, index, item, plan }, parts, signal);
+    await removeObject({ entry: aimed, index, item, plan }, parts, signal);
   await finish({ entry, aimed }, first, parts, signal);
 }
 
 /** By the policy in force at this moment; what holds the whole command up holds up each of its objects. */
-async function planFor(command: Command, { recorder, tools }: CarryOutParts): Promise<OwnPlan> {
+async function planFor(command: Command, { recorder, tools }: RemovalParts): Promise<OwnPlan> {
   const restrictions = await tools.restrictions();
   const { policy } = restrictions;
   const refusal = commandRefusal(command, restrictions, recorder.clock.now());
@@ -58,7 +58,7 @@ async function planFor(command: Command, { recorder, tools }: CarryOutParts): Pr
 async function refuse(
   entry: JournalEntry,
   refusal: Refusal<CommandRefusal>,
-  parts: CarryOutParts,
+  parts: RemovalParts,
 ): Promise<void> {
   const { command } = entry;
   const next = afterRefusal(command, {
@@ -79,7 +79,7 @@ interface CarriedOut {
 async function finish(
   { entry, aimed }: CarriedOut,
   first: Reading | null,
-  parts: CarryOutParts,
+  parts: RemovalParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { recorder, tools } = parts;
@@ -99,7 +99,7 @@ async function finish(
 /** For the end of a command at which nothing is removed any more; measuring may be what failed before. */
 export async function measuredNow(
   command: Command,
-  { filesystems }: Pick<CarryOutParts, 'filesystems'>,
+  { filesystems }: Pick<RemovalParts, 'filesystems'>,
 ): Promise<Omit<Measurement, 'at'>> {
   if (command.reclaim === null) return NO_TARGET;
   return measurement(
@@ -125,7 +125,7 @@ const SETTLES_WITHIN_MS: Readonly<Record<RemovalKind, number>> = {
 function readingAtEnd(
   { command }: JournalEntry,
   { first, hasRemoved }: { readonly first: Reading | null; readonly hasRemoved: boolean },
-  { recorder, filesystems, sleep }: CarryOutParts,
+  { recorder, filesystems, tools }: RemovalParts,
   signal: AbortSignal,
 ): Promise<Reading | null> {
   const expectation = {
@@ -135,11 +135,14 @@ function readingAtEnd(
     estimatedBytes: 0n,
     waitMs: hasRemoved ? SETTLES_WITHIN_MS[command.kind] : 0,
   };
-  return settled(expectation, { filesystems, clock: recorder.clock, sleep }, signal);
+  return settled(expectation, { filesystems, clock: recorder.clock, sleep: tools.sleep }, signal);
 }
 
 /** An inventory that follows must be certainly later than what was done, or its command would count as overtaken. */
-async function afterLastAction({ recorder: { clock, journal }, sleep }: CarryOutParts): Promise<Instant> {
+async function afterLastAction({
+  recorder: { clock, journal },
+  tools: { sleep },
+}: RemovalParts): Promise<Instant> {
   const actions = Object.values(journal.state().lastActions).flatMap((action) => action ?? []);
   const isPast = (now: Instant): boolean =>
     actions.every(({ at }) => at.bootId !== now.bootId || at.sinceBootMs < now.sinceBootMs);

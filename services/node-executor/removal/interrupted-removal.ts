@@ -1,11 +1,11 @@
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { CommandItem } from '../checks/second-look.ts';
+import type { CommandItem } from '../checks/removable.ts';
 import type { ItemProgress } from '../journal/journal-state.ts';
 import type { ItemEnd, Recorder } from '../results/recorder.ts';
 
 /** An object that an earlier process asked the runtime to remove, which ended before it had an answer. */
-export interface EarlierAttempt {
+export interface InterruptedRemoval {
   readonly item: CommandItem;
   readonly askedAt: Instant;
 }
@@ -14,23 +14,23 @@ export type End = Omit<ItemEnd, 'index' | 'item'>;
 type Removal = Pick<Extract<ItemProgress, { state: 'removed' }>, 'durationMs'>;
 
 /** A runtime goes on with what it was asked for: what this process leaves alone may go all the same. */
-export function afterEarlierAttempt(earlier: EarlierAttempt, end: End, recorder: Recorder): End {
+export function afterInterrupted(interrupted: InterruptedRemoval, end: End, recorder: Recorder): End {
   const { outcome } = end;
   switch (outcome.outcome) {
     case 'removed':
     case 'failed':
       return end;
     case 'not-found':
-      return goneSince(earlier, recorder);
+      return goneSince(interrupted, recorder);
     case 'refused':
     case 'not-needed':
     case 'not-done':
-      return mayBeRemoved(earlier, `it is left alone now (${outcome.message})`, recorder);
+      return mayBeRemoved(interrupted, `it is left alone now (${outcome.message})`, recorder);
   }
 }
 
 /** By this process or the one before it: either way it is gone, and nothing is measured of it any more. */
-export function goneSince({ item, askedAt }: EarlierAttempt, recorder: Recorder): End {
+export function goneSince({ item, askedAt }: InterruptedRemoval, recorder: Recorder): End {
   return removedEarlier(item, { durationMs: durationMs(askedAt, recorder.clock.now()) }, recorder);
 }
 
@@ -41,7 +41,7 @@ export const removedEarlier = (item: CommandItem, removal: Removal, { clock }: R
 });
 
 /** Nobody knows that it stays: a refusal would say that nothing was done. */
-export function mayBeRemoved({ item }: EarlierAttempt, seen: string, { clock, backoff }: Recorder): End {
+export function mayBeRemoved({ item }: InterruptedRemoval, seen: string, { clock, backoff }: Recorder): End {
   const actedAt = clock.now();
   const outcome: ObjectOutcome = {
     outcome: 'failed',

@@ -1,0 +1,56 @@
+import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { JudgeTools } from '../checks/judge-object.ts';
+import { type CommandItem, isLog } from '../checks/removable.ts';
+import { type Attempt, REMOVED } from './removal-attempt.ts';
+import { isLogGone } from './remove-log-entry.ts';
+
+/** So often a failed removal is looked at, so long apart. */
+const GONE_READINGS = 5;
+const GONE_PAUSE_MS = 200;
+
+type FactTools = Pick<JudgeTools, 'readFacts' | 'logs'>;
+
+/** Whether an object is gone; `null` when that cannot be seen. */
+export async function isGone(item: CommandItem, { readFacts, logs }: FactTools): Promise<boolean | null> {
+  if (isLog(item)) return isLogGone(item.kind, item.id, logs);
+  const reading = await readFacts();
+  if (!reading.ok) return null;
+  const { images, containers, sandboxes } = reading.facts.listing;
+  const listed = { image: images, container: containers, sandbox: sandboxes }[item.kind];
+  return !listed.some(({ id }) => id === item.id);
+}
+
+/**
+ * A runtime answers with an error while another of its clients, the kubelet say, is removing the same container or
+ * sandbox: what is gone a moment later has not failed (M31).
+ */
+export async function unlessGoneSoon(
+  attempt: Attempt,
+  item: CommandItem,
+  tools: FactTools & { readonly sleep: Sleep },
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const whenGone = successWhenGone(attempt, item);
+  if (whenGone === null) return attempt;
+  for (let count = 1; count <= GONE_READINGS && !signal.aborted; count++) {
+    if (await isGone(item, tools)) return whenGone;
+    await tools.sleep(GONE_PAUSE_MS, signal);
+  }
+  return attempt;
+}
+
+/** What a failed removal of a container or sandbox was, should the object be gone a moment later. */
+function successWhenGone(attempt: Attempt, { kind }: CommandItem): Attempt | null {
+  if (attempt.outcome !== 'failed' || (kind !== 'container' && kind !== 'sandbox')) return null;
+  const { reason, alreadyDone } = attempt;
+  switch (reason) {
+    case 'deadline-exceeded':
+      return REMOVED;
+    case 'runtime-error':
+    case 'stop-failed':
+      return { outcome: 'not-found', ...(alreadyDone && { alreadyDone }) };
+    case 'still-listed':
+    case 'log-removal-failed':
+      return null;
+  }
+}

@@ -1,0 +1,129 @@
+import type { ObjectOutcome } from '../../../schemas/events/result.ts';
+import { type JudgeAgain, type Judgement, judgedOnFreshFacts, judgeObject } from '../checks/judge-object.ts';
+import { isLog, nameOf } from '../checks/removable.ts';
+import { recordItem } from '../results/recorder.ts';
+import { isGone, unlessGoneSoon } from './gone.ts';
+import { type End, goneSince, mayBeRemoved, removedEarlier } from './interrupted-removal.ts';
+import { isReached, measuredFilesystem, readFilesystem } from './measure.ts';
+import {
+  interruptedOf,
+  type MeasuredWork,
+  type ObjectWork,
+  progressOf,
+  progressTo,
+  type RemovalParts,
+} from './object-work.ts';
+import { recordAttempt, recordEnd } from './record-attempt.ts';
+import type { Attempt } from './removal-attempt.ts';
+import { removeContainer } from './remove-container.ts';
+import { removeImage } from './remove-image.ts';
+import { removeLogSymlink, removePodLogDirectory } from './remove-log-entry.ts';
+import { removeSandbox } from './remove-sandbox.ts';
+
+/**
+ * Brings one object to its one final result: it is judged, taken in hand in the journal, judged again where its facts
+ * grew old meanwhile, and removed. Others free space too, so it is measured before each.
+ */
+export async function removeObject(
+  work: ObjectWork,
+  parts: RemovalParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tools, recorder } = parts;
+  const { clock } = recorder;
+  if (progressOf(work).state === 'done') return;
+  const ended = await endedEarlier(work, parts);
+  if (ended) return recordItem(recorder, work.entry, { ...work, ...ended });
+  const measured = await measuredBefore(work, parts);
+  const skipped = reasonToSkip(measured, signal);
+  if (skipped) return recordEnd(measured, notAsked(skipped), parts);
+  const judge = () => judgeObject(work.entry.command, work.item, work.plan, tools);
+  const first = await unlessAborted(judge(), signal);
+  if (first === undefined) return recordEnd(measured, notAsked(STOPPED), parts);
+  if (!first.mayGo)
+    return await recordAttempt(
+      measured,
+      { attempt: first.attempt, inHand: null, endedAt: clock.now() },
+      parts,
+      signal,
+    );
+  const inHand = { since: clock.now(), name: nameOf(first.object) };
+  progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);
+  const last = await judgedOnFreshFacts(first, judge, clock);
+  const attempt = last.mayGo
+    ? await unlessGoneSoon(await removeByKind(last, judge, tools), work.item, tools, signal)
+    : last.attempt;
+  await recordAttempt(measured, { attempt, inHand, endedAt: clock.now() }, parts, signal);
+}
+
+/** Removes what may go, each kind by its own call. Never rejects. */
+function removeByKind(
+  { object, reading }: Extract<Judgement, { mayGo: true }>,
+  judge: () => Promise<Judgement>,
+  { runtime, logs, sleep }: RemovalParts['tools'],
+): Promise<Attempt> {
+  const { listing } = reading.facts;
+  const judgeAgain: JudgeAgain = async () => {
+    const again = await judge();
+    return again.mayGo ? again.reading.facts : again.attempt;
+  };
+  switch (object.kind) {
+    case 'image':
+      return removeImage(object.image, { runtime, sleep });
+    case 'container':
+      return removeContainer(object.container, listing.containers, { runtime, logs, judgeAgain });
+    case 'sandbox':
+      return removeSandbox(object.sandbox, { runtime, judgeAgain });
+    case 'pod-log-directory':
+      return removePodLogDirectory(object, logs);
+    case 'log-symlink':
+      return removeLogSymlink(object.name, listing, logs);
+  }
+}
+
+/** What an earlier process did to the object, where nothing is left to do; `undefined` where it is to be removed. */
+async function endedEarlier(work: ObjectWork, { recorder, tools }: RemovalParts): Promise<End | undefined> {
+  const progress = progressOf(work);
+  if (progress.state === 'removed') return removedEarlier(work.item, progress, recorder);
+  const interrupted = interruptedOf(work);
+  if (interrupted === null) return undefined;
+  const gone = await isGone(work.item, tools);
+  if (gone === null) return mayBeRemoved(interrupted, 'the runtime does not list what it holds', recorder);
+  return gone ? goneSince(interrupted, recorder) : undefined;
+}
+
+async function measuredBefore(work: ObjectWork, { filesystems }: RemovalParts): Promise<MeasuredWork> {
+  const before = await readFilesystem(filesystems, measuredFilesystem(work.entry.command));
+  // Log files are removed by the executor itself, so nobody is at them any more.
+  return { ...work, before, interrupted: isLog(work.item) ? null : interruptedOf(work) };
+}
+
+function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {
+  if (signal.aborted) return STOPPED;
+  const { reclaim } = entry.command;
+  if (reclaim === null) return undefined;
+  const reached = isReached(reclaim.target, before);
+  if (reached === null) return UNMEASURED;
+  return reached ? { outcome: 'not-needed', message: 'the target is reached, as measured' } : undefined;
+}
+
+const notAsked = (outcome: ObjectOutcome): End => ({ outcome, actedAt: null, name: null });
+
+const STOPPED: ObjectOutcome = { outcome: 'not-done', message: 'the executor was stopped' };
+const UNMEASURED: ObjectOutcome = {
+  outcome: 'not-done',
+  message: 'the filesystem cannot be measured, so nobody can see when the target is reached',
+};
+
+/** What `work` resolves to, or `undefined` when `signal` aborts first; `work` must not reject and has no effect then. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stop = (): void => resolve(undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
