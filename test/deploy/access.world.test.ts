@@ -1,16 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import kafkajs, { type AclEntry, Kafka } from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc } from '../cli/fleetgc.ts';
-import { freePort } from '../support/container.ts';
 import { type SecureBroker, startSecureBroker } from '../support/kafka.ts';
 import { kafkaSettings } from '../support/kafka-answer.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { REPOSITORY, textOf } from './files.ts';
 import { tableRows } from './markdown.ts';
+import { startService } from './service-process.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const REMOVED_MS = 90_000;
@@ -25,17 +25,15 @@ const AUTHORIZER = {
 };
 
 let broker: SecureBroker;
-const children: ChildProcess[] = [];
 beforeAll(async () => {
   broker = await startSecureBroker({ properties: AUTHORIZER });
+  await grant([...rulesFor('nodes', 0), ...rulesFor('deciders', 1), ...operatorRules()]);
 });
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
   await broker[Symbol.asyncDispose]();
 });
 
-test('the access rules of the operations page are enough for a fleet to work', async () => {
-  await grant([...rulesFor('nodes', 0), ...rulesFor('deciders', 1), ...operatorRules()]);
+test('the access rules of the page are enough for a fleet to work', async () => {
   const operator = environmentOf('operators');
   expect(await fleetgc(['topics', 'create'], { environment: operator })).toMatchObject({ exitCode: 0 });
   expect(await fleetgc(['topics', 'check'], { environment: operator })).toMatchObject({ exitCode: 0 });
@@ -44,8 +42,9 @@ test('the access rules of the operations page are enough for a fleet to work', a
     exitCode: 0,
   });
 
-  const decide = await start('deciders', 'decide');
-  const node = await start('nodes', 'simulate-node', '--cluster', 'test', '--node-name', 'node-1');
+  await using decide = await startService(['decide'], environmentOf('deciders'));
+  const simulated = ['simulate-node', '--cluster', 'test', '--node-name', 'node-1'];
+  await using node = await startService(simulated, environmentOf('nodes'));
   await waitUntil('the node to remove an image', REMOVED_MS, async () =>
     /^fleetgc_executor_objects_total\{kind="image",outcome="removed"\} [1-9]/m.test(await node.metrics()),
   );
@@ -58,6 +57,23 @@ test('the access rules of the operations page are enough for a fleet to work', a
     exitCode: 1,
     stderr: expect.stringMatching(/Kafka at .* rights of that user/),
   });
+});
+
+test('nodes may write what the page allows them, and no order, decision or policy', async () => {
+  const [, , writes = ''] = tableRows(textOf('docs/operating/install.md'), 'principal')[0] ?? [];
+  const producer = clientOf('nodes').producer({ retry: { retries: 0 } });
+  await producer.connect();
+  const refused: string[] = [];
+  for (const { name } of Object.values(TOPICS))
+    await producer
+      .send({ topic: name, messages: [{ key: 'nobody', value: 'not an event' }] })
+      .catch(({ type }) => refused.push(`${name} ${type}`));
+  await producer.disconnect();
+  const denied = Object.values(TOPICS).filter(({ name }) => !writes.includes(name));
+  expect(denied.map(({ name }) => name)).toContain('gc.node.observe');
+  expect(refused.toSorted()).toEqual(
+    denied.map(({ name }) => `${name} TOPIC_AUTHORIZATION_FAILED`).toSorted(),
+  );
 });
 
 /** What the row of the page's table allows. */
@@ -99,12 +115,18 @@ const rule = (user: User, { type, name, operation }: Grant): AclEntry => ({
 });
 
 async function grant(acl: readonly AclEntry[]): Promise<void> {
-  const settings = kafkaSettings({ address: broker.address, caFile: broker.tls.authority });
-  const sasl = { mechanism: 'plain' as const, username: 'administrator', password: 'administrator-secret' };
-  const admin = new Kafka({ ...settings, sasl }).admin();
+  const admin = clientOf('administrator').admin();
   await admin.connect();
   await admin.createAcls({ acl: [...acl] });
   await admin.disconnect();
+}
+
+function clientOf(user: User): Kafka {
+  const settings = kafkaSettings({ address: broker.address, caFile: broker.tls.authority });
+  return new Kafka({
+    ...settings,
+    sasl: { mechanism: 'plain', username: user, password: `${user}-secret` },
+  });
 }
 
 function environmentOf(user: User): Readonly<Record<string, string>> {
@@ -119,29 +141,4 @@ function environmentOf(user: User): Readonly<Record<string, string>> {
     FLEETGC_KAFKA_PASSWORD_FILE: passwordFile,
     FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
   };
-}
-
-interface Running {
-  output(): string;
-  metrics(): Promise<string>;
-}
-
-/** Starts a service as a user; resolves when it is ready. */
-async function start(user: User, ...args: readonly string[]): Promise<Running> {
-  const address = `127.0.0.1:${await freePort()}`;
-  const child = spawn(join(REPOSITORY, 'bin/fleetgc'), [...args, '--http-address', address], {
-    env: { PATH: process.env.PATH ?? '', ...environmentOf(user) },
-  });
-  children.push(child);
-  let output = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const get = (path: string): Promise<Response> => fetch(`http://${address}${path}`);
-  try {
-    await waitUntil(`${args[0]} to be ready`, REMOVED_MS, async () => (await get('/readyz')).ok);
-  } catch (cause) {
-    throw new Error(`${args[0]} did not become ready; it said\n${output}`, { cause });
-  }
-  return { output: () => output, metrics: async () => (await get('/metrics')).text() };
 }

@@ -21,15 +21,9 @@ export async function createTlsFiles(folder: string, serverNames: readonly strin
   const at = (name: string): string => join(folder, name);
   await authority(at('ca'));
   await authority(at('other-ca'));
-  const names = serverNames.map((name) => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',');
-  await signed(at('server'), at('ca'), names);
+  await signed(at('server'), at('ca'), alternativeNames(serverNames));
   await signed(at('client'), at('ca'), 'DNS:client');
-  const serverKeyStore = at('server-keystore.pem');
-  writeFileSync(
-    serverKeyStore,
-    readFileSync(at('server.key'), 'utf8') + readFileSync(at('server.pem'), 'utf8'),
-  );
-  chmodSync(serverKeyStore, 0o644);
+  const serverKeyStore = writeServerKeyStore(folder);
   return {
     authority: at('ca.pem'),
     otherAuthority: at('other-ca.pem'),
@@ -40,21 +34,60 @@ export async function createTlsFiles(folder: string, serverNames: readonly strin
 }
 
 /** Replaces the client's certificate and key by others of the same authority, that end after so many seconds. */
-export async function renewClient(folder: string, validSeconds: number): Promise<void> {
+export const renewClient = (folder: string, validSeconds: number): Promise<void> =>
+  renew(folder, { name: 'client', names: 'DNS:client', validSeconds });
+
+/** The same for the server, whose certificate ended before now where the seconds are negative. */
+export async function renewServer(
+  folder: string,
+  serverNames: readonly string[],
+  validSeconds: number,
+): Promise<void> {
+  await renew(folder, { name: 'server', names: alternativeNames(serverNames), validSeconds });
+  writeServerKeyStore(folder);
+}
+
+function writeServerKeyStore(folder: string): string {
+  const at = (name: string): string => join(folder, name);
+  const path = at('server-keystore.pem');
+  writeFileSync(path, readFileSync(at('server.key'), 'utf8') + readFileSync(at('server.pem'), 'utf8'));
+  chmodSync(path, 0o644);
+  return path;
+}
+
+const alternativeNames = (names: readonly string[]): string =>
+  names.map((name) => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',');
+
+interface Renewal {
+  readonly name: 'client' | 'server';
+  readonly names: string;
+  readonly validSeconds: number;
+}
+
+async function renew(folder: string, { name: renewed, names, validSeconds }: Renewal): Promise<void> {
   const at = (name: string): string => join(folder, name);
   const time = (ms: number): string => `${new Date(ms).toISOString().replace(/\.\d+|[-:T]/g, '')}`;
-  const settings = `[ca]\ndefault_ca=own\n[own]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=any\nrand_serial=yes\nunique_subject=no\n[any]\ncommonName=supplied\n`;
+  const settings = `[ca]\ndefault_ca=own\n[own]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=any\nrand_serial=yes\nunique_subject=no\n[any]\ncommonName=supplied\n[names]\nsubjectAltName=${names}\n`;
   writeFileSync(at('renewal.cnf'), settings);
   writeFileSync(at('index'), '');
-  const request = ['-keyout', at('renewed.key'), '-out', at('renewed.csr'), '-subj', '/CN=client'];
+  const request = ['-keyout', at('renewed.key'), '-out', at('renewed.csr'), '-subj', `/CN=${renewed}`];
   await openssl(['req', ...NEW_KEY, ...request]);
   const issuer = ['-cert', at('ca.pem'), '-keyfile', at('ca.key')];
   const nowMs = Date.now();
   const valid = ['-startdate', time(nowMs - 60_000), '-enddate', time(nowMs + validSeconds * 1000)];
-  const files = ['-in', at('renewed.csr'), '-out', at('renewed.pem'), '-notext', '-batch'];
+  const files = [
+    '-in',
+    at('renewed.csr'),
+    '-out',
+    at('renewed.pem'),
+    '-extensions',
+    'names',
+    '-notext',
+    '-batch',
+  ];
   await openssl(['ca', '-config', at('renewal.cnf'), ...issuer, ...valid, ...files]);
-  renameSync(at('renewed.key'), at('client.key'));
-  renameSync(at('renewed.pem'), at('client.pem'));
+  renameSync(at('renewed.key'), at(`${renewed}.key`));
+  renameSync(at('renewed.pem'), at(`${renewed}.pem`));
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

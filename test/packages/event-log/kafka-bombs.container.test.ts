@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { startPolicySource } from '../../../packages/policy/policies.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
 import { type Broker, startBroker } from '../../support/kafka.ts';
 import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
 
@@ -83,4 +86,25 @@ describe.each([
     };
     await expect(within('the error', reading())).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
   });
+});
+
+test('among the policies it is never passed over: nothing is known to hold, so everything does', async () => {
+  const log = await open('zstd');
+  onTestFinished(() => log[Symbol.asyncDispose]());
+  await using policies = startPolicySource({
+    log,
+    logger: silentContext().logger,
+    metrics: createMetrics(),
+    recheckMs: null,
+    outside: {
+      now: () => performance.now(),
+      random: Math.random,
+      wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+    },
+  });
+  await until('the policies', () => policies.problem() === null);
+  await log.publish([outgoing({ topic: 'gc.policies', key: 'bomb', value: BOMB })]);
+  await until('the policies to be unreadable', () => policies.problem() !== null);
+  expect(policies.problem()).toMatch(/becomes more than/);
+  expect(() => policies.current()).toThrow(expect.objectContaining({ code: 'POLICIES_UNREADABLE' }));
 });

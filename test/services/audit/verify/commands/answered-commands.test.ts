@@ -204,6 +204,17 @@ describe('results of a command', () => {
     expect(deviations()).toEqual([]);
   });
 
+  test('that lie before their command wait for it until the last of them has settled', () => {
+    const { commands, deviations } = check();
+    commands.answered(resultOf(one, 0), at('results', 0));
+    commands.answered(doneOf(one, { removed: 1 }), at('results', 1, HOUR));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    commands.commanded(one, at('commands', 0, HOUR));
+    commands.judge(AT_END, NOW + 2 * HOUR);
+    commands.late.end();
+    expect(deviations()).toEqual([]);
+  });
+
   test('of what is no command, by its id, are neither right nor wrong', () => {
     const { commands, deviations } = check();
     commands.unreadable('one');

@@ -81,6 +81,20 @@ describe('a command that was decided', () => {
     expect([...deviations(), counts.open]).toEqual([0]);
   });
 
+  test('and sent is remembered when others were sent since: a decision that comes again misses nothing', () => {
+    const { outputs, deviations, counts } = check();
+    const other = imageRemoval(['c'], { id: 'other' });
+    outputs.decided(decided());
+    outputs.sent(sent());
+    outputs.decided(decided({ id: 'other', content: other, removable: new Set(['image c']) }));
+    outputs.sent(sent(other, 10));
+    outputs.decided(decided({ decision: placeOf(at('decisions', 7)) }));
+    for (const afterMs of [2 * MINUTE, 4 * MINUTE])
+      outputs.recorded(headOf('image-gc', 8), at('decisions', 8, afterMs));
+    outputs.judge(AT_END);
+    expect([...deviations(), counts.open]).toEqual([0]);
+  });
+
   test('that is not there may still come, until its decider has gone on for more than a minute', () => {
     for (const { wentOn, expected, open } of [
       { wentOn: [2 * MINUTE], expected: [], open: 1 },

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { freePort } from '../support/container.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { REPOSITORY } from './files.ts';
+
+const READY_MS = 90_000;
+
+/** A service as a process of its own; disposed of, it is killed. */
+export interface ServiceProcess extends AsyncDisposable {
+  /** What it wrote to stderr. */
+  output(): string;
+  metrics(): Promise<string>;
+  /** What `/readyz?verbose` says. */
+  readiness(): Promise<{ readonly ready: boolean; readonly text: string }>;
+}
+
+/** Starts `fleetgc` with these arguments; resolves when it is ready. */
+export async function startService(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<ServiceProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = spawn(join(REPOSITORY, 'bin/fleetgc'), [...args, '--http-address', address], {
+    env: { PATH: process.env.PATH ?? '', ...environment },
+  });
+  const exited = once(child, 'exit');
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const get = (path: string): Promise<Response> => fetch(`http://${address}${path}`);
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  try {
+    await waitUntil(`${args[0]} to be ready`, READY_MS, async () => (await get('/readyz')).ok);
+  } catch (cause) {
+    await stop();
+    throw new Error(`${args[0]} did not become ready; it said\n${output}`, { cause });
+  }
+  return {
+    output: () => output,
+    metrics: async () => (await get('/metrics')).text(),
+    readiness: async () => {
+      const answer = await get('/readyz?verbose');
+      return { ready: answer.ok, text: await answer.text() };
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
