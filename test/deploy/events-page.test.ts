@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { EnvelopeHeaders } from '../../schemas/events/envelope.ts';
+import { z } from 'zod';
+import { EnvelopeHeaders, eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { generateJsonSchemas } from '../../schemas/generate.ts';
 import { textOf } from './files.ts';
@@ -30,17 +31,34 @@ test('the topics are those of the table in the code', () => {
   expect(told).toEqual(declared);
 });
 
-test('every event has a schema, a row and a topic', () => {
+const rowsOfEvents = tableRows(page, 'event').map(([link = '', topics = '']) => ({
+  event: /^\[(.*)\]/.exec(link)?.[1],
+  topics: [...topics.matchAll(/gc\.[a-z.-]+/g)].map(([name]) => name),
+}));
+
+test('every event has a schema and a row', () => {
   const events = [...generateJsonSchemas().keys()]
     .map((file) => file.replace('.schema.json', ''))
-    .filter((name) => /\.v\d+$/.test(name))
-    .toSorted();
-  const rows = tableRows(page, 'event').map(([link]) => /^\[(.*)\]/.exec(link ?? '')?.[1]);
-  const onTopics = tableRows(page, 'topic').flatMap((cells) =>
-    [...(cells[5] ?? '').matchAll(/fleetgc\.[a-z.-]+\.v\d+/g)].map(([name]) => name),
-  );
-  expect(rows.toSorted()).toEqual(events);
-  expect([...new Set(onTopics)].toSorted()).toEqual(events);
+    .filter((name) => /\.v\d+$/.test(name));
+  expect(rowsOfEvents.map(({ event }) => event).toSorted()).toEqual(events.toSorted());
+});
+
+const OneEvent = z.object({
+  properties: z.object({ type: z.object({ const: z.string() }), version: z.object({ const: z.number() }) }),
+});
+const Events = z.union([
+  OneEvent.transform((one) => [one]),
+  z.object({ oneOf: z.array(OneEvent) }).transform(({ oneOf }) => oneOf),
+]);
+
+const eventsOf = ({ schemas }: TopicSpec): readonly string[] =>
+  schemas
+    .flatMap((schema) => Events.parse(z.toJSONSchema(schema, { io: 'input' })))
+    .map(({ properties: { type, version } }) => eventType({ type: type.const, version: version.const }));
+
+test.each(Object.values<TopicSpec>(TOPICS))('the events of $name are those of the code', (topic) => {
+  const told = rowsOfEvents.filter(({ topics }) => topics.includes(topic.name)).map(({ event }) => event);
+  expect(told.toSorted()).toEqual([...new Set(eventsOf(topic))].toSorted());
 });
 
 test('the headers are those of the envelope', () => {
