@@ -30,14 +30,26 @@ function numbersIn(cell: string): readonly string[] {
   });
 }
 
+const told = new Set(
+  [...textOf('docs/reference/rules.md').matchAll(/^\| ([A-P]\d[^|]*?) \|/gm)].flatMap(([, cell = '']) =>
+    numbersIn(cell),
+  ),
+);
+const textsOf = (pattern: string): readonly string[] => globSync(pattern, { cwd: REPOSITORY }).map(textOf);
+
 test('every number that the code cites has its row', () => {
-  const told = new Set(
-    [...textOf('docs/reference/rules.md').matchAll(/^\| ([A-P]\d[^|]*?) \|/gm)].flatMap(([, cell = '']) =>
-      numbersIn(cell),
+  const cited = textsOf('{cli,packages,schemas,services,sim}/**/*.ts').flatMap((text) =>
+    [...text.matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
+  );
+  expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([]);
+});
+
+test('every number that a test cites in its title has its row', () => {
+  const cited = textsOf('test/**/*.ts').flatMap((text) =>
+    [...text.matchAll(/\[([A-P]\d{1,2}(?:(?:, | to )[A-P]\d{1,2})*)\]/g)].flatMap(([, list = '']) =>
+      numbersIn(list),
     ),
   );
-  const cited = globSync('{cli,packages,schemas,services,sim}/**/*.ts', { cwd: REPOSITORY }).flatMap((file) =>
-    [...textOf(file).matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
-  );
+  expect(cited.length).toBeGreaterThan(0);
   expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([]);
 });
