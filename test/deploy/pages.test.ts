@@ -21,7 +21,29 @@ test.each(pages)('%s links to headings that exist', (path) => {
 const fileOf = (page: string, { path }: LocalLink): string =>
   path === '' ? join(REPOSITORY, page) : join(REPOSITORY, dirname(page), path);
 
+test('the page of where to change what names files that exist', () => {
+  const page = textOf('docs/how-it-works/changing-the-code.md');
+  const named = [...page.matchAll(/`((?:services|packages|cli|schemas|sim|test|deploy)\/[^`<*]*)`/g)];
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual(
+    [],
+  );
+});
+
 const MAX_COLUMNS = 100;
+const MAX_CELL_COLUMNS = 120;
+
+const cellsOf = (line: string): readonly string[] => line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+
+test.each(pages)('%s has tables whose cells fit', (path) => {
+  const rows = textOf(path)
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  expect(rows.flatMap(cellsOf).filter((cell) => withoutTargets(cell).length > MAX_CELL_COLUMNS)).toEqual([]);
+});
+
+/** As it is read: a link is its text. */
+const withoutTargets = (cell: string): string => cell.replace(/\]\([^)]*\)/g, ']');
 
 /** Tables, headings, lines with a link, and what is one word of code cannot be wrapped. */
 const isFree = (line: string): boolean => /^ *\||^#|\]\([^)]+\)|^ *(?:[-*] |\d+\. )?`[^`]*`\S*$/.test(line);
