@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   AUDIT_DEVIATION: { retry: false, exitCode: 1 },
   AUDIT_INCOMPLETE: { retry: false, exitCode: 3 },
   ARCHIVE_CHANGED: { retry: false, exitCode: 1 },
+  ARCHIVE_OF_ANOTHER_RELEASE: { retry: false, exitCode: 1 },
   ARCHIVE_GAP: { retry: false, exitCode: 1 },
   DECIDER_CHANGED: { retry: false, exitCode: 1 },
   RUNTIME_MISSING: { retry: true, exitCode: 1 },

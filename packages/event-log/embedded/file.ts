@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeDirectories } from '../../files/make-directories.ts';
 import { corruptError, noDirectoryError, noEventLogError, replacedError } from './errors.ts';
 
-/** Marks the file as ours ("FGCL"), and the form of its tables. */
+/** Marks the file as ours ("FGCL"), and the form of its tables and of the events in them. */
 const APPLICATION_ID = 0x4647434c;
-const FORMAT = 1;
+const FORMAT = 2;
 const PAGE_BYTES = 4096;
 
 /** `partitions.id` is never given twice: a topic that is made anew is another. `records.id` grows with every append, over all partitions: the smallest is the oldest. */
@@ -61,7 +61,11 @@ function ensureTables(db: DatabaseSync, path: string): void {
   try {
     if (pragma(db, 'application_id') !== APPLICATION_ID) createTables(db, path);
     const format = pragma(db, 'user_version');
-    if (format !== FORMAT) throw corruptError(path, `its format is ${format}, this version reads ${FORMAT}`);
+    if (format !== FORMAT)
+      throw corruptError(
+        path,
+        `another release wrote it: its format is ${format}, and this release reads ${FORMAT}`,
+      );
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');

@@ -5,6 +5,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { fileName, filePrefix, namesFileName, recordsFileName } from './file-names.ts';
 import { filesOf, isCompacted, type Manifest, readManifest } from './manifest.ts';
+import { ARCHIVE_VERSION } from './manifest-entry.ts';
 
 /** The lines that say what the archive holds. */
 export const MANIFEST_FILE = 'manifest.jsonl';
@@ -53,9 +54,11 @@ export async function loadManifest(directory: string): Promise<Manifest> {
   return readManifest(content);
 }
 
-/** Throws `ARCHIVE_CHANGED` for a manifest that is not as it was written. */
+/** Throws `ARCHIVE_CHANGED` for a manifest that is not as it was written, and `ARCHIVE_OF_ANOTHER_RELEASE`. */
 export async function requireManifest(directory: string): Promise<Manifest> {
   const manifest = await loadManifest(directory);
+  const { otherVersion, problems } = manifest;
+  if (otherVersion !== null && problems.length === 1) throw otherRelease(directory, otherVersion);
   requireUnchanged(directory, manifest.problems);
   return manifest;
 }
@@ -64,6 +67,12 @@ export async function requireManifest(directory: string): Promise<Manifest> {
 export function requireUnchanged(directory: string, [problem]: readonly string[]): void {
   if (problem !== undefined) throw archiveChanged(directory, problem);
 }
+
+const otherRelease = (directory: string, version: number): FleetGcError =>
+  new FleetGcError(
+    'ARCHIVE_OF_ANOTHER_RELEASE',
+    `another release of FleetGC wrote the archive in ${directory}: its version is ${version}, and this release reads ${ARCHIVE_VERSION}. Read it with that release, or name another directory to begin a new one`,
+  );
 
 /** `problem` says what of it. */
 export const archiveChanged = (directory: string, problem: string): FleetGcError =>

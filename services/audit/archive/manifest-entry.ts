@@ -7,7 +7,7 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const EpochMs = z.int().nonnegative();
 
 /** The form of the archive. Another number is another form, which this release does not read. */
-export const ARCHIVE_VERSION = 1;
+export const ARCHIVE_VERSION = 2;
 
 const Begun = z.strictObject({ kind: z.literal('archive'), version: z.int(), begunAtMs: EpochMs });
 

@@ -20,6 +20,8 @@ export interface Manifest {
   readonly wholeBytes: number;
   /** Whether nothing comes after them. */
   readonly isWhole: boolean;
+  /** The form of the archive, where another release wrote it; `null` where this one can read it. */
+  readonly otherVersion: number | null;
 }
 
 /** The files that it names. */
@@ -38,8 +40,12 @@ export function readManifest(content: Buffer): Manifest {
     problems: [...chainProblems(lines), ...rangeProblems(known)],
     wholeBytes,
     isWhole: wholeBytes === content.length,
+    otherVersion: otherVersionIn(lines[0] ?? null),
   };
 }
+
+const otherVersionIn = (first: ManifestLine | null): number | null =>
+  first?.kind === 'archive' && first.version !== ARCHIVE_VERSION ? first.version : null;
 
 function* chainProblems(lines: readonly (ManifestLine | null)[]): Iterable<string> {
   if (lines.length === 0) yield 'the manifest has no line';
@@ -62,7 +68,7 @@ function* lineProblems(
   if ((line.kind === 'archive') !== (before === null))
     yield `${where} must ${before === null ? '' : 'not '}begin an archive`;
   if (line.kind === 'archive' && line.version !== ARCHIVE_VERSION)
-    yield `the archive has version ${line.version}, and this release reads version ${ARCHIVE_VERSION}`;
+    yield `another release wrote the archive, or somebody changed it: its version is ${line.version}, and this release reads ${ARCHIVE_VERSION}`;
 }
 
 const lineText = (line: ManifestLine): string => {

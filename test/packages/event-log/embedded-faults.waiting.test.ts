@@ -153,12 +153,14 @@ describe('a file that is not readable', () => {
     await expect(open()).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
   });
 
-  test('a log of a later version', async () => {
+  test.each([1, 99])('a log of another release: format %d', async (format) => {
     await open();
-    foreigner().exec('PRAGMA user_version = 99');
+    foreigner().exec(`PRAGMA user_version = ${format}`);
     await expect(open()).rejects.toMatchObject({
       code: 'LOG_CORRUPT',
-      message: expect.stringContaining('99'),
+      message: expect.stringContaining(
+        `another release wrote it: its format is ${format}, and this release reads 2`,
+      ),
     });
   });
 

@@ -210,13 +210,30 @@ test('lines removed from the end, with their files, are named by who kept the he
   ]);
 });
 
+test('an archive of another release is refused with a sentence that says so', async () => {
+  const directory = fourFiles();
+  const lines = linesOf(directory).flatMap((text) => parseManifestLine(text) ?? []);
+  let previous: string | null = null;
+  const rewritten = lines.map(({ hash: _, previous: __, ...content }) => {
+    const line = chained(content.kind === 'archive' ? { ...content, version: 1 } : content, previous);
+    previous = line.hash;
+    return JSON.stringify(line);
+  });
+  writeLines(directory, rewritten);
+
+  await expect(openArchiveLog(directory)).rejects.toMatchObject({
+    code: 'ARCHIVE_OF_ANOTHER_RELEASE',
+    message: `another release of FleetGC wrote the archive in ${directory}: its version is 1, and this release reads 2. Read it with that release, or name another directory to begin a new one`,
+  });
+});
+
 test('a line from another form of archive is not taken for ours', async () => {
   const directory = fourFiles();
   const [first = '', ...others] = linesOf(directory);
-  writeLines(directory, [forgeLine(first, { version: 2 }), ...others]);
+  writeLines(directory, [forgeLine(first, { version: 1 }), ...others]);
 
   expect((await checked(directory)).deviations).toContainEqual(
-    'the archive has version 2, and this release reads version 1',
+    'another release wrote the archive, or somebody changed it: its version is 1, and this release reads 2',
   );
 });
 
