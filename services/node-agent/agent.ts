@@ -20,9 +20,9 @@ import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
 import { agentEvents } from './inventory/inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
-import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory/inventory-objects.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/inventory-objects.ts';
 import type { LogReader } from './inventory/log-entries.ts';
-import { createLook, type Look } from './inventory/look.ts';
+import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
 import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
@@ -84,12 +84,12 @@ export class NodeAgent {
     this.#history = openHistory({ state: deps.state, now: startedAt, removed, logger });
     this.#disks = watchDisks(deps);
     const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
-    const look = createLook({ ...deps, pods, history: this.#history });
-    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfLooks(deps.contents) };
-    this.#inventories = this.#inventoriesBy(look, told);
+    const scan = createNodeScanner({ ...deps, pods, history: this.#history });
+    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
+    this.#inventories = this.#inventoriesBy(scan, told);
     addFilesystemGauges(deps.metrics, this.#disks.readings);
-    const { lastLook } = this.#inventories;
-    this.takeInventory = ownInventory({ ...told, look, lastLook, events: this.#events, clock });
+    const { lastScan } = this.#inventories;
+    this.takeInventory = ownInventory({ ...told, scan, lastScan, events: this.#events, clock });
     this.diskHistory = this.#disks.history;
     this.observe = this.#ordersHandler();
   }
@@ -116,7 +116,7 @@ export class NodeAgent {
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
   readonly problem = (): string | null => {
     const { inventory, diskStats } = this.#outboxes;
-    return problemOf(this.#inventories.lastLook()) ?? inventory.problem() ?? diskStats.problem();
+    return problemOf(this.#inventories.lastScan()) ?? inventory.problem() ?? diskStats.problem();
   };
 
   #outboxFor(what: Fact): Outbox {
@@ -125,7 +125,7 @@ export class NodeAgent {
   }
 
   #inventoriesBy(
-    look: ReturnType<typeof createLook>,
+    scan: ReturnType<typeof createNodeScanner>,
     told: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
   ): ReturnType<typeof createInventories> {
     const { runtime, clock, sleep, logger } = this.#deps;
@@ -140,14 +140,14 @@ export class NodeAgent {
       logger,
     });
     return createInventories({
-      look,
+      scan,
       readings: this.#disks.readings,
       publish: (found, work) => {
         // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
         this.#history.save('due');
         return publish(found, work);
       },
-      onLook: ({ status }) => metrics.looks.add({ status }),
+      onScan: ({ status }) => metrics.looks.add({ status }),
       onExpired: () => metrics.orders.add({ outcome: 'expired' }),
       clock,
       sleep,
@@ -189,7 +189,7 @@ export class NodeAgent {
   }
 }
 
-function problemOf(look: Look | null): string | null {
-  if (look === null) return 'has not looked at the container runtime yet';
-  return look.status === 'incomplete' ? (look.problems[0]?.message ?? null) : null;
+function problemOf(scan: NodeScan | null): string | null {
+  if (scan === null) return 'has not looked at the container runtime yet';
+  return scan.status === 'incomplete' ? (scan.problems[0]?.message ?? null) : null;
 }

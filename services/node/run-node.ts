@@ -11,8 +11,8 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { consumeUntil } from '../../packages/service/wait.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
+import { executorOnlyFacts } from '../node-agent/inventory/executor-only-facts.ts';
 import { logReader } from '../node-agent/inventory/log-entries.ts';
-import { ownLooks } from '../node-agent/inventory/looks-for-executor.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
 import { byTheClock, every, together } from '../node-agent/repeat.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';
@@ -62,10 +62,10 @@ export async function runAgentOnly(
   await finished;
 }
 
-const LOOK_EVERY_MS = 10_000;
+const DETECT_EVERY_MS = 10_000;
 
 /**
- * The removing half alone. It looks at the node itself, as an agent does: what a pod has just begun to want stays, and
+ * The removing half alone. It scans the node itself, as an agent does: what a pod has just begun to want stays, and
  * whether a pod is gone takes time to see.
  */
 export async function runExecutorOnly({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
@@ -73,16 +73,16 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const { group } = nodeSubscription(node.identity);
-  const looks = ownLooks(agentDeps(parts, removing.policies));
+  const facts = executorOnlyFacts(agentDeps(parts, removing.policies));
   const deps = {
-    ...executorDeps(parts, removing, looks),
+    ...executorDeps(parts, removing, facts),
     ...nodeConsuming(parts, group),
     onStarted: (consumer: { problem(): string | null }): void =>
       process.addCheck({ name: 'node-executor', problem: () => consumer.problem() }),
   };
-  const looking = (stop: AbortSignal): Promise<void> =>
-    every(LOOK_EVERY_MS, looks.detect, { sleep: process.sources.wait, signal: stop });
-  await together([(stop) => runNodeExecutor(deps, stop), looking], signal);
+  const detecting = (stop: AbortSignal): Promise<void> =>
+    every(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
+  await together([(stop) => runNodeExecutor(deps, stop), detecting], signal);
 }
 
 function tellNode({ process, node }: NodeParts): void {

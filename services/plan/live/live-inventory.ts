@@ -9,7 +9,7 @@ import { openKubeletPods } from '../../node/managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../../node/node-options.ts';
 import { thisMachine } from '../../node/this-machine.ts';
 import { logReader } from '../../node-agent/inventory/log-entries.ts';
-import { hasHistory, keptState, lookOnce } from './look-once.ts';
+import { hasHistory, keptState, takeInventoryOnce } from './take-inventory-once.ts';
 
 type LiveOptions = KubeletOptions &
   ContainerdOptions &
@@ -20,7 +20,7 @@ type LiveOptions = KubeletOptions &
   };
 
 /** What this machine is now, and what one look cannot tell. */
-interface LiveLook {
+interface LiveInventory {
   readonly inventory: Inventory;
   readonly notes: readonly Note[];
 }
@@ -29,7 +29,7 @@ interface LiveLook {
 const NO_INSTANCE = '00000000-0000-0000-0000-000000000000';
 
 /** Looks at this machine's runtime once. Throws what the runtime, the options or the state directory are wrong with. */
-export async function lookAtThisMachine(options: LiveOptions, logger: Logger): Promise<LiveLook> {
+export async function inventoryOfThisMachine(options: LiveOptions, logger: Logger): Promise<LiveInventory> {
   using resources = new DisposableStack();
   const { name, nodeLabels, clock, filesystems, logs, runtimeEndpoint } = thisMachine({
     ...options,
@@ -41,7 +41,7 @@ export async function lookAtThisMachine(options: LiveOptions, logger: Logger): P
   const containerd = options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null;
   const runtime = withOtherUses(resources.use(connectReader(runtimeEndpoint)), containerd, systemSources);
   const pods = resources.use(openKubeletPods(options));
-  const inventory = await lookOnce({
+  const inventory = await takeInventoryOnce({
     identity: { ...name, nodeInstance: NO_INSTANCE },
     nodeLabels,
     runtime,

@@ -15,16 +15,16 @@ import type { PodState, RuntimePods } from '../pods/pod-states.ts';
 import type { PodWatch } from '../pods/pod-watch.ts';
 import type { LogEntries, LogReader } from './log-entries.ts';
 
-/** All that one look at the node found. */
-export type Look = CompleteLook | IncompleteLook;
+/** All that one scan of the node found. */
+export type NodeScan = CompleteScan | IncompleteScan;
 
-interface LookHeader {
+interface ScanHeader {
   /** Read before the first fact. */
   readonly takenAt: Instant;
   readonly readings: FilesystemReadings;
 }
 
-export interface CompleteLook extends LookHeader, Detected {
+export interface CompleteScan extends ScanHeader, Detected {
   readonly status: 'complete';
   readonly listing: CompleteListing;
   readonly usage: ImageUsage;
@@ -35,12 +35,12 @@ export interface CompleteLook extends LookHeader, Detected {
   readonly logs: LogEntries;
 }
 
-export interface IncompleteLook extends LookHeader {
+export interface IncompleteScan extends ScanHeader {
   readonly status: 'incomplete';
   readonly problems: readonly ListingProblem[];
 }
 
-interface LookParts {
+interface ScanParts {
   readonly runtime: RuntimeReader;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
@@ -53,20 +53,20 @@ interface LookParts {
 const LISTING_ATTEMPTS = 3;
 
 /**
- * Looks at the node: a detection (C3) and everything an inventory needs. One look at a time. A look that fails in part
+ * Scans the node: a detection (C3) and everything an inventory needs. One scan at a time. A scan that fails in part
  * changes no record (C6).
  */
-export function createLook({
+export function createNodeScanner({
   runtime,
   filesystems,
   logs: readLogs,
   pods,
   history,
   clock,
-}: LookParts): () => Promise<Look> {
+}: ScanParts): () => Promise<NodeScan> {
   const memory = createListingMemory();
   const oneAtATime = pLimit(1);
-  const look = async (): Promise<Look> => {
+  const scan = async (): Promise<NodeScan> => {
     const takenAt = clock.now();
     const readings = await filesystems.read();
     const listing = await listPatiently(() => readListing(runtime, memory));
@@ -88,7 +88,7 @@ export function createLook({
       ...knownPods,
     };
   };
-  return () => oneAtATime(look);
+  return () => oneAtATime(scan);
 }
 
 async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
@@ -131,10 +131,10 @@ export function podsOfRuntime({ containers, sandboxes }: CompleteListing): Runti
 }
 
 /** What of each kind of object a decision turns on, a row for each object. */
-const ROWS: Readonly<Record<ObjectKind, (look: CompleteLook) => readonly (readonly string[])[]>> = {
+const ROWS: Readonly<Record<ObjectKind, (scan: CompleteScan) => readonly (readonly string[])[]>> = {
   container: ({ listing }) => listing.containers.map(({ id, state }) => [id, state]),
   sandbox: ({ listing }) => listing.sandboxes.map(({ id, state }) => [id, state]),
-  // Logs follow their pods and containers, whose change is a reason to look by itself.
+  // Logs follow their pods and containers, whose change is a reason to scan by itself.
   'pod-log-directory': () => [],
   'log-symlink': () => [],
   image: ({ listing }) =>
@@ -146,11 +146,11 @@ const ROWS: Readonly<Record<ObjectKind, (look: CompleteLook) => readonly (readon
     ]),
 };
 
-/** Equal for looks between which nothing changed that a decision could turn on, in whatever order it was listed. */
-export function fingerprintOf(look: CompleteLook): string {
+/** Equal for scans between which nothing changed that a decision could turn on, in whatever order it was listed. */
+export function fingerprintOf(scan: CompleteScan): string {
   const rows = [
-    ...ObjectKind.options.flatMap((kind) => ROWS[kind](look).map((row) => [kind, ...row])),
-    ...look.pods.map(({ uid, state, contentRemovable, runtimeRemovable }) => [
+    ...ObjectKind.options.flatMap((kind) => ROWS[kind](scan).map((row) => [kind, ...row])),
+    ...scan.pods.map(({ uid, state, contentRemovable, runtimeRemovable }) => [
       'pod',
       uid,
       state,
@@ -161,8 +161,8 @@ export function fingerprintOf(look: CompleteLook): string {
   return sha256Hex(JSON.stringify(rows.map((row) => row.join(' ')).toSorted()));
 }
 
-/** Ids of containers that ran in the look before and run no more, as far as the runtime still has them. */
-export function diedSince(before: CompleteLook | null, { listing }: CompleteLook): string[] {
+/** Ids of containers that ran in the scan before and run no more, as far as the runtime still has them. */
+export function diedSince(before: CompleteScan | null, { listing }: CompleteScan): string[] {
   const ran = new Set(
     before?.listing.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
   );

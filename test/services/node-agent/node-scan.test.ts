@@ -4,12 +4,12 @@ import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { imageUsage } from '../../../packages/cri/usage.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import {
-  type CompleteLook,
-  createLook,
+  type CompleteScan,
+  createNodeScanner,
   fingerprintOf,
-  type Look,
+  type NodeScan,
   podsOfRuntime,
-} from '../../../services/node-agent/inventory/look.ts';
+} from '../../../services/node-agent/inventory/node-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { completeListing, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
 import { instant } from '../../fixtures/time.ts';
@@ -49,7 +49,7 @@ const NO_LOGS = { podLogDirectories: [], danglingSymlinks: [] };
 
 describe('the fingerprint', () => {
   const image = runtimeImage('app');
-  const look = (over: Partial<CompleteLook> = {}): CompleteLook => {
+  const scan = (over: Partial<CompleteScan> = {}): CompleteScan => {
     const listing = over.listing ?? completeListing({ images: [image], containers: [listedContainer('c')] });
     return {
       status: 'complete',
@@ -71,8 +71,8 @@ describe('the fingerprint', () => {
 
   test('is equal for the same objects in another order, with other times and readings', () => {
     const images = [image, runtimeImage('other')];
-    const one = look({ listing: completeListing({ images }) });
-    const other = look({
+    const one = scan({ listing: completeListing({ images }) });
+    const other = scan({
       listing: completeListing({ images: images.toReversed() }),
       takenAt: instant({ sinceBootMs: 1 }),
       readings: filesystems({ availableBytes: '1' }),
@@ -80,7 +80,7 @@ describe('the fingerprint', () => {
     expect(fingerprintOf(other)).toBe(fingerprintOf(one));
   });
 
-  test.each<[string, Partial<CompleteLook>]>([
+  test.each<[string, Partial<CompleteScan>]>([
     ['an image is gone', { listing: completeListing({ containers: [listedContainer('c')] }) }],
     [
       'an image has another name',
@@ -128,19 +128,19 @@ describe('the fingerprint', () => {
       },
     ],
   ])('differs when %s', (_name, over) => {
-    expect(fingerprintOf(look(over))).not.toBe(fingerprintOf(look()));
+    expect(fingerprintOf(scan(over))).not.toBe(fingerprintOf(scan()));
   });
 });
 
-describe('a look', () => {
-  async function looking(disturb: (reader: RuntimeReader) => Partial<RuntimeReader> = () => ({})) {
+describe('a scan', () => {
+  async function scanning(disturb: (reader: RuntimeReader) => Partial<RuntimeReader> = () => ({})) {
     const clock = manualClock();
     const node = await simulatedNode({ clock });
     await node.kubelet.startPod({ name: 'web', namespace: 'default', containers: { app: 'nginx:1' } });
     using reader = connectReader(node.endpoint);
     const order: string[] = [];
     const seen: number[] = [];
-    const look = createLook({
+    const scan = createNodeScanner({
       runtime: { ...reader, ...disturb(reader) },
       filesystems: node.filesystems,
       logs: async () => NO_LOGS,
@@ -163,7 +163,7 @@ describe('a look', () => {
       },
     });
     const startMs = clock.now().sinceBootMs;
-    const found: Look = await look();
+    const found: NodeScan = await scan();
     return {
       found,
       order,
@@ -177,7 +177,7 @@ describe('a look', () => {
     const node = await simulatedNode({ clock });
     using reader = connectReader(node.endpoint);
     const order: string[] = [];
-    const look = createLook({
+    const scan = createNodeScanner({
       runtime: reader,
       filesystems: {
         ...node.filesystems,
@@ -199,13 +199,53 @@ describe('a look', () => {
         clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
       },
     });
-    const ended = await Promise.allSettled([look(), look()]);
+    const ended = await Promise.allSettled([scan(), scan()]);
     expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(order).toEqual(['begins', 'ends', 'begins', 'ends']);
   });
 
+  test('succeeds after one that failed, and after one of a runtime that failed', async () => {
+    const clock = manualClock();
+    const node = await simulatedNode({ clock });
+    using reader = connectReader(node.endpoint);
+    const broken = new FleetGcError('RUNTIME_FAILED', 'broken');
+    const toFail = new Set<'filesystems' | 'runtime'>();
+    const failOnce = (what: 'filesystems' | 'runtime'): void => {
+      if (toFail.delete(what)) throw broken;
+    };
+    const scan = createNodeScanner({
+      runtime: {
+        ...reader,
+        listContainers: async () => {
+          failOnce('runtime');
+          return await reader.listContainers();
+        },
+      },
+      filesystems: {
+        ...node.filesystems,
+        read: async () => {
+          failOnce('filesystems');
+          return await node.filesystems.read();
+        },
+      },
+      logs: async () => NO_LOGS,
+      clock,
+      pods: { ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }), problem: () => null },
+      history: {
+        detect: () => ({ records: new Map(), watchedSinceMs: 0 }),
+        clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
+      },
+    });
+    toFail.add('filesystems');
+    await expect(scan()).rejects.toBe(broken);
+    expect((await scan()).status).toBe('complete');
+    toFail.add('runtime');
+    expect((await scan()).status).toBe('incomplete');
+    expect((await scan()).status).toBe('complete');
+  });
+
   test('[C3, A8] takes its time before the first fact, asks the kubelet after the runtime, and detects last', async () => {
-    const { found, order, detectedAfterMs, takenAfterMs } = await looking();
+    const { found, order, detectedAfterMs, takenAfterMs } = await scanning();
     expect(found.status).toBe('complete');
     expect(order).toEqual(['pods', 'detect']);
     expect([takenAfterMs, detectedAfterMs]).toEqual([0, [7]]);
@@ -213,14 +253,14 @@ describe('a look', () => {
 
   test('[C6] of a runtime that fails neither asks the kubelet nor detects', async () => {
     const fails = () => Promise.reject(new FleetGcError('RUNTIME_FAILED', 'broken'));
-    const { found, order } = await looking(() => ({ listContainers: fails }));
+    const { found, order } = await scanning(() => ({ listContainers: fails }));
     expect(found).toMatchObject({ status: 'incomplete', problems: [{ code: 'runtime-partial' }] });
     expect(order).toEqual([]);
   });
 
   test('[P3] of a containerd that does not tell what is in use beside CRI is incomplete, and says why', async () => {
     const fails = () => Promise.reject(new FleetGcError('RUNTIME_FAILED', 'no containers'));
-    const { found } = await looking(() => ({ otherUses: fails }));
+    const { found } = await scanning(() => ({ otherUses: fails }));
     expect(found).toMatchObject({
       status: 'incomplete',
       problems: [{ code: 'runtime-partial', message: expect.stringContaining('no containers') }],
@@ -238,8 +278,8 @@ describe('a look', () => {
         },
       });
     };
-    expect((await looking(flicker(2))).found.status).toBe('complete');
-    expect((await looking(flicker(3))).found).toMatchObject({
+    expect((await scanning(flicker(2))).found.status).toBe('complete');
+    expect((await scanning(flicker(3))).found).toMatchObject({
       status: 'incomplete',
       problems: [{ code: 'runtime-changed-meanwhile' }],
     });

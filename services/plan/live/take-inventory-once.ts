@@ -20,12 +20,12 @@ import {
   removedImagesReader,
 } from '../../node-agent/inventory/inventory-objects.ts';
 import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
-import { createLook } from '../../node-agent/inventory/look.ts';
+import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
 import { watchPods } from '../../node-agent/pods/pod-watch.ts';
 
-/** What a single look at a node needs. It gets only the reading half of the runtime. */
-interface LookedAt {
+/** What a single scan of a node needs. It gets only the reading half of the runtime. */
+interface ScannedNode {
   readonly identity: NodeIdentity;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly runtime: RuntimeReader;
@@ -44,18 +44,18 @@ interface LookedAt {
 }
 
 /** One inventory as an agent takes them that was just started; nothing is kept. Rejects where the runtime does not answer. */
-export async function lookOnce(node: LookedAt): Promise<Inventory> {
+export async function takeInventoryOnce(node: ScannedNode): Promise<Inventory> {
   const { identity, nodeLabels, state, clock, logger } = node;
   const startedAt = clock.now();
   const runtime = await node.runtime.version();
   const removed = removedImagesReader(state, logger);
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
-  const look = await createLook({ ...node, pods, history })();
+  const scan = await createNodeScanner({ ...node, pods, history })();
   const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
-  const contents = look.status === 'complete' ? await contentsOf(detectedImages(look)) : NOBODY_TELLS;
+  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NOBODY_TELLS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
-    { look, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
+    { scan, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
   );
 }

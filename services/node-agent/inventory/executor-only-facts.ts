@@ -14,18 +14,18 @@ import { readHistory } from '../images/kept-history.ts';
 import { watchPods } from '../pods/pod-watch.ts';
 import { agentEvents } from './inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory-for-executor.ts';
-import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory-objects.ts';
-import { createLook } from './look.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './inventory-objects.ts';
+import { createNodeScanner } from './node-scan.ts';
 
-/** What an executor in a process of its own looks with; its records of images are those that the agent keeps. */
-interface OwnLooks {
+/** The facts of an executor in a process of its own; its records of images are those that the agent keeps. */
+interface ExecutorOnlyFacts {
   readonly takeInventory: TakeInventory;
-  /** Follows the pods and the disks: whether a pod is gone takes more than one look (A7). */
+  /** Follows the pods and the disks: whether a pod is gone takes more than one scan (A7). */
   readonly detect: () => Promise<void>;
   readonly diskHistory: () => DiskHistory;
 }
 
-type OwnLooksParts = Pick<
+type ExecutorOnlyParts = Pick<
   NodeAgentDeps,
   | 'identity'
   | 'nodeLabels'
@@ -39,24 +39,24 @@ type OwnLooksParts = Pick<
   | 'logger'
 > & { readonly state: Pick<StateDirectory, 'openReadOnly'> };
 
-export function ownLooks(parts: OwnLooksParts): OwnLooks {
+export function executorOnlyFacts(parts: ExecutorOnlyParts): ExecutorOnlyFacts {
   const { identity, nodeLabels, state, clock, logger } = parts;
   const startedAt = clock.now();
   const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
   const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
-  const look = createLook({ ...parts, pods, history });
+  const scan = createNodeScanner({ ...parts, pods, history });
   let disks = historyOfAgent(parts, startedAt);
   return {
     takeInventory: ownInventory({
-      look,
+      scan,
       events: agentEvents({ identity, nodeLabels, startedAt }),
       backoff: backoffReader(state, logger),
-      contentsOf: contentsOfLooks(parts.contents),
-      lastLook: () => null,
+      contentsOf: contentsOfScans(parts.contents),
+      lastScan: () => null,
       clock,
     }),
     detect: async () => {
-      await look();
+      await scan();
       disks = fold(disks, await parts.filesystems.read(), clock.now().sinceBootMs);
     },
     diskHistory: () => disks,
@@ -64,7 +64,7 @@ export function ownLooks(parts: OwnLooksParts): OwnLooks {
 }
 
 /** What the agent saw before this process began; without it only what this process sees itself counts. */
-function historyOfAgent({ state, logger }: OwnLooksParts, now: Instant): DiskHistory {
+function historyOfAgent({ state, logger }: ExecutorOnlyParts, now: Instant): DiskHistory {
   try {
     const found = state.openReadOnly(DISK_HISTORY_FILE, DiskHistoryFile).read();
     return found === null ? NO_DISK_HISTORY : reloadDiskHistory(found, now);
