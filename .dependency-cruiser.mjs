@@ -54,7 +54,13 @@ const ROOMS = {
   'services/pressure': [...DECISION_SERVICE, 'packages/fleet-watch'],
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
-  'services/deciders': ['packages/pipeline', 'packages/policy', 'packages/service', ...DECIDERS],
+  'services/deciders': [
+    'packages/process',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    ...DECIDERS,
+  ],
   'services/plan': [
     ...PLATFORM,
     ...NODE,

@@ -7,14 +7,15 @@ import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-let
 import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { pause } from '../../packages/process/back-off.ts';
+import { runEvery, runTogether } from '../../packages/process/loops.ts';
+import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { consumeUntil } from '../../packages/service/wait.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
 import { executorOnlyFacts } from '../node-agent/inventory/executor-only-facts.ts';
 import { logReader } from '../node-agent/inventory/log-entries.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
-import { byTheClock, every, together } from '../node-agent/repeat.ts';
+import { byTheClock } from '../node-agent/task-schedule.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';
 import type { OwnFacts } from '../node-executor/checks/own-plan.ts';
 import { createNodeExecutor, type ExecutorDeps } from '../node-executor/executor.ts';
@@ -45,7 +46,7 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   });
   process.addCheck({ name: 'node-agent', problem: agent.problem });
   process.addCheck({ name: 'node', problem: () => consumer.problem() });
-  await together([agent.run, executor.run, (stop) => consumeUntil(stop, [consumer])], signal);
+  await runTogether([agent.run, executor.run, (stop) => consumeUntil(stop, [consumer])], signal);
 }
 
 /** The reading half alone. */
@@ -81,8 +82,8 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
       process.addCheck({ name: 'node-executor', problem: () => consumer.problem() }),
   };
   const detecting = (stop: AbortSignal): Promise<void> =>
-    every(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
-  await together([(stop) => runNodeExecutor(deps, stop), detecting], signal);
+    runEvery(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
+  await runTogether([(stop) => runNodeExecutor(deps, stop), detecting], signal);
 }
 
 function tellNode({ process, node }: NodeParts): void {
@@ -153,7 +154,7 @@ function agentDeps(
     publisher,
     clock,
     sleep: sources.wait,
-    repeating: byTheClock(sources.wait),
+    schedule: byTheClock(sources.wait),
     random: sources.random,
     logger,
     metrics,

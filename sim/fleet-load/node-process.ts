@@ -3,11 +3,11 @@ import type { RuntimeReader, RuntimeRemover } from '../../packages/cri/port.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
+import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import { rememberPods } from '../../services/node/managed-node.ts';
 import { NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
-import { together } from '../../services/node-agent/repeat.ts';
 import { policyInForce } from '../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../services/node-executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../services/node-executor/local/local-file.ts';
@@ -86,7 +86,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
     logs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
     pods: pods.source,
     podSources: ['api'],
-    repeating: rhythm.repeating,
+    schedule: rhythm.schedule,
   });
   const executor = createNodeExecutor({
     ...process,
@@ -110,7 +110,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
     kill: () => {
       life.dead = true;
     },
-    ended: together([agent.run, executor.run], stopping.signal),
+    ended: runTogether([agent.run, executor.run], stopping.signal),
   };
 }
 

@@ -1,10 +1,11 @@
-import { type AgentTask, createBell, type Repeating } from '../../services/node-agent/repeat.ts';
+import { createWakeSignal } from '../../packages/process/loops.ts';
+import type { AgentTask, TaskSchedule } from '../../services/node-agent/task-schedule.ts';
 import { availableAt, type FleetNode, type NodeWatcher } from '../fleet/fleet-node.ts';
 import type { FleetTime } from '../fleet/fleet-time.ts';
 
 /** When an agent of the fleet looks: when something changes, and else as seldom as nothing is missed. */
 export interface NodeRhythm {
-  readonly repeating: Repeating;
+  readonly schedule: TaskSchedule;
   readonly watcher: Pick<NodeWatcher, 'listingChanged' | 'diskChanged'>;
   /** A detection now, as before the use of an image ends. */
   detectNow(): Promise<void>;
@@ -27,20 +28,24 @@ export interface RhythmParts {
 }
 
 export function nodeRhythm({ node, time, sleep, isQuiet }: RhythmParts): NodeRhythm {
-  const bells = { sample: createBell(sleep), detect: createBell(sleep), save: createBell(sleep) };
+  const wakeSignals = {
+    sample: createWakeSignal(sleep),
+    detect: createWakeSignal(sleep),
+    save: createWakeSignal(sleep),
+  };
   let detect: () => Promise<void> | void = () => {};
   let detectedMs = Number.NEGATIVE_INFINITY;
   const pauses: Readonly<Record<AgentTask, (signal: AbortSignal) => Promise<void>>> = {
-    sample: (signal) => bells.sample.wait(untilNextPercentMs(node, time.now()), signal),
+    sample: (signal) => wakeSignals.sample.wait(untilNextPercentMs(node, time.now()), signal),
     detect: async (signal) => {
-      bells.save.ring();
-      await bells.detect.wait(DETECT_EVERY_MS, signal);
+      wakeSignals.save.wake();
+      await wakeSignals.detect.wait(DETECT_EVERY_MS, signal);
       await sleep(DETECT_AFTER_CHANGE_MS, signal);
     },
-    save: (signal) => bells.save.wait(SAVE_EVERY_MS, signal),
+    save: (signal) => wakeSignals.save.wait(SAVE_EVERY_MS, signal),
   };
   return {
-    repeating: async (task, work, signal) => {
+    schedule: async (task, work, signal) => {
       if (task === 'detect') detect = work;
       while (!signal.aborted) {
         if (!isQuiet()) await work();
@@ -48,7 +53,10 @@ export function nodeRhythm({ node, time, sleep, isQuiet }: RhythmParts): NodeRhy
         await pauses[task](signal);
       }
     },
-    watcher: { listingChanged: () => bells.detect.ring(), diskChanged: () => bells.sample.ring() },
+    watcher: {
+      listingChanged: () => wakeSignals.detect.wake(),
+      diskChanged: () => wakeSignals.sample.wake(),
+    },
     detectNow: async () => {
       if (time.now() - detectedMs < SAMPLE_EVERY_MS) return;
       detectedMs = time.now();

@@ -3,14 +3,13 @@ import type { RuntimeReader, RuntimeVersion } from '../../../packages/cri/port.t
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Sleep } from '../../../packages/process/back-off.ts';
+import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { AgentMetrics } from '../agent-metrics.ts';
 import type { AgentEvents } from '../inventory/inventory.ts';
 import type { BackoffEntries, ContentsOfScan } from '../inventory/inventory-objects.ts';
 import { type CompleteScan, diedSince, fingerprintOf, type NodeScan } from '../inventory/node-scan.ts';
-import { createBell } from '../repeat.ts';
-import type { Outbox } from './outbox.ts';
 import {
   begin,
   due,
@@ -24,6 +23,7 @@ import {
   onOrder,
   type Work,
 } from './pacing.ts';
+import type { PublishQueue } from './publish-queue.ts';
 
 /** Takes inventories when they are due. */
 interface Inventories {
@@ -55,7 +55,7 @@ const CHECK_AGAIN_MS = 1_000;
 
 export function createInventories(parts: InventoriesParts): Inventories {
   const { scan, readings, publish, onScan, onExpired, clock, sleep } = parts;
-  const bell = createBell(sleep);
+  const wakeSignal = createWakeSignal(sleep);
   let pacing = INITIAL_PACING;
   let last: NodeScan | null = null;
   let lastComplete: CompleteScan | null = null;
@@ -97,23 +97,23 @@ export function createInventories(parts: InventoriesParts): Inventories {
     accept: (order) => {
       const [next, outcome] = onOrder(pacing, order);
       pacing = next;
-      bell.ring();
+      wakeSignal.wake();
       return outcome;
     },
     died: (ids) => {
       pacing = onDeaths(pacing, ids, nowMs());
-      bell.ring();
+      wakeSignal.wake();
     },
     detect: async () => {
       await scanOnce();
-      bell.ring();
+      wakeSignal.wake();
     },
     run: async (signal) => {
       while (!signal.aborted) {
         dropExpired();
         const next = due(pacing, facts(), nowMs());
         if (next.kind === 'work') await workOff(next.work);
-        else await bell.wait(waitMs(next.untilMs), signal);
+        else await wakeSignal.wait(waitMs(next.untilMs), signal);
       }
     },
     lastScan: () => last,
@@ -126,18 +126,18 @@ interface InventoryPublishingParts {
   readonly backoff: () => BackoffEntries;
   readonly historyUnreadable: string | null;
   readonly contentsOf: ContentsOfScan;
-  readonly outbox: Pick<Outbox, 'put'>;
+  readonly queue: Pick<PublishQueue, 'put'>;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
 }
 
 const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unknown', version: '' };
 
-/** Makes the inventory of a scan and hands it to the outbox; resolves to its status. */
+/** Makes the inventory of a scan and hands it to the queue; resolves to its status. */
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, contentsOf, outbox, metrics, logger } = parts;
+  const { events, backoff, contentsOf, queue, metrics, logger } = parts;
   const versionOf = rememberedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (scan, work) => {
@@ -158,7 +158,7 @@ export function inventoryPublishing(
         'inventory incomplete: nothing is removed on it',
       );
     const reported = historyUnreadable;
-    outbox.put({
+    queue.put({
       output: nodeOutput('inventory', event),
       ...(order?.trace && { trace: order.trace }),
       onPublished: () => {

@@ -3,11 +3,11 @@ import type { Output } from '../../../packages/decision/handler.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
 import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
-import { createBell } from '../repeat.ts';
 
 /** An event on its way to the log. */
-export interface Outgoing {
+export interface QueuedEvent {
   readonly output: Output;
   /** Of the order it answers; without one it begins a trace. */
   readonly trace?: TraceContext;
@@ -16,16 +16,16 @@ export interface Outgoing {
 }
 
 /** Events of one kind on their way to the log, in order. However long the log is away, no more than `limit` wait. */
-export interface Outbox {
+export interface PublishQueue {
   /** Beyond the limit the oldest goes. */
-  put(outgoing: Outgoing): void;
+  put(outgoing: QueuedEvent): void;
   /** Publishes until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   /** Why the last attempt failed; `null` when it did not. */
   problem(): string | null;
 }
 
-interface OutboxParts {
+interface PublishQueueParts {
   /** What is in it, for the log lines. */
   readonly what: string;
   readonly limit: number;
@@ -40,7 +40,7 @@ interface OutboxParts {
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-export function createOutbox({
+export function createPublishQueue({
   what,
   limit,
   publisher,
@@ -48,24 +48,24 @@ export function createOutbox({
   random,
   logger,
   onDropped,
-}: OutboxParts): Outbox {
-  const bell = createBell(sleep);
-  let waiting: readonly Outgoing[] = [];
+}: PublishQueueParts): PublishQueue {
+  const wakeSignal = createWakeSignal(sleep);
+  let waiting: readonly QueuedEvent[] = [];
   let problem: string | null = null;
   let failures = 0;
 
-  const keepWaiting = (all: readonly Outgoing[]): void => {
+  const keepWaiting = (all: readonly QueuedEvent[]): void => {
     waiting = all.slice(-limit);
     for (let dropped = waiting.length; dropped < all.length; dropped++) onDropped();
   };
 
-  const published = (outgoing: Outgoing): void => {
+  const published = (outgoing: QueuedEvent): void => {
     if (problem !== null) logger.info(`${what}: published again`);
     [problem, failures] = [null, 0];
     outgoing.onPublished?.();
   };
 
-  const failed = (outgoing: Outgoing, thrown: unknown): void => {
+  const failed = (outgoing: QueuedEvent, thrown: unknown): void => {
     const { message, retry } = toFleetGcError(thrown);
     if (!retry) logger.error({ problem: message }, `${what}: cannot be published, and is lost`);
     else if (problem === null)
@@ -88,13 +88,13 @@ export function createOutbox({
   return {
     put: (outgoing) => {
       keepWaiting([...waiting, outgoing]);
-      bell.ring();
+      wakeSignal.wake();
     },
     run: async (signal) => {
       while (!signal.aborted) {
         await publishNext();
         if (failures > 0) await sleep(backOffMs(RETRY, failures - 1, random), signal);
-        else if (waiting.length === 0) await bell.wait(Number.POSITIVE_INFINITY, signal);
+        else if (waiting.length === 0) await wakeSignal.wait(Number.POSITIVE_INFINITY, signal);
       }
     },
     problem: () => problem,

@@ -2,17 +2,20 @@ import { expect, test, vi } from 'vitest';
 import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { createOutbox, type Outgoing } from '../../../services/node-agent/publishing/outbox.ts';
+import {
+  createPublishQueue,
+  type QueuedEvent,
+} from '../../../services/node-agent/publishing/publish-queue.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { PATIENT } from '../../support/patience.ts';
 
-const outgoing = (id: string, over: Partial<Outgoing> = {}): Outgoing => ({
+const outgoing = (id: string, over: Partial<QueuedEvent> = {}): QueuedEvent => ({
   output: nodeOutput('diskStats', diskStats({}, { id })),
   ...over,
 });
 
-/** A log that the test switches on and off, and an outbox whose retries the test lets go on. */
+/** A log that the test switches on and off, and a queue whose retries the test lets go on. */
 function setUp(limit: number) {
   const published: string[] = [];
   const log = logLines();
@@ -20,7 +23,7 @@ function setUp(limit: number) {
   let failure: FleetGcError | null = null;
   let dropped = 0;
   let goOn = (): void => undefined;
-  const outbox = createOutbox({
+  const queue = createPublishQueue({
     what: 'disk-stats',
     limit,
     publisher: {
@@ -42,7 +45,7 @@ function setUp(limit: number) {
     onDropped: () => dropped++,
   });
   return {
-    outbox,
+    queue,
     published,
     log,
     pauses,
@@ -56,9 +59,9 @@ function setUp(limit: number) {
 
 const AWAY = new FleetGcError('LOG_UNREACHABLE', 'no broker answers');
 
-function running(outbox: ReturnType<typeof createOutbox>) {
+function running(queue: ReturnType<typeof createPublishQueue>) {
   const stop = new AbortController();
-  const ended = outbox.run(stop.signal);
+  const ended = queue.run(stop.signal);
   return async () => {
     stop.abort();
     await ended;
@@ -66,39 +69,39 @@ function running(outbox: ReturnType<typeof createOutbox>) {
 }
 
 test('facts are published in order, each acknowledged to its owner', async () => {
-  const { outbox, published } = setUp(10);
-  const stop = running(outbox);
+  const { queue, published } = setUp(10);
+  const stop = running(queue);
   const acknowledged: string[] = [];
-  for (const id of ['a', 'b', 'c']) outbox.put(outgoing(id, { onPublished: () => acknowledged.push(id) }));
+  for (const id of ['a', 'b', 'c']) queue.put(outgoing(id, { onPublished: () => acknowledged.push(id) }));
   await vi.waitFor(() => expect(acknowledged).toEqual(['a', 'b', 'c']), PATIENT);
   expect(published).toEqual(['a', 'b', 'c']);
   await stop();
 });
 
 test('while the log is away the newest are kept, the oldest dropped and counted', async () => {
-  const { outbox, published, fail, retry, dropped, log } = setUp(3);
+  const { queue, published, fail, retry, dropped, log } = setUp(3);
   fail(AWAY);
-  const stop = running(outbox);
-  for (const id of ['a', 'b', 'c', 'd', 'e']) outbox.put(outgoing(id));
-  await vi.waitFor(() => expect(outbox.problem()).toBe('no broker answers'), PATIENT);
+  const stop = running(queue);
+  for (const id of ['a', 'b', 'c', 'd', 'e']) queue.put(outgoing(id));
+  await vi.waitFor(() => expect(queue.problem()).toBe('no broker answers'), PATIENT);
 
   fail(null);
   retry();
   await vi.waitFor(() => expect(published).toEqual(['c', 'd', 'e']), PATIENT);
   expect(dropped()).toBe(2);
-  expect(outbox.problem()).toBeNull();
+  expect(queue.problem()).toBeNull();
   expect(log.lines.filter((line) => line.includes('cannot be published'))).toHaveLength(1);
   expect(log.lines.filter((line) => line.includes('published again'))).toHaveLength(1);
   await stop();
 });
 
 test('with room for one a newer inventory replaces the one that waits, also the one in hand', async () => {
-  const { outbox, published, fail, retry, dropped } = setUp(1);
+  const { queue, published, fail, retry, dropped } = setUp(1);
   fail(AWAY);
-  const stop = running(outbox);
-  outbox.put(outgoing('old'));
-  await vi.waitFor(() => expect(outbox.problem()).not.toBeNull(), PATIENT);
-  outbox.put(outgoing('new'));
+  const stop = running(queue);
+  queue.put(outgoing('old'));
+  await vi.waitFor(() => expect(queue.problem()).not.toBeNull(), PATIENT);
+  queue.put(outgoing('new'));
 
   fail(null);
   retry();
@@ -108,10 +111,10 @@ test('with room for one a newer inventory replaces the one that waits, also the 
 });
 
 test('retries come after one second, doubling to thirty, half of it by chance', async () => {
-  const { outbox, pauses, fail, retry } = setUp(1);
+  const { queue, pauses, fail, retry } = setUp(1);
   fail(AWAY);
-  const stop = running(outbox);
-  outbox.put(outgoing('a'));
+  const stop = running(queue);
+  queue.put(outgoing('a'));
   for (const attempt of [1, 2, 3, 4, 5, 6, 7, 8]) {
     await vi.waitFor(() => expect(pauses.filter((ms) => ms < 600_000)).toHaveLength(attempt), PATIENT);
     retry();
@@ -123,13 +126,13 @@ test('retries come after one second, doubling to thirty, half of it by chance', 
 });
 
 test('what the log will never take is given up, counted and logged', async () => {
-  const { outbox, published, fail, retry, dropped, log } = setUp(10);
+  const { queue, published, fail, retry, dropped, log } = setUp(10);
   fail(new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large'));
-  const stop = running(outbox);
-  outbox.put(outgoing('huge'));
+  const stop = running(queue);
+  queue.put(outgoing('huge'));
   await vi.waitFor(() => expect(dropped()).toBe(1), PATIENT);
   fail(null);
-  outbox.put(outgoing('next'));
+  queue.put(outgoing('next'));
   retry();
   await vi.waitFor(() => expect(published).toEqual(['next']), PATIENT);
   expect(log.lines.join()).toContain('too large');

@@ -1,12 +1,5 @@
 import type { Consumer } from '../pipeline/consume.ts';
-
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  return promise;
-}
+import { untilAborted } from '../process/loops.ts';
 
 /**
  * Lets the consumers work until the signal aborts or one of them fails for good; then all finish what they have in hand
@@ -14,7 +7,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
  */
 export async function consumeUntil(signal: AbortSignal, consumers: readonly Consumer[]): Promise<void> {
   try {
-    await Promise.race([aborted(signal), ...consumers.map(({ finished }) => finished)]);
+    await Promise.race([untilAborted(signal), ...consumers.map(({ finished }) => finished)]);
   } finally {
     await Promise.allSettled(consumers.map((consumer) => consumer.stop()));
   }

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { FixedFile } from '../../../packages/files/fixed-file.ts';
-import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { FixedFile } from '../../packages/files/fixed-file.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 
 /** A value of the state directory that its owner can go on without. */
-interface KeptValue<T> {
+interface BestEffortFile<T> {
   /** What an earlier process wrote; `null` when there is nothing usable. */
   readonly found: T | null;
   /** Why what is there could not be used; `null` when it could, or nothing was there. */
@@ -13,7 +13,11 @@ interface KeptValue<T> {
 }
 
 /** A full or broken disk costs the memory over a restart and nothing else. */
-export function openKeptValue<T>(open: () => FixedFile<T>, what: string, logger: Logger): KeptValue<T> {
+export function openBestEffortFile<T>(
+  open: () => FixedFile<T>,
+  what: string,
+  logger: Logger,
+): BestEffortFile<T> {
   const { file, found, unreadable } = tryToRead(open);
   if (unreadable !== null) logger.error({ problem: unreadable }, `${what}: starting afresh`);
   let working = true;
