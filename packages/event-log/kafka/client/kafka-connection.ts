@@ -4,70 +4,8 @@ import type { EventLogContext, LogHealth } from '../../port.ts';
 import { type LastingTrouble, lastingTrouble } from '../../problems.ts';
 import type { KafkaClient } from './client.ts';
 import { toLogError } from './errors.ts';
+import { type ClientHealth, Health } from './health.ts';
 import type { KafkaOptions } from './options.ts';
-
-/** How one client is. */
-interface ClientHealth {
-  readonly name: string;
-  /** `undefined`: nobody knows yet. */
-  problem: string | null | undefined;
-}
-
-export const followerName = (topic: TopicName): string => `follower of ${topic}`;
-
-function healthOf(clients: readonly ClientHealth[]): LogHealth {
-  const failing = clients.filter(({ problem }) => typeof problem === 'string');
-  const last = failing.at(-1)?.problem ?? null;
-  const isWell = clients.some(({ problem }) => problem === null);
-  if (last === null) return { connected: isWell, problem: isWell ? null : 'Kafka was not reached yet.' };
-  const each = [...new Set(failing.map(({ name, problem }) => `${name}: ${problem}`))];
-  return { connected: false, problem: isWell ? each.join('; ') : last };
-}
-
-/** How all clients of an open log are, and its topics. */
-class Health {
-  /** The one that changed last comes last. */
-  readonly #clients = new Set<ClientHealth>();
-  readonly #wrongTopics = new Map<TopicName, string>();
-  /** Somebody reached the brokers, who is not there any more. */
-  readonly former: ClientHealth = { name: 'kafka', problem: undefined };
-
-  constructor() {
-    this.#clients.add(this.former);
-  }
-
-  of(follows?: TopicName): LogHealth {
-    const [wrong] = this.#wrongTopics.values();
-    if (wrong !== undefined) return { connected: false, problem: wrong };
-    const all = [...this.#clients];
-    // Between two readings of the same topic nobody knows more than the others do.
-    const follower =
-      follows && all.find(({ name, problem }) => name === followerName(follows) && problem !== undefined);
-    return healthOf(follower === undefined ? all : [follower]);
-  }
-
-  clientOf(name: string): ClientHealth {
-    const found = [...this.#clients].find((one) => one.name === name) ?? { name, problem: undefined };
-    this.#clients.add(found);
-    return found;
-  }
-
-  note(client: ClientHealth, problem: string | null): void {
-    client.problem = problem;
-    this.#clients.delete(client);
-    this.#clients.add(client);
-  }
-
-  forget(client: ClientHealth): void {
-    this.#clients.delete(client);
-    if (client.problem === null) this.former.problem = null;
-  }
-
-  noteTopic(topic: TopicName, problem: string | null): void {
-    if (problem === null) this.#wrongTopics.delete(topic);
-    else this.#wrongTopics.set(topic, problem);
-  }
-}
 
 /** What all clients of an open log share. */
 interface Shared {
@@ -79,7 +17,7 @@ interface Shared {
 }
 
 /** What belongs to the open log, for one of its clients: settings, surroundings, and whether the brokers can be reached. */
-export class KafkaCore implements Disposable {
+export class KafkaConnection implements Disposable {
   readonly #shared: Shared;
   readonly #client: ClientHealth;
 
@@ -106,8 +44,8 @@ export class KafkaCore implements Disposable {
    * must not look well because a consumer goes on over a connection that it made before. Who has the same name is the same client.
    * Disposed of, its trouble is forgotten.
    */
-  forClient(name: string): KafkaCore {
-    return new KafkaCore(this.#shared, this.#shared.health.clientOf(name));
+  forClient(name: string): KafkaConnection {
+    return new KafkaConnection(this.#shared, this.#shared.health.clientOf(name));
   }
 
   /**
@@ -145,8 +83,8 @@ export class KafkaCore implements Disposable {
   }
 }
 
-export function createCore(options: KafkaOptions, context: EventLogContext): KafkaCore {
+export function createConnection(options: KafkaOptions, context: EventLogContext): KafkaConnection {
   const health = new Health();
   const outage = lastingTrouble(context);
-  return new KafkaCore({ options, context, health, outage, clients: new Set() }, health.former);
+  return new KafkaConnection({ options, context, health, outage, clients: new Set() }, health.former);
 }
