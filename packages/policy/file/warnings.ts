@@ -10,9 +10,9 @@ import type { Problem } from './problem.ts';
 import { problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** What is valid and yet may not do what its author thinks. */
-export const notesOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
+export const warningsOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
   ...zeroMinimumAge(document),
-  ...evictionNotes(policy, document),
+  ...evictionWarnings(policy, document),
   ...policy.keep.patterns.flatMap((pattern, index) => patternWithoutRegistry(pattern, index, document)),
 ];
 
@@ -56,13 +56,13 @@ const Written = z.looseObject({
 });
 type Written = z.infer<typeof Written>;
 
-interface Note {
+interface Warning {
   readonly path: readonly string[];
   readonly message: string;
 }
 
 /** What eviction settings that are valid may do differently from what their author thinks. */
-function evictionNotes(policy: Policy, document: YamlDocument): readonly Problem[] {
+function evictionWarnings(policy: Policy, document: YamlDocument): readonly Problem[] {
   const { data } = Written.safeParse(document.value);
   if (!data) return [];
   return [
@@ -77,7 +77,7 @@ function evictionNotes(policy: Policy, document: YamlDocument): readonly Problem
   ].map(({ path, message }) => problemAt(document, path, message));
 }
 
-function ofSignal(map: string, signal: string): readonly Note[] {
+function ofSignal(map: string, signal: string): readonly Warning[] {
   const path = [map, signal];
   if (isIgnoredSignal(signal))
     return [{ path, message: 'ignored: removing images or containers frees none of it' }];
@@ -88,17 +88,17 @@ function ofSignal(map: string, signal: string): readonly Note[] {
 }
 
 /** B15: only `0%` and `100%` to the letter mean none. */
-function thresholdSpellings(written: Written): readonly Note[] {
+function thresholdSpellings(written: Written): readonly Warning[] {
   const entries = (['evictionHard', 'evictionSoft'] as const).flatMap((map) =>
     Object.entries(written[map] ?? {}).map(([signal, value]) => ({ path: [map, signal], signal, value })),
   );
   return entries.flatMap(({ path, signal, value }) => {
-    const message = isIgnoredSignal(signal) ? undefined : spellingNote(value);
+    const message = isIgnoredSignal(signal) ? undefined : spellingWarning(value);
     return message === undefined ? [] : [{ path, message }];
   });
 }
 
-function spellingNote(value: string): string | undefined {
+function spellingWarning(value: string): string | undefined {
   if (value === '0%' || value === '100%') return `${value} means no threshold`;
   if (!value.endsWith('%')) return undefined;
   const percent = Number.parseFloat(value);
@@ -106,7 +106,7 @@ function spellingNote(value: string): string | undefined {
   return percent === 100 ? 'is met all the time; 100% means no threshold' : undefined;
 }
 
-function withoutThreshold(written: Written): readonly Note[] {
+function withoutThreshold(written: Written): readonly Warning[] {
   const {
     evictionHard,
     evictionSoft = {},
@@ -127,7 +127,10 @@ function withoutThreshold(written: Written): readonly Note[] {
 }
 
 /** B14 */
-function droppedDefaults({ evictionHard, mergeDefaultEvictionSettings = false }: Written): readonly Note[] {
+function droppedDefaults({
+  evictionHard,
+  mergeDefaultEvictionSettings = false,
+}: Written): readonly Warning[] {
   if (evictionHard === undefined || mergeDefaultEvictionSettings || Object.keys(evictionHard).length === 0)
     return [];
   const dropped = Object.keys(DEFAULT_EVICTION_HARD).filter((signal) => !(signal in evictionHard));
@@ -137,7 +140,7 @@ function droppedDefaults({ evictionHard, mergeDefaultEvictionSettings = false }:
 }
 
 /** With a target above the whole disk, a reclaim would not end before there is nothing left to remove. */
-const unreachable = ({ evictionThresholds }: Policy): readonly Note[] =>
+const unreachable = ({ evictionThresholds }: Policy): readonly Warning[] =>
   evictionThresholds.flatMap(({ signal, kind, value, minimumReclaim }) =>
     minimumReclaim !== null &&
     'percent' in minimumReclaim &&
@@ -153,7 +156,7 @@ const unreachable = ({ evictionThresholds }: Policy): readonly Note[] =>
   );
 
 /** M15; between the kubelet's own two defaults there is one percent, which is told where somebody changes one. */
-function noRoom(policy: Policy, written: Written): readonly Note[] {
+function noRoom(policy: Policy, written: Written): readonly Warning[] {
   const { imageGCHighThresholdPercent: high, evictionThresholds, forcedGC } = policy;
   const signal = 'imagefs.available';
   const limit = evictionThresholds.find(
