@@ -23,7 +23,7 @@ import { canBeNode, type IndexedNode, indexedNodes } from './indexed-nodes.ts';
 export type NodePlace = Pick<IndexedNode, 'key' | 'partitions'>;
 
 /** What an index leaves to be read. */
-export interface Narrowed {
+export interface IndexSearchResult {
   /** The nodes whose records tell what is meant there. */
   readonly toRead: readonly NodePlace[];
   /** Everything that is meant on all other nodes. */
@@ -36,7 +36,7 @@ export interface Narrowed {
   readonly records: number;
 }
 
-export interface NarrowNeeds {
+export interface IndexSearchNeeds {
   readonly index: NameIndex;
   readonly filter: NodeFilter;
   readonly signal: AbortSignal;
@@ -45,11 +45,11 @@ export interface NarrowNeeds {
 }
 
 /** Asks the index where the name can mean something. `null`: it cannot tell, so all has to be read. */
-export async function narrow(
+export async function searchIndex(
   asked: AskedName,
   range: NameSearch['range'],
-  { index, filter, signal, mostNodes }: NarrowNeeds,
-): Promise<Narrowed | null> {
+  { index, filter, signal, mostNodes }: IndexSearchNeeds,
+): Promise<IndexSearchResult | null> {
   if (asked.needles.length === 0) return null;
   const topics = canBeNode(asked) ? ALL_TOPICS : ALL_TOPICS.filter((topicId) => topicId !== 'decisions');
   const search = { topics, range, texts: asked.needles };
@@ -106,7 +106,7 @@ async function candidatesOf(
   nodes: readonly IndexedNode[],
   files: readonly FoundNames[],
   find: Find,
-): Promise<Pick<Narrowed, 'toRead' | 'candidates'>> {
+): Promise<Pick<IndexSearchResult, 'toRead' | 'candidates'>> {
   const all = nodes.map((node): ObjectsOnNode => ({ node, objects: indexedObjects(node) }));
   const past = indexedPast(files, await linesOfActs(all, find));
   const otherNames = await linesOfImagesThatLeft(all, past, find);

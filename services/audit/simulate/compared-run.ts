@@ -13,18 +13,18 @@ import type { Regret, RemovedCounts } from '../../../schemas/reports/audit-simul
 export type RegrettedImage = Omit<Regret, 'side' | 'cluster' | 'node'>;
 
 /** One of two ways in which a node is taken to have been run. Everything comes in the order of the log. */
-export interface Side {
+export interface ComparedRun {
   /** A complete inventory, and the policy by whose thresholds time is counted. */
-  look(inventory: CompleteInventory, atMs: number, policy: Policy | null): void;
+  inventory(inventory: CompleteInventory, atMs: number, policy: Policy | null): void;
   diskStats(stats: DiskStats, atMs: number): void;
   /** An object that really went. */
   wentAway(result: ObjectResult, removed: Removed, atMs: number): void;
   /** A reclaim that really missed its target. */
   unrelieved(event: PressureUnrelieved): void;
-  sums(): SideSums;
+  sums(): RunSums;
 }
 
-export interface SideSums extends RemovalTotals {
+export interface RunSums extends RemovalTotals {
   /** Removals for inodes, of which a guess tells how many are enough. */
   readonly guessed: number;
   readonly regretted: readonly RegrettedImage[];
@@ -86,7 +86,7 @@ export class Shortages {
   }
 
   /** An inventory, before anything is decided on it. */
-  look(filesystems: FilesystemReadings): void {
+  inventory(filesystems: FilesystemReadings): void {
     for (const [key, target] of this.#missing)
       if (missed(target, filesystems) === null) this.#missing.delete(key);
   }

@@ -3,11 +3,17 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Measured, ObjectResult, PressureUnrelieved, Removed } from '../../../schemas/events/result.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
+import {
+  type ComparedRun,
+  type RegrettedImage,
+  RemovalSums,
+  type RunSums,
+  Shortages,
+} from './compared-run.ts';
 import { createUsageTime } from './disk-use.ts';
-import { type RegrettedImage, RemovalSums, Shortages, type Side, type SideSums } from './side.ts';
 
 /** What really became of a node. */
-export class RecordedSide implements Side {
+export class RecordedRun implements ComparedRun {
   readonly #regretWindowMs: number;
   readonly #pulledAgain = new ImagesPulledAgain();
   readonly #usage = createUsageTime();
@@ -21,12 +27,12 @@ export class RecordedSide implements Side {
     this.#regretWindowMs = regretWindowMs;
   }
 
-  look(inventory: CompleteInventory, atMs: number, policy: Policy | null): void {
+  inventory(inventory: CompleteInventory, atMs: number, policy: Policy | null): void {
     for (const image of this.#pulledAgain.listed(inventory, atMs)) this.#pulled(image);
     this.#filesystems = inventory.filesystems;
     this.#policy = policy;
     this.#usage.at(atMs, inventory.filesystems.imagefs, policy);
-    this.#shortages.look(inventory.filesystems);
+    this.#shortages.inventory(inventory.filesystems);
   }
 
   /** What they led to is in the record. */
@@ -42,7 +48,7 @@ export class RecordedSide implements Side {
     this.#shortages.unrelieved(reclaim.target);
   }
 
-  sums(): SideSums {
+  sums(): RunSums {
     return {
       ...this.#removals.totals(),
       guessed: 0,

@@ -13,9 +13,9 @@ import {
 import type { ObjectResult, Removed } from '../../../schemas/events/result.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { altered, shiftBy } from './altered-inventory.ts';
+import { type ComparedRun, RemovalSums, type RunSums, Shortages } from './compared-run.ts';
 import { createUsageTime } from './disk-use.ts';
 import type { MeasuredOf } from './measured-removals.ts';
-import { RemovalSums, Shortages, type Side, type SideSums } from './side.ts';
 import {
   type Deciding,
   decideRemoval,
@@ -26,7 +26,7 @@ import { SimulatedObjects } from './simulated-objects.ts';
 import { SimulatedPressure } from './simulated-pressure.ts';
 import { type Effect, imageEffect, keptEffect, measuredEffect, shiftedReadings } from './space-effects.ts';
 
-export interface SimulatedSideParts {
+export interface SimulatedRunParts {
   readonly deciding: Deciding;
   readonly regretWindowMs: number;
   readonly measuredOf: MeasuredOf;
@@ -45,7 +45,7 @@ interface Now {
 }
 
 /** What would have become of a node under other policies. */
-export class SimulatedSide implements Side {
+export class SimulatedRun implements ComparedRun {
   readonly #deciding: Deciding;
   readonly #measuredOf: MeasuredOf;
   readonly #objects: SimulatedObjects;
@@ -56,20 +56,20 @@ export class SimulatedSide implements Side {
   #last: CompleteInventory | null = null;
   #guessed = 0;
 
-  constructor({ deciding, regretWindowMs, measuredOf }: SimulatedSideParts) {
+  constructor({ deciding, regretWindowMs, measuredOf }: SimulatedRunParts) {
     this.#deciding = deciding;
     this.#measuredOf = measuredOf;
     this.#objects = new SimulatedObjects(regretWindowMs);
     this.#pressure = new SimulatedPressure(deciding);
   }
 
-  look(recorded: CompleteInventory, atMs: number, policy: Policy | null): void {
+  inventory(recorded: CompleteInventory, atMs: number, policy: Policy | null): void {
     const now = { recorded, atMs };
     this.#last = recorded;
     this.#objects.follow(recorded, atMs);
     const before = this.#asItIs(recorded);
     this.#usage.at(atMs, before.filesystems.imagefs, policy);
-    this.#shortages.look(before.filesystems);
+    this.#shortages.inventory(before.filesystems);
     const reclaim = this.#pressure.reclaimAt(before, atMs);
     if (!reclaim?.actions.includes('images')) this.#decideAlone(reclaim, now);
     if (reclaim !== null && goThrough(reclaim, (at) => this.#step(at, now)))
@@ -91,7 +91,7 @@ export class SimulatedSide implements Side {
   /** Whether a reclaim misses its target is simulated too. */
   unrelieved(): void {}
 
-  sums(): SideSums {
+  sums(): RunSums {
     return {
       ...this.#removals.totals(),
       guessed: this.#guessed,
