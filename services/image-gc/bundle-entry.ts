@@ -1,5 +1,5 @@
-import { freezable } from '../../packages/decision/frozen.ts';
-import { READABLE_INVENTORY } from '../../packages/decision/frozen-inventory.ts';
+import { freezable } from '../../packages/decision/freezable-decider.ts';
+import { READABLE_INVENTORY } from '../../packages/decision/readable-inventory.ts';
 import { DECIDER } from './decide.ts';
 import { imageGcHandler } from './handler.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Inventory, InventoryHead } from '../../schemas/events/inventory.ts';
-import type { Readable } from './frozen.ts';
+import type { Readable } from './freezable-decider.ts';
 
 /** What deciders on inventories read. */
 export const READABLE_INVENTORY: Readable<Inventory> = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freezable } from '../../packages/decision/frozen.ts';
+import { freezable } from '../../packages/decision/freezable-decider.ts';
 import { DiskStats, DiskStatsHead } from '../../schemas/events/disk-stats.ts';
 import { ReclaimContinues } from '../../schemas/events/result.ts';
 import { DECIDER } from './decide.ts';
