@@ -5,7 +5,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { accountOf, type FleetAccount } from './account.ts';
-import { beginLives, createFleet } from './create-fleet.ts';
+import { createFleet, scheduleAll } from './create-fleet.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
 import type { Member } from './member.ts';
 
@@ -14,18 +14,18 @@ const SAY_EVERY_MS = 5_000;
 /** A fleet lives for a while, ends what was begun, and accounts for it. When the signal aborts it lives no longer. */
 export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Promise<FleetAccount> {
   const fleet = createFleet(run);
-  const { living, tally, members, failure } = fleet;
+  const { busyFleet, tally, members, failure } = fleet;
   const byKey = new Map(members.map((member) => [nodeKey(member.node.identity), member]));
   await using consumer = await consumeOrders(run.process, (key) => byKey.get(key));
   await joined(run, consumer, signal);
-  beginLives(run, fleet);
+  scheduleAll(run, fleet);
   const startedMs = run.process.sources.monotonicNow();
   const cpu = process.cpuUsage();
   const telling = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
   const either = AbortSignal.any([signal, failure.signal]);
   try {
-    await living.time.run(run.durationMs, either);
-    const livedMs = living.time.now();
+    await busyFleet.time.run(run.durationMs, either);
+    const livedMs = busyFleet.time.now();
     const livedRealMs = run.process.sources.monotonicNow() - startedMs;
     fleet.quiet();
     const isDrained = await drain(run, fleet, consumer);
@@ -38,7 +38,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
       rate: { asked: run.rate, achieved: Math.round((livedMs / livedRealMs) * 1000) / 1000 },
       livedMs,
       isDrained,
-      drainedMs: living.time.now() - livedMs,
+      drainedMs: busyFleet.time.now() - livedMs,
       realMs: Math.round(run.process.sources.monotonicNow() - startedMs),
       cpuMs: Math.round((user + system) / 1000),
       peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
@@ -71,8 +71,8 @@ const LONGEST_DRAIN_REAL_MS = 240_000;
 
 /** Until every command and order has its answer, several looks in a row; `false` when the time for it is up before. */
 async function drain(run: FleetRun, fleet: RunningFleet, consumer: Consumer): Promise<boolean> {
-  const { living, tally, members } = fleet;
-  const { time } = living;
+  const { busyFleet, tally, members } = fleet;
+  const { time } = busyFleet;
   const byName = new Map(members.map((member) => [member.node.identity.node, member]));
   const isOpen = (): boolean =>
     lagOf(consumer) > 0 ||
@@ -125,10 +125,10 @@ async function consumeOrders(
 /** One line on how a run goes. */
 function progressLine(
   run: FleetRun,
-  { living, tally, members, published }: RunningFleet,
+  { busyFleet, tally, members, published }: RunningFleet,
   startedMs: number,
 ): string {
-  const nowMs = living.time.now();
+  const nowMs = busyFleet.time.now();
   const realMs = run.process.sources.monotonicNow() - startedMs;
   const topics = Object.values(published());
   const events = topics.reduce((sum, one) => sum + one.events, 0);

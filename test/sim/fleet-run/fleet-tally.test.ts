@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { FleetNode } from '../../../sim/fleet/fleet-node.ts';
-import { createFleetTally } from '../../../sim/fleet-load/fleet-tally.ts';
+import { createFleetTally } from '../../../sim/fleet-run/fleet-tally.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { fleetInNoTime, nodesOf } from '../fleet/support.ts';

@@ -12,14 +12,14 @@ import { sizeOf, writeLog } from '../runtime/logs.ts';
 import { evenChoice, type Random, seededRandom, zipfChoice } from './random.ts';
 
 /** Something that happened on the node, for a line of text. */
-export type LifeEvent =
+export type WorkloadEvent =
   | { readonly kind: 'deployed'; readonly pod: string; readonly image: string }
   | { readonly kind: 'replaced' | 'deleted' | 'crashed' | 'finished'; readonly pod: string }
   | { readonly kind: 'start-failed'; readonly image: string; readonly message: string };
 
-export interface LifeOptions {
+export interface WorkloadOptions {
   readonly node: SimulatedNode;
-  /** The same seed gives the same life, as long as nobody else acts on the node. */
+  /** The same seed gives the same workload, as long as nobody else acts on the node. */
   readonly seed: number;
   /** More pods than that are not run at a time. */
   readonly maximumPods: number;
@@ -28,8 +28,8 @@ export interface LifeOptions {
 /** How often in a step; logs grow in every one. */
 const CHANCE = { release: 0.6, crash: 0.35, delete: 0.08, finish: 0.08 };
 
-/** What the steps of one node's life share. */
-interface World extends LifeOptions {
+/** What the steps share. */
+interface World extends WorkloadOptions {
   readonly random: Random;
   /** Application to the number of its newest release. */
   readonly releases: Map<Application, number>;
@@ -37,12 +37,12 @@ interface World extends LifeOptions {
 }
 
 /** A busy node: deployments, crashes and logs, one step at a time. */
-export interface Life {
+export interface Workload {
   /** Lets a little happen. Does not reject for what a full disk or a removed object does. */
-  step(): Promise<readonly LifeEvent[]>;
+  step(): Promise<readonly WorkloadEvent[]>;
 }
 
-export function createLife(options: LifeOptions): Life {
+export function createWorkload(options: WorkloadOptions): Workload {
   const world: World = {
     ...options,
     random: seededRandom(options.seed),
@@ -65,21 +65,22 @@ export function createLife(options: LifeOptions): Life {
 }
 
 /** Takes a step at each tick, until there are no more. */
-export async function live(
-  life: Life,
+export async function runWorkload(
+  workload: Workload,
   ticks: AsyncIterable<unknown>,
-  tell: (events: readonly LifeEvent[]) => void,
+  tell: (events: readonly WorkloadEvent[]) => void,
 ): Promise<void> {
-  for await (const _ of ticks) tell(await life.step());
+  for await (const _ of ticks) tell(await workload.step());
 }
 
 /** Takes steps until the disk is used to `percent`, at most `maximumSteps`. */
-export async function liveUntilUsed(
-  life: Life,
+export async function runUntilUsed(
+  workload: Workload,
   node: SimulatedNode,
   { percent, maximumSteps }: { readonly percent: number; readonly maximumSteps: number },
 ): Promise<void> {
-  for (let step = 0; step < maximumSteps && (await usedPercent(node)) < percent; step += 1) await life.step();
+  for (let step = 0; step < maximumSteps && (await usedPercent(node)) < percent; step += 1)
+    await workload.step();
 }
 
 async function usedPercent({ filesystems }: SimulatedNode): Promise<number> {
@@ -88,13 +89,13 @@ async function usedPercent({ filesystems }: SimulatedNode): Promise<number> {
   return 100 - Number((BigInt(imagefs.availableBytes) * 100n) / BigInt(imagefs.capacityBytes));
 }
 
-function startFailed(image: string, error: unknown): LifeEvent {
+function startFailed(image: string, error: unknown): WorkloadEvent {
   if (!(error instanceof FleetGcError)) throw error;
   return { kind: 'start-failed', image, message: error.message };
 }
 
 /** Deploys an application, mostly in a new release, in place of the oldest pod when there are enough. */
-async function deploy(world: World): Promise<LifeEvent[]> {
+async function deploy(world: World): Promise<WorkloadEvent[]> {
   const application = zipfChoice(world.random, CATALOGUE);
   const image = nextRelease(world, application);
   world.deployments += 1;
@@ -122,7 +123,7 @@ const wishFor = (application: Application, image: string, number: number): PodWi
 });
 
 /** The oldest pods make room for new ones, as in a rollout; the kubelet cleans up after them. */
-async function makeRoom({ node: { kubelet }, maximumPods }: World): Promise<LifeEvent[]> {
+async function makeRoom({ node: { kubelet }, maximumPods }: World): Promise<WorkloadEvent[]> {
   const tooMany = [...kubelet.pods.values()].slice(0, -maximumPods);
   for (const { uid } of tooMany) await kubelet.cleanUpPod(uid);
   return tooMany.map(({ name }) => ({ kind: 'replaced', pod: name }));
@@ -140,7 +141,7 @@ function happens(
   world: World,
   chance: number,
   act: (world: World, uid: string) => 'crashed' | 'finished' | 'deleted',
-): LifeEvent[] {
+): WorkloadEvent[] {
   const running = [...world.node.kubelet.pods.values()].filter(({ phase }) => phase === 'Running');
   const pod = evenChoice(world.random, running);
   if (world.random() >= chance || !pod) return [];
@@ -163,11 +164,11 @@ function remove({ node }: World, uid: string): 'deleted' {
 }
 
 /** One after the other, so that ids come in the same order in every run. */
-async function restartCrashed({ node: { kubelet } }: World): Promise<LifeEvent[]> {
+async function restartCrashed({ node: { kubelet } }: World): Promise<WorkloadEvent[]> {
   const crashed = [...kubelet.pods.values()].filter(
     ({ uid, phase }) => phase === 'Running' && kubelet.hasStopped(uid),
   );
-  const failed: LifeEvent[] = [];
+  const failed: WorkloadEvent[] = [];
   for (const { uid, images } of crashed)
     await kubelet
       .restartContainers(uid)

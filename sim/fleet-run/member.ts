@@ -13,11 +13,11 @@ import {
 } from '../../schemas/state/image-history.ts';
 import type { FleetFaults } from '../fleet/faults.ts';
 import type { Fleet, FleetNode } from '../fleet/fleet-node.ts';
+import { initialImageHistory } from '../fleet/initial-state.ts';
 import { admitPod } from '../fleet/node-kubelet.ts';
 import { nodeRuntime, type Removal } from '../fleet/node-runtime.ts';
-import { historyBefore } from '../fleet/past.ts';
 import { stateInMemory } from '../fleet/state-in-memory.ts';
-import { type Random, seededRandom } from '../life/random.ts';
+import { type Random, seededRandom } from '../workload/random.ts';
 import { createDeathEvents } from './death-events.ts';
 import type { FleetTally } from './fleet-tally.ts';
 import { type NodeGround, type NodeProcess, startNodeProcess } from './node-process.ts';
@@ -65,7 +65,9 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
   let process: NodeProcess | null = null;
   let kept: Kept[] = [];
   const state = stateInMemory(node.identity.nodeInstance);
-  state.open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile).write(historyBefore(fleet, node));
+  state
+    .open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile)
+    .write(initialImageHistory(fleet, node));
   const nodeGround = groundOf(ground, {
     node,
     state,

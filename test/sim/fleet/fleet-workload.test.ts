@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type FleetNode, readingsAt } from '../../../sim/fleet/fleet-node.ts';
+import { beginWorkload, rollOut, type WorkloadEvent } from '../../../sim/fleet/fleet-workload.ts';
 import { drop } from '../../../sim/fleet/image-disk.ts';
-import { type LifeEvent, liveOn, rollOut } from '../../../sim/fleet/lives.ts';
 import { fleetInNoTime, nodesOf } from './support.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -9,13 +9,13 @@ const { signal } = new AbortController();
 
 /** What a fleet of some nodes lives through in an hour. */
 async function lived(seed: number, disturb: (nodes: readonly FleetNode[]) => void = () => {}) {
-  const living = fleetInNoTime(seed, HOUR_MS);
-  const nodes = nodesOf(living, 20);
-  for (const node of nodes) liveOn(living, node);
-  rollOut(living, nodes);
-  living.time.at(HOUR_MS / 2, () => disturb(nodes));
-  await living.time.run(HOUR_MS, signal);
-  return { told: living.told, readings: nodes.map((node) => readingsAt(node, HOUR_MS)) };
+  const busyFleet = fleetInNoTime(seed, HOUR_MS);
+  const nodes = nodesOf(busyFleet, 20);
+  for (const node of nodes) beginWorkload(busyFleet, node);
+  rollOut(busyFleet, nodes);
+  busyFleet.time.at(HOUR_MS / 2, () => disturb(nodes));
+  await busyFleet.time.run(HOUR_MS, signal);
+  return { told: busyFleet.told, readings: nodes.map((node) => readingsAt(node, HOUR_MS)) };
 }
 
 test('the same seed gives the same lives, another seed others', async () => {
@@ -47,5 +47,5 @@ test('pods come, crash, and end; releases reach all nodes that run the applicati
   for (const [, events] of rollOuts) expect(spanMs(events)).toBeLessThanOrEqual(5 * 60 * 1000);
 });
 
-const spanMs = (events: readonly LifeEvent[]): number =>
+const spanMs = (events: readonly WorkloadEvent[]): number =>
   Math.max(...events.map(({ atMs }) => atMs)) - Math.min(...events.map(({ atMs }) => atMs));

@@ -4,10 +4,10 @@ import { type Policy, type PolicySet, selectPolicy } from '../../schemas/policy/
 import type { Fate } from '../fleet/faults.ts';
 import { availableAt, type Fleet, type FleetNode } from '../fleet/fleet-node.ts';
 import type { Removal } from '../fleet/node-runtime.ts';
-import { type Wrong, wrongsOf } from '../fleet/truth.ts';
-import { type Commanded, createCommanded, createCounter } from './commanded.ts';
-import { createOrders, type Orders } from './orders.ts';
-import { createPressures, type Pressures } from './pressures.ts';
+import { type Wrong, wrongsOf } from '../fleet/wrong-removals.ts';
+import { type CommandTally, createCommandTally, createCounter } from './command-tally.ts';
+import { createOrderTally, type OrderTally } from './order-tally.ts';
+import { createPressureTally, type PressureTally } from './pressure-tally.ts';
 
 /** A removal that should not have been. */
 export interface WrongRemoval extends Pick<Removal, 'kind' | 'id'> {
@@ -18,9 +18,9 @@ export interface WrongRemoval extends Pick<Removal, 'kind' | 'id'> {
 
 /** Everything that a run has to account for. */
 export interface FleetTally {
-  readonly commanded: Commanded;
-  readonly orders: Orders;
-  readonly pressures: Pressures;
+  readonly commanded: CommandTally;
+  readonly orders: OrderTally;
+  readonly pressures: PressureTally;
   readonly fates: ReturnType<typeof createCounter>;
   readonly life: ReturnType<typeof createCounter>;
   /** Something is about to go from a node: held against the truth. */
@@ -51,9 +51,9 @@ export interface TallyParts {
 
 export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): FleetTally {
   const nowMs = () => fleet.time.now();
-  const commanded = createCommanded(nowMs);
-  const orders = createOrders(nowMs);
-  const pressures = createPressures(nowMs, realNowMs);
+  const commanded = createCommandTally(nowMs);
+  const orders = createOrderTally(nowMs);
+  const pressures = createPressureTally(nowMs, realNowMs);
   const [fates, life, done] = [createCounter(), createCounter(), createCounter()];
   const counts = { wrong: 0, twice: 0, pressureUnrelieved: 0 };
   const wrongs: WrongRemoval[] = [];

@@ -1,7 +1,7 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { FleetFaults } from '../fleet/faults.ts';
-import type { Living } from '../fleet/lives.ts';
+import type { BusyFleet } from '../fleet/fleet-workload.ts';
 import type { FleetAccount } from './account.ts';
 import type { FleetTally } from './fleet-tally.ts';
 import type { Member } from './member.ts';
@@ -25,7 +25,7 @@ export interface FleetRun {
 
 /** A fleet on its way. */
 export interface RunningFleet {
-  readonly living: Living;
+  readonly busyFleet: BusyFleet;
   readonly tally: FleetTally;
   readonly members: readonly Member[];
   readonly failure: AbortController;

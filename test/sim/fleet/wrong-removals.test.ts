@@ -7,7 +7,7 @@ import {
   logDirectoryName,
 } from '../../../sim/fleet/fleet-pod.ts';
 import type { RemovedKind } from '../../../sim/fleet/node-runtime.ts';
-import { wrongsOf } from '../../../sim/fleet/truth.ts';
+import { wrongsOf } from '../../../sim/fleet/wrong-removals.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { fleetInNoTime, nodesOf } from './support.ts';
 

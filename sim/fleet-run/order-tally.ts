@@ -1,8 +1,8 @@
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
-import { createCounter } from './commanded.ts';
+import { createCounter } from './command-tally.ts';
 
 /** What became of the orders to observe, as the agents count them. */
-export interface Orders {
+export interface OrderTally {
   /** An order came to a node that is there; `deliver` gives it to the agent. */
   arrives<T>(node: string, deliver: () => T): T;
   /** What an agent counted. */
@@ -35,7 +35,7 @@ interface NodeOrders {
 /** Beyond its lifetime an order that waits is given up within so long. */
 const GRACE_MS = 10_000;
 
-export function createOrders(nowMs: () => number): Orders {
+export function createOrderTally(nowMs: () => number): OrderTally {
   const nodes = new Map<string, NodeOrders>();
   const outcomes = createCounter();
   const totals = { received: 0, answered: 0, interrupted: 0 };

@@ -1,10 +1,10 @@
 import { DAY_MS } from '../../packages/process/durations.ts';
 import type { ImageHistoryFile } from '../../schemas/state/image-history.ts';
-import { between, evenChoice, zipfChoice } from '../life/random.ts';
+import { between, evenChoice, zipfChoice } from '../workload/random.ts';
 import { type Fleet, type FleetNode, instantAt, stampAt } from './fleet-node.ts';
 import { addContainer, addSandbox, newFleetPod } from './fleet-pod.ts';
+import { kindOf } from './fleet-workload.ts';
 import { hold } from './image-disk.ts';
-import { kindOf } from './lives.ts';
 
 const LIVED_MS = 10 * DAY_MS;
 /** Images of what ran before, which nobody tidied up. */
@@ -14,7 +14,7 @@ const USED = { atLeast: 55, atMost: 84 } as const;
 const LEAST_OTHER_PERCENT = 8n;
 
 /** A node as its past left it: pods that have run for a while, images of earlier releases, and a disk filled by both. */
-export function liveBefore(fleet: Fleet, node: FleetNode): void {
+export function setInitialState(fleet: Fleet, node: FleetNode): void {
   const { random, disk } = node;
   for (let left = between(random, OLD_IMAGES.atLeast, OLD_IMAGES.atMost); left > 0; left -= 1) {
     const application = evenChoice(random, fleet.catalogue.applications) ?? fleet.catalogue.applications[0];
@@ -41,7 +41,7 @@ function startedBefore(fleet: Fleet, node: FleetNode, left: number): void {
 }
 
 /** What an agent that ran before would have kept of the images. */
-export function historyBefore(fleet: Fleet, node: FleetNode): ImageHistoryFile {
+export function initialImageHistory(fleet: Fleet, node: FleetNode): ImageHistoryFile {
   const at = instantAt(node, fleet, 0);
   const used = new Set([...node.pods.values()].map(({ image }) => image.id));
   const sinceBootMs = (fleetMs: number): number => fleetMs - node.bootedMs;

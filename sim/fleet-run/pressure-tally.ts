@@ -1,7 +1,7 @@
 import type { Policy } from '../../schemas/policy/policy.ts';
 
 /** Which disks are too full by their policy, since when, and how soon something went. */
-export interface Pressures {
+export interface PressureTally {
   /** How full the disk of a node is now. */
   measured(node: string, disk: MeasuredDisk, policy: Policy | null): void;
   /** Something of the node went. */
@@ -39,7 +39,7 @@ interface Episode {
   hasRemoved: boolean;
 }
 
-export function createPressures(nowMs: () => number, realNowMs: () => number): Pressures {
+export function createPressureTally(nowMs: () => number, realNowMs: () => number): PressureTally {
   const open = new Map<string, Episode>();
   const everUnder = new Set<string>();
   const latencies: Readonly<Record<'fleetMs' | 'realMs', number[]>> = { fleetMs: [], realMs: [] };

@@ -1,19 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { createLife, type LifeEvent, live, liveUntilUsed } from '../../sim/life/life.ts';
-import { seededRandom, zipfChoice } from '../../sim/life/random.ts';
+import { seededRandom, zipfChoice } from '../../sim/workload/random.ts';
+import {
+  createWorkload,
+  runUntilUsed,
+  runWorkload,
+  type WorkloadEvent,
+} from '../../sim/workload/workload.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 
 const BIG = { capacityBytes: 1_000_000_000_000n };
 
-async function eventsOf(seed: number, steps: number): Promise<LifeEvent[]> {
+async function eventsOf(seed: number, steps: number): Promise<WorkloadEvent[]> {
   const node = await simulatedNode(BIG);
-  const life = createLife({ node, seed, maximumPods: 6 });
-  const events: LifeEvent[] = [];
-  for (let step = 0; step < steps; step += 1) events.push(...(await life.step()));
+  const workload = createWorkload({ node, seed, maximumPods: 6 });
+  const events: WorkloadEvent[] = [];
+  for (let step = 0; step < steps; step += 1) events.push(...(await workload.step()));
   return events;
 }
 
-describe('a life', () => {
+describe('a workload', () => {
   test('is the same with the same seed, and another with another', async () => {
     const events = await eventsOf(1, 20);
     expect(await eventsOf(1, 20)).toEqual(events);
@@ -27,8 +32,8 @@ describe('a life', () => {
 
   test('leaves behind what is to be collected', async () => {
     const node = await simulatedNode(BIG);
-    const life = createLife({ node, seed: 3, maximumPods: 6 });
-    for (let step = 0; step < 30; step += 1) await life.step();
+    const workload = createWorkload({ node, seed: 3, maximumPods: 6 });
+    for (let step = 0; step < 30; step += 1) await workload.step();
     const running = [...node.runtime.containers.values()].filter(({ state }) => state === 'running');
     expect(node.kubelet.pods.size).toBeLessThanOrEqual(6);
     expect(node.runtime.containers.size).toBeGreaterThan(running.length);
@@ -37,25 +42,27 @@ describe('a life', () => {
 
   test('goes on when the disk is full, and says so', async () => {
     const node = await simulatedNode({ capacityBytes: 2_000_000_000n });
-    const life = createLife({ node, seed: 4, maximumPods: 6 });
+    const workload = createWorkload({ node, seed: 4, maximumPods: 6 });
     const kinds = new Set<string>();
-    for (let step = 0; step < 20; step += 1) for (const { kind } of await life.step()) kinds.add(kind);
+    for (let step = 0; step < 20; step += 1) for (const { kind } of await workload.step()) kinds.add(kind);
     expect(kinds).toContain('start-failed');
   });
 
   test('takes one step per tick', async () => {
     const node = await simulatedNode(BIG);
-    const told: (readonly LifeEvent[])[] = [];
+    const told: (readonly WorkloadEvent[])[] = [];
     async function* ticks() {
       yield* [1, 2, 3];
     }
-    await live(createLife({ node, seed: 5, maximumPods: 6 }), ticks(), (events) => told.push(events));
+    await runWorkload(createWorkload({ node, seed: 5, maximumPods: 6 }), ticks(), (events) =>
+      told.push(events),
+    );
     expect(told).toHaveLength(3);
   });
 
   test('fills the disk as far as it is told', async () => {
     const node = await simulatedNode({ capacityBytes: 20_000_000_000n });
-    await liveUntilUsed(createLife({ node, seed: 6, maximumPods: 6 }), node, {
+    await runUntilUsed(createWorkload({ node, seed: 6, maximumPods: 6 }), node, {
       percent: 50,
       maximumSteps: 200,
     });

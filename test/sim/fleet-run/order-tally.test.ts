@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createOrders } from '../../../sim/fleet-load/orders.ts';
+import { createOrderTally } from '../../../sim/fleet-run/order-tally.ts';
 import { MINUTE } from '../../fixtures/time.ts';
 
 function setUp() {
   let nowMs = 0;
-  const orders = createOrders(() => nowMs);
+  const orders = createOrderTally(() => nowMs);
   const order = (node: string, outcome: string) => orders.arrives(node, () => orders.counted(node, outcome));
   return {
     orders,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { FleetAccount } from '../../../sim/fleet-load/account.ts';
+import type { FleetAccount } from '../../../sim/fleet-run/account.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
 import { startBroker } from '../../support/kafka.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';

@@ -1,7 +1,7 @@
-import type { CommandedCounts } from './commanded.ts';
+import type { CommandedCounts } from './command-tally.ts';
 import type { FleetTally, WrongRemoval } from './fleet-tally.ts';
-import type { OrderCounts } from './orders.ts';
-import type { PressureCounts } from './pressures.ts';
+import type { OrderCounts } from './order-tally.ts';
+import type { PressureCounts } from './pressure-tally.ts';
 import type { Published } from './watched-publishing.ts';
 
 /** What a run of a simulated fleet has to answer for. All times of the fleet are in milliseconds of its own time. */

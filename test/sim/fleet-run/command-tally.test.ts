@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CommandResult } from '../../../schemas/events/result.ts';
-import { createCommanded } from '../../../sim/fleet-load/commanded.ts';
+import { createCommandTally } from '../../../sim/fleet-run/command-tally.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { objectResult, refusedCommand } from '../../fixtures/results.ts';
 
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 /** A node that was told to remove these images. */
 function told(ids: readonly string[]) {
-  const commanded = createCommanded(() => now.ms);
+  const commanded = createCommandTally(() => now.ms);
   commanded.received(NODE, imageRemoval(ids));
   return commanded;
 }

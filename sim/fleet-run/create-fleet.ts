@@ -4,8 +4,8 @@ import { fleetCatalogue } from '../fleet/catalogue.ts';
 import { planFaults } from '../fleet/faults.ts';
 import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';
 import { createFleetTime } from '../fleet/fleet-time.ts';
-import { type Living, liveOn, rollOut } from '../fleet/lives.ts';
-import { liveBefore } from '../fleet/past.ts';
+import { type BusyFleet, beginWorkload, rollOut } from '../fleet/fleet-workload.ts';
+import { setInitialState } from '../fleet/initial-state.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
 import { createFleetTally } from './fleet-tally.ts';
 import { createMember } from './member.ts';
@@ -34,7 +34,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   const bare = { cluster, seed, time, epochMs, catalogue };
   let isQuiet = false;
   const tally = createFleetTally({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
-  const living: Living = {
+  const busyFleet: BusyFleet = {
     ...bare,
     untilMs: run.durationMs,
     tell: ({ what }) => tally.life.add(what),
@@ -42,7 +42,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   };
   const log = countedLog(parts.log);
   const ground = {
-    fleet: living,
+    fleet: busyFleet,
     faults: run.faults,
     tally,
     policies: run.policies,
@@ -52,12 +52,12 @@ export function createFleet(run: FleetRun): RunningFleet {
     failed: (error: unknown) => failure.abort(error),
   };
   const members = Array.from({ length: run.nodes }, (_, index) => {
-    const node = createFleetNode(living, index);
-    liveBefore(living, node);
+    const node = createFleetNode(busyFleet, index);
+    setInitialState(busyFleet, node);
     return createMember(ground, node);
   });
   return {
-    living,
+    busyFleet,
     tally,
     members,
     failure,
@@ -69,7 +69,7 @@ export function createFleet(run: FleetRun): RunningFleet {
 }
 
 /** Puts into the queue what will happen: starts, lives, roll-outs and faults. */
-export function beginLives(run: FleetRun, { living, members, tally }: RunningFleet): void {
+export function scheduleAll(run: FleetRun, { busyFleet, members, tally }: RunningFleet): void {
   const rampMs = Math.min(RAMP_PER_NODE_MS * run.nodes, LONGEST_RAMP * run.durationMs);
   const byNode = new Map(members.map((member) => [member.node, member]));
   const processes = {
@@ -78,14 +78,14 @@ export function beginLives(run: FleetRun, { living, members, tally }: RunningFle
   };
   for (const [index, member] of members.entries()) {
     const { node } = member;
-    living.time.at(Math.floor((index / members.length) * rampMs), () => {
-      if (!living.isOver()) member.start();
+    busyFleet.time.at(Math.floor((index / members.length) * rampMs), () => {
+      if (!busyFleet.isOver()) member.start();
     });
-    liveOn(living, node);
-    planFaults(living, node, { faults: run.faults, processes, tellFate: tally.tellFate });
+    beginWorkload(busyFleet, node);
+    planFaults(busyFleet, node, { faults: run.faults, processes, tellFate: tally.tellFate });
   }
   rollOut(
-    living,
+    busyFleet,
     members.map(({ node }) => node),
   );
 }

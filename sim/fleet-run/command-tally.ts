@@ -3,7 +3,7 @@ import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { CommandResult, ObjectResult } from '../../schemas/events/result.ts';
 
 /** What the fleet was told to remove, and what it said became of it. */
-export interface Commanded {
+export interface CommandTally {
   /** A command came to a node; `false` when it came before. */
   received(node: string, command: Command): boolean;
   objectResult(result: ObjectResult): void;
@@ -54,9 +54,9 @@ const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
 /** The removal in hand ends, however late, and commands before it in the journal too. */
 const GRACE_MS = 300_000;
 
-export const createCommanded = (nowMs: () => number): Commanded => new CommandsOfFleet(nowMs);
+export const createCommandTally = (nowMs: () => number): CommandTally => new CommandsOfFleet(nowMs);
 
-class CommandsOfFleet implements Commanded {
+class CommandsOfFleet implements CommandTally {
   readonly #nowMs: () => number;
   readonly #seen = new Set<string>();
   readonly #open = new Map<string, Open>();
