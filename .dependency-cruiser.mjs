@@ -54,7 +54,13 @@ const ROOMS = {
   'services/pressure': [...DECISION_SERVICE, 'packages/fleet-watch'],
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
-  'services/deciders': ['packages/pipeline', 'packages/policy', 'packages/service', ...DECIDERS],
+  'services/deciders': [
+    'packages/process',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    ...DECIDERS,
+  ],
   'services/plan': [
     ...PLATFORM,
     ...NODE,
@@ -93,9 +99,16 @@ const ROOMS = {
   'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],
   'sim/kubelet': ['packages/process', 'packages/canonical', 'packages/kubelet', 'sim/runtime'],
   'sim/node': ['packages/cri', 'packages/machine', 'sim/runtime', 'sim/kubelet'],
-  'sim/life': ['packages/process', 'sim/runtime', 'sim/kubelet', 'sim/node'],
-  'sim/fleet': ['packages/process', 'packages/canonical', ...NODE, 'sim/runtime', 'sim/kubelet', 'sim/life'],
-  'sim/fleet-load': [
+  'sim/workload': ['packages/process', 'sim/runtime', 'sim/kubelet', 'sim/node'],
+  'sim/fleet': [
+    'packages/process',
+    'packages/canonical',
+    ...NODE,
+    'sim/runtime',
+    'sim/kubelet',
+    'sim/workload',
+  ],
+  'sim/fleet-run': [
     ...PLATFORM,
     ...NODE,
     ...MESSAGES,
@@ -106,9 +119,9 @@ const ROOMS = {
     'services/node-agent',
     'services/node-executor',
     'sim/fleet',
-    'sim/life',
+    'sim/workload',
   ],
-  sim: ['packages/machine', 'packages/service', 'services/node', 'sim/life', 'sim/node'],
+  sim: ['packages/machine', 'packages/service', 'services/node', 'sim/workload', 'sim/node'],
 
   'cli/options': [
     'packages/process',
@@ -145,7 +158,7 @@ const ROOMS = {
     'packages/',
     'services/',
     'sim',
-    'sim/fleet-load',
+    'sim/fleet-run',
     'cli/options',
     'cli/framework',
     'cli/views',

@@ -5,8 +5,8 @@ import { openStateDirectory } from '../packages/machine/state-directory.ts';
 import type { ServiceProcess } from '../packages/service/service-process.ts';
 import { type ManagedNode, rememberPods } from '../services/node/managed-node.ts';
 import { runNode } from '../services/node/run-node.ts';
-import { createLife, live, liveUntilUsed } from './life/life.ts';
 import { type SimulatedNode, startSimulatedNode } from './node/node.ts';
+import { createWorkload, runUntilUsed, runWorkload } from './workload/workload.ts';
 
 export interface SimulatedFleetNode {
   readonly cluster: string;
@@ -45,14 +45,14 @@ export async function runSimulatedNode(
     otherBytes: (capacityBytes * OTHER_PERCENT) / 100n,
     hasContainerdApi: true,
   });
-  const life = createLife({ node: simulated, seed, maximumPods: MAXIMUM_PODS });
-  await liveUntilUsed(life, simulated, { percent, maximumSteps: MOST_STEPS_BEFORE });
+  const workload = createWorkload({ node: simulated, seed, maximumPods: MAXIMUM_PODS });
+  await runUntilUsed(workload, simulated, { percent, maximumSteps: MOST_STEPS_BEFORE });
   const node = managed(simulated, options);
   const { podLogsDir, containerLogsDir } = simulated;
   const localFile = { path: join(directory, 'node.yaml'), isNamed: false };
   const executor = { podLogsDir, containerLogsDir, localFile };
   await Promise.all([
-    live(life, ticks(process, options.stepMs, signal), () => {}),
+    runWorkload(workload, ticks(process, options.stepMs, signal), () => {}),
     runNode({ process, node, signal }, { policies: process.followPolicies(null), options: executor }),
   ]);
 }

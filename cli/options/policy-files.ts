@@ -45,14 +45,14 @@ export function readNamedFile(path: string): PolicyText {
   return { file, text: read.text };
 }
 
-/** The policies of the files. Notes are talked about; any problem throws `POLICY_INVALID` after all were told. */
+/** The policies of the files. Warnings are logged; any problem throws `POLICY_INVALID` after all were told. */
 export function requireValid(
   files: PolicyFiles,
   logger: Logger,
   consequence: string,
 ): readonly WrittenPolicy[] {
   if (!files.valid) throw toldProblems(files.problems, logger, consequence);
-  for (const note of files.notes) logger.warn(problemText(note));
+  for (const warning of files.warnings) logger.warn(problemText(warning));
   return files.policies;
 }
 

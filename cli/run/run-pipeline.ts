@@ -4,12 +4,11 @@ import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
+import { runTogether, untilAborted } from '../../packages/process/loops.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { aborted } from '../../packages/service/wait.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
-import { together } from '../../services/node-agent/repeat.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
 import { operatorPublication } from '../framework/task-event-log.ts';
 import { follow } from './follow.ts';
@@ -36,7 +35,7 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   if (signal.aborted) return;
   const teller = json ? jsonTeller(print) : lineTeller((line) => print(`${clockText()}  ${line}`));
   const removing = { policies: policies, options: executor };
-  await together(
+  await runTogether(
     [
       (stop) => follow({ log: process.log, teller, fromMs }, stop),
       (stop) => runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
@@ -53,7 +52,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   requireSame(await log.checkTopics());
   const { deleted } = await settlePolicies({ log, publication: operatorPublication() }, written, signal);
   const policies = process.followPolicies(POLICY_RECHECK_MS);
-  await Promise.race([policies.caughtUp, aborted(signal)]);
+  await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted || json) return policies;
   const introduction = introductionLines({
     ...pipeline,

@@ -8,7 +8,7 @@ import type { OptionSources } from '../../packages/process/options/read-options.
 import { Policy } from '../../schemas/policy/policy.ts';
 import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
-import { lookAtThisMachine } from '../../services/plan/live/live-look.ts';
+import { inventoryOfThisMachine } from '../../services/plan/live/live-inventory.ts';
 import { planFor } from '../../services/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
 import { formatResult } from '../framework/output.ts';
@@ -128,7 +128,8 @@ async function madePlan(
   { signal, logger }: VerbContext,
 ): Promise<Plan> {
   const { inventory } = options;
-  if (inventory === undefined) return planFor({ ...defaults, ...(await lookAtThisMachine(options, logger)) });
+  if (inventory === undefined)
+    return planFor({ ...defaults, ...(await inventoryOfThisMachine(options, logger)) });
   const bytes = await readAllBytes(inventory, signal);
   const read = readRequest(bytes, defaults);
   if (read.ok) return planFor(read.request);

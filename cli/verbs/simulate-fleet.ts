@@ -5,12 +5,12 @@ import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { untilAborted } from '../../packages/process/loops.ts';
 import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
-import { aborted } from '../../packages/service/wait.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
-import { isClean } from '../../sim/fleet-load/account.ts';
-import { runSimulatedFleet } from '../../sim/fleet-load/run-fleet.ts';
+import { isClean } from '../../sim/fleet-run/account.ts';
+import { runSimulatedFleet } from '../../sim/fleet-run/run-fleet.ts';
 import { openService } from '../framework/open-service.ts';
 import { operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
@@ -94,7 +94,7 @@ export const verb = defineVerb({
     await process.log.createTopics();
     if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);
-    await Promise.race([policies.caughtUp, aborted(signal)]);
+    await Promise.race([policies.caughtUp, untilAborted(signal)]);
     if (signal.aborted) return;
     const account = await runSimulatedFleet(
       {

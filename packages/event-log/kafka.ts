@@ -2,8 +2,8 @@ import { findDifferences } from './kafka/admin/compare-topics.ts';
 import { createMissing } from './kafka/admin/create-topics.ts';
 import { brokerAddresses, groupProgress } from './kafka/admin/group-progress.ts';
 import { type AdminWork, withAdmin } from './kafka/client/admin.ts';
-import { createCore } from './kafka/client/core.ts';
 import { renewConnections } from './kafka/client/credential-renewal.ts';
+import { createConnection } from './kafka/client/kafka-connection.ts';
 import { type KafkaOptions, secretsOf } from './kafka/client/options.ts';
 import { Publishing } from './kafka/publishing/publishing.ts';
 import { readRecords } from './kafka/reading/read.ts';
@@ -20,14 +20,15 @@ const LAST_LOOK_MS = 3000;
  */
 export async function openKafkaLog(options: KafkaOptions, context: EventLogContext): Promise<EventLog> {
   secretsOf(options);
-  const core = createCore(options, context);
+  const connection = createConnection(options, context);
   const closing = new AbortController();
-  const publishing = new Publishing(core.forClient('producer'), closing.signal);
+  const publishing = new Publishing(connection.forClient('producer'), closing.signal);
   const members = new Set<ActiveSubscription>();
-  const renewing = options.waits === 'long' ? renewConnections({ core }, closing.signal) : Promise.resolve();
+  const renewing =
+    options.waits === 'long' ? renewConnections({ connection }, closing.signal) : Promise.resolve();
   /** What kafkajs reports is told in our words. */
   const ask = async <T>(work: AdminWork<T>): Promise<T> => {
-    using administrator = core.forClient('administrator');
+    using administrator = connection.forClient('administrator');
     try {
       const answer = await withAdmin(options, context, work);
       administrator.reached();
@@ -40,17 +41,17 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
   return {
     publish: (records) => publishing.publish(records),
     subscribe: async (subscription, handle) => {
-      const member = startMember(core, subscription, handle);
+      const member = startMember(connection, subscription, handle);
       members.add(member);
       return member;
     },
     read: (request, signal) =>
-      readRecords(core, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
+      readRecords(connection, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
     createTopics: () => ask((admin) => createMissing(admin, options)),
     checkTopics: () => ask((admin, inTime) => inTime(findDifferences(admin, options))),
     servers: () => ask((admin, inTime) => inTime(brokerAddresses(admin))),
     groups: (names) => ask((admin, inTime) => inTime(groupProgress(admin, names))),
-    health: (follows) => core.health(follows),
+    health: (follows) => connection.health(follows),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...members].map((member) => member.stop()));
       await publishing.flush();

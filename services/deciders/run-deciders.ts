@@ -1,8 +1,9 @@
 import type { Consumer } from '../../packages/pipeline/consume.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
+import { untilAborted } from '../../packages/process/loops.ts';
+import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { DecisionServiceDeps } from '../../packages/service/decision-service.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { aborted, consumeUntil } from '../../packages/service/wait.ts';
 import { startContainerGc } from '../container-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
@@ -27,7 +28,7 @@ export async function runDeciders(
   { process, policies, signal }: DeciderRun,
 ): Promise<void> {
   const { log, metrics, logger, sources } = process;
-  await Promise.race([policies.caughtUp, aborted(signal)]);
+  await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted) return;
   const { traceIds: ids, now, monotonicNow } = sources;
   const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };

@@ -7,6 +7,7 @@ import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { Sleep } from '../../packages/process/back-off.ts';
+import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
@@ -20,14 +21,14 @@ import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
 import { agentEvents } from './inventory/inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
-import { backoffReader, contentsOfLooks, removedImagesReader } from './inventory/inventory-objects.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/inventory-objects.ts';
 import type { LogReader } from './inventory/log-entries.ts';
-import { createLook, type Look } from './inventory/look.ts';
+import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
 import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
-import { createOutbox, type Outbox } from './publishing/outbox.ts';
-import { type Repeating, together } from './repeat.ts';
+import { createPublishQueue, type PublishQueue } from './publishing/publish-queue.ts';
+import type { TaskSchedule } from './task-schedule.ts';
 
 /** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
 export interface NodeAgentDeps {
@@ -48,7 +49,7 @@ export interface NodeAgentDeps {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
-  readonly repeating: Repeating;
+  readonly schedule: TaskSchedule;
   /** 0 <= number < 1, for jitter. */
   readonly random: () => number;
   readonly logger: Logger;
@@ -56,7 +57,7 @@ export interface NodeAgentDeps {
 }
 
 /** The newest inventory says it all; disk statistics of an hour are more than anybody asks for afterwards. */
-const OUTBOX_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
+const QUEUE_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
 
 /** Reads one node and publishes what it sees. It does nothing before `run`. */
 export class NodeAgent {
@@ -67,7 +68,7 @@ export class NodeAgent {
   readonly diskHistory: () => DiskStats['history'];
   readonly #deps: NodeAgentDeps;
   readonly #metrics: AgentMetrics;
-  readonly #outboxes: Readonly<Record<'inventory' | 'diskStats', Outbox>>;
+  readonly #queues: Readonly<Record<'inventory' | 'diskStats', PublishQueue>>;
   readonly #events: ReturnType<typeof agentEvents>;
   readonly #history: ReturnType<typeof openHistory>;
   readonly #disks: ReturnType<typeof watchDisks>;
@@ -79,35 +80,35 @@ export class NodeAgent {
     const removed = removedImagesReader(deps.state, logger);
     this.#deps = deps;
     this.#metrics = agentMetrics(deps.metrics);
-    this.#outboxes = { inventory: this.#outboxFor('inventory'), diskStats: this.#outboxFor('disk-stats') };
+    this.#queues = { inventory: this.#queueFor('inventory'), diskStats: this.#queueFor('disk-stats') };
     this.#events = agentEvents({ identity, nodeLabels, startedAt });
     this.#history = openHistory({ state: deps.state, now: startedAt, removed, logger });
     this.#disks = watchDisks(deps);
     const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
-    const look = createLook({ ...deps, pods, history: this.#history });
-    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfLooks(deps.contents) };
-    this.#inventories = this.#inventoriesBy(look, told);
+    const scan = createNodeScanner({ ...deps, pods, history: this.#history });
+    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
+    this.#inventories = this.#inventoriesBy(scan, told);
     addFilesystemGauges(deps.metrics, this.#disks.readings);
-    const { lastLook } = this.#inventories;
-    this.takeInventory = ownInventory({ ...told, look, lastLook, events: this.#events, clock });
+    const { lastScan } = this.#inventories;
+    this.takeInventory = ownInventory({ ...told, scan, lastScan, events: this.#events, clock });
     this.diskHistory = this.#disks.history;
     this.observe = this.#ordersHandler();
   }
 
   /** Reads the node and publishes facts until the signal aborts. A property, since it is passed on by itself. */
   readonly run = async (signal: AbortSignal): Promise<void> => {
-    const { runtime, sleep, repeating, logger } = this.#deps;
+    const { runtime, sleep, schedule, logger } = this.#deps;
     const { detect, died, run } = this.#inventories;
     const onDeath = (id: string): void => died([id]);
-    await together(
+    await runTogether(
       [
-        (stop) => repeating('sample', () => this.#sample(), stop),
-        (stop) => repeating('detect', detect, stop),
-        (stop) => repeating('save', () => this.#save('due'), stop),
+        (stop) => schedule('sample', () => this.#sample(), stop),
+        (stop) => schedule('detect', detect, stop),
+        (stop) => schedule('save', () => this.#save('due'), stop),
         (stop) => watchDeaths({ runtime, onDeath, sleep, logger }, stop),
         run,
-        this.#outboxes.inventory.run,
-        this.#outboxes.diskStats.run,
+        this.#queues.inventory.run,
+        this.#queues.diskStats.run,
       ],
       signal,
     ).finally(() => this.#save('end'));
@@ -115,17 +116,17 @@ export class NodeAgent {
 
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
   readonly problem = (): string | null => {
-    const { inventory, diskStats } = this.#outboxes;
-    return problemOf(this.#inventories.lastLook()) ?? inventory.problem() ?? diskStats.problem();
+    const { inventory, diskStats } = this.#queues;
+    return problemOf(this.#inventories.lastScan()) ?? inventory.problem() ?? diskStats.problem();
   };
 
-  #outboxFor(what: Fact): Outbox {
+  #queueFor(what: Fact): PublishQueue {
     const onDropped = (): void => this.#metrics.dropped.add({ fact: what });
-    return createOutbox({ ...this.#deps, what, limit: OUTBOX_LIMITS[what], onDropped });
+    return createPublishQueue({ ...this.#deps, what, limit: QUEUE_LIMITS[what], onDropped });
   }
 
   #inventoriesBy(
-    look: ReturnType<typeof createLook>,
+    scan: ReturnType<typeof createNodeScanner>,
     told: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
   ): ReturnType<typeof createInventories> {
     const { runtime, clock, sleep, logger } = this.#deps;
@@ -135,19 +136,19 @@ export class NodeAgent {
       events: this.#events,
       runtime,
       historyUnreadable: this.#history.unreadable,
-      outbox: this.#outboxes.inventory,
+      queue: this.#queues.inventory,
       metrics,
       logger,
     });
     return createInventories({
-      look,
+      scan,
       readings: this.#disks.readings,
       publish: (found, work) => {
         // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
         this.#history.save('due');
         return publish(found, work);
       },
-      onLook: ({ status }) => metrics.looks.add({ status }),
+      onScan: ({ status }) => metrics.looks.add({ status }),
       onExpired: () => metrics.orders.add({ outcome: 'expired' }),
       clock,
       sleep,
@@ -179,7 +180,7 @@ export class NodeAgent {
     const facts = await this.#disks.sample();
     if (facts) {
       const output = nodeOutput('diskStats', this.#events.diskStats(facts));
-      this.#outboxes.diskStats.put({ output });
+      this.#queues.diskStats.put({ output });
     }
   }
 
@@ -189,7 +190,7 @@ export class NodeAgent {
   }
 }
 
-function problemOf(look: Look | null): string | null {
-  if (look === null) return 'has not looked at the container runtime yet';
-  return look.status === 'incomplete' ? (look.problems[0]?.message ?? null) : null;
+function problemOf(scan: NodeScan | null): string | null {
+  if (scan === null) return 'has not looked at the container runtime yet';
+  return scan.status === 'incomplete' ? (scan.problems[0]?.message ?? null) : null;
 }

@@ -1,8 +1,8 @@
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import { runTogether, untilAborted } from '../../packages/process/loops.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
 import { NodeAgent, type NodeAgentDeps } from './agent.ts';
-import { together } from './repeat.ts';
 
 interface NodeAgentProcess {
   readonly agent: NodeAgentDeps;
@@ -40,14 +40,11 @@ export function runNodeAgent(
   };
   return {
     problem: () => agent.problem() ?? (consumer ? consumer.problem() : 'is not connected to the log yet'),
-    finished: together([agent.run, consume], signal),
+    finished: runTogether([agent.run, consume], signal),
   };
 }
 
 async function untilStopped(consumer: Consumer, stop: AbortSignal): Promise<void> {
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
-  stop.addEventListener('abort', () => resolve(), { once: true });
-  if (stop.aborted) resolve();
-  await Promise.race([stopped, consumer.finished]);
+  await Promise.race([untilAborted(stop), consumer.finished]);
   await consumer.stop();
 }

@@ -7,14 +7,15 @@ import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-let
 import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { pause } from '../../packages/process/back-off.ts';
+import { runEvery, runTogether } from '../../packages/process/loops.ts';
+import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { consumeUntil } from '../../packages/service/wait.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
+import { executorOnlyFacts } from '../node-agent/inventory/executor-only-facts.ts';
 import { logReader } from '../node-agent/inventory/log-entries.ts';
-import { ownLooks } from '../node-agent/inventory/looks-for-executor.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
-import { byTheClock, every, together } from '../node-agent/repeat.ts';
+import { byTheClock } from '../node-agent/task-schedule.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';
 import type { OwnFacts } from '../node-executor/checks/own-plan.ts';
 import { createNodeExecutor, type ExecutorDeps } from '../node-executor/executor.ts';
@@ -45,7 +46,7 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   });
   process.addCheck({ name: 'node-agent', problem: agent.problem });
   process.addCheck({ name: 'node', problem: () => consumer.problem() });
-  await together([agent.run, executor.run, (stop) => consumeUntil(stop, [consumer])], signal);
+  await runTogether([agent.run, executor.run, (stop) => consumeUntil(stop, [consumer])], signal);
 }
 
 /** The reading half alone. */
@@ -62,10 +63,10 @@ export async function runAgentOnly(
   await finished;
 }
 
-const LOOK_EVERY_MS = 10_000;
+const DETECT_EVERY_MS = 10_000;
 
 /**
- * The removing half alone. It looks at the node itself, as an agent does: what a pod has just begun to want stays, and
+ * The removing half alone. It scans the node itself, as an agent does: what a pod has just begun to want stays, and
  * whether a pod is gone takes time to see.
  */
 export async function runExecutorOnly({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
@@ -73,16 +74,16 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const { group } = nodeSubscription(node.identity);
-  const looks = ownLooks(agentDeps(parts, removing.policies));
+  const facts = executorOnlyFacts(agentDeps(parts, removing.policies));
   const deps = {
-    ...executorDeps(parts, removing, looks),
+    ...executorDeps(parts, removing, facts),
     ...nodeConsuming(parts, group),
     onStarted: (consumer: { problem(): string | null }): void =>
       process.addCheck({ name: 'node-executor', problem: () => consumer.problem() }),
   };
-  const looking = (stop: AbortSignal): Promise<void> =>
-    every(LOOK_EVERY_MS, looks.detect, { sleep: process.sources.wait, signal: stop });
-  await together([(stop) => runNodeExecutor(deps, stop), looking], signal);
+  const detecting = (stop: AbortSignal): Promise<void> =>
+    runEvery(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
+  await runTogether([(stop) => runNodeExecutor(deps, stop), detecting], signal);
 }
 
 function tellNode({ process, node }: NodeParts): void {
@@ -153,7 +154,7 @@ function agentDeps(
     publisher,
     clock,
     sleep: sources.wait,
-    repeating: byTheClock(sources.wait),
+    schedule: byTheClock(sources.wait),
     random: sources.random,
     logger,
     metrics,

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../packages/process/durations.ts';
-import { between, seededRandom } from '../life/random.ts';
+import { between, seededRandom } from '../workload/random.ts';
 import type { FleetNode } from './fleet-node.ts';
-import type { Living } from './lives.ts';
+import type { BusyFleet } from './fleet-workload.ts';
 import { powerOff, powerOn } from './node-kubelet.ts';
 
 /** How many of a hundred nodes meet a fault of each kind in the time that the fleet lives, and how often removals do. */
@@ -32,33 +32,33 @@ export type Fate = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
 
 /** At most one fault per node, of which kind and when follows from the seed. */
 export function planFaults(
-  living: Living,
+  busyFleet: BusyFleet,
   node: FleetNode,
   { faults, processes, tellFate }: FaultParts,
 ): void {
-  const random = seededRandom(living.seed * 31 + node.index * 17 + 5);
+  const random = seededRandom(busyFleet.seed * 31 + node.index * 17 + 5);
   const fate = fateOf(random() * 100, faults);
-  const atMs = Math.round((0.25 + 0.65 * random()) * living.untilMs);
+  const atMs = Math.round((0.25 + 0.65 * random()) * busyFleet.untilMs);
   const awayMs = AWAY[fate ?? 'vanished'];
   const backMs = atMs + between(random, awayMs[0], awayMs[1]);
   const offsetMs = -between(random, HOUR_MS, 30 * 24 * HOUR_MS);
   if (fate === null) return;
   let isAway = false;
-  living.time.at(atMs, () => {
-    if (living.isOver()) return;
+  busyFleet.time.at(atMs, () => {
+    if (busyFleet.isOver()) return;
     isAway = true;
     tellFate(fate);
     processes.kill(node);
-    if (fate !== 'killed') powerOff(living, node);
+    if (fate !== 'killed') powerOff(busyFleet, node);
   });
   if (fate === 'vanished') return;
-  living.time.at(backMs, () => {
+  busyFleet.time.at(backMs, () => {
     if (!isAway) return;
-    if (fate !== 'killed') powerOn(living, node, fate === 'rebooted' ? node.clockOffsetMs : offsetMs);
+    if (fate !== 'killed') powerOn(busyFleet, node, fate === 'rebooted' ? node.clockOffsetMs : offsetMs);
     processes.start(node);
   });
   if (fate === 'back-with-old-clock')
-    living.time.at(backMs + CLOCK_SET_AFTER_MS, () => {
+    busyFleet.time.at(backMs + CLOCK_SET_AFTER_MS, () => {
       if (isAway) node.clockOffsetMs = 0;
     });
 }

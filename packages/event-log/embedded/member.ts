@@ -2,7 +2,7 @@ import { FleetGcError } from '../../process/errors.ts';
 import { partitionName } from '../partition.ts';
 import type { ActiveSubscription, SliceHandler, Subscription } from '../port.ts';
 import { type MemberState, supervise } from '../subscription.ts';
-import type { EmbeddedCore } from './core.ts';
+import type { OpenedLog } from './opened-log.ts';
 import { Ownership } from './ownership.ts';
 import { type Position, startPositions, writtenPositions } from './positions.ts';
 
@@ -11,7 +11,7 @@ const STAND_BY_LOOK_MS = 500;
 
 /** Who wants the group, and what for. */
 interface Member {
-  readonly core: EmbeddedCore;
+  readonly opened: OpenedLog;
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
   readonly name: string;
@@ -21,12 +21,12 @@ interface Member {
  * Takes the group and its positions in one transaction; null when another member has it. Who reads for a key has no
  * group, and begins where it begins.
  */
-function takePositions({ core, subscription, name }: Member): Promise<readonly Position[] | null> {
-  const nowMs = core.context.now();
+function takePositions({ opened, subscription, name }: Member): Promise<readonly Position[] | null> {
+  const nowMs = opened.context.now();
   const { group, assignment } = subscription;
   if (assignment.kind === 'key')
-    return core.database.read((tables) => startPositions(tables, subscription, nowMs));
-  return core.database.write((tables) =>
+    return opened.database.read((tables) => startPositions(tables, subscription, nowMs));
+  return opened.database.write((tables) =>
     tables.groups.acquireLease({ group, member: name, nowMs })
       ? writtenPositions(tables, subscription, nowMs)
       : null,
@@ -35,42 +35,45 @@ function takePositions({ core, subscription, name }: Member): Promise<readonly P
 
 /** Serves the group while it is ours. A group that was lost to another member is no failure: the member stands by. */
 async function serve(member: Member, state: MemberState, stopping: AbortSignal): Promise<void> {
-  const { core, subscription, handle, name } = member;
-  const seen = core.changes.version();
+  const { opened, subscription, handle, name } = member;
+  const seen = opened.changes.version();
   const positions = await takePositions(member);
   state.joined = true;
   state.problems.clear();
-  if (positions === null) return await core.changes.after(seen, stopping, STAND_BY_LOOK_MS);
+  if (positions === null) return await opened.changes.after(seen, stopping, STAND_BY_LOOK_MS);
   state.served = positions.map((position) => ({
     name: partitionName(position),
     lag: () => position.end - position.next,
   }));
-  const ownership = new Ownership({ core, subscription, handle, member: name, positions, state, stopping });
+  const ownership = new Ownership({ opened, subscription, handle, member: name, positions, state, stopping });
   await ownership.serve().catch((error) => {
     if (!(error instanceof FleetGcError) || error.code !== 'GROUP_LOST') throw error;
-    core.context.logger.info({ group: subscription.group }, error.message);
+    opened.context.logger.info({ group: subscription.group }, error.message);
   });
 }
 
-async function leave({ core, subscription, name }: Member): Promise<void> {
+async function leave({ opened, subscription, name }: Member): Promise<void> {
   const { group, assignment } = subscription;
   if (assignment.kind === 'key') return;
   try {
-    await core.database.write(({ groups }) => groups.dropLease(group, name));
-    core.changes.notify();
+    await opened.database.write(({ groups }) => groups.dropLease(group, name));
+    opened.changes.notify();
   } catch (error) {
-    core.context.logger.warn({ err: error, group }, 'the group was not released; it is free after its lease');
+    opened.context.logger.warn(
+      { err: error, group },
+      'the group was not released; it is free after its lease',
+    );
   }
 }
 
 /** Joins the group and serves it in the background until it is stopped. */
 export function startMember(
-  core: EmbeddedCore,
+  opened: OpenedLog,
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
-  const member: Member = { core, subscription, handle, name: core.context.newId() };
-  return supervise(core.context, {
+  const member: Member = { opened, subscription, handle, name: opened.context.newId() };
+  return supervise(opened.context, {
     group: subscription.group,
     serve: (state, stopping) => serve(member, state, stopping),
     leave: () => leave(member),

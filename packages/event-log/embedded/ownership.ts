@@ -6,9 +6,9 @@ import { type LogRecord, type SliceHandler, type Subscription, UNCOUNTED } from 
 import { settleWork } from '../stopping.ts';
 import { type MemberState, type Serving, type SliceSource, serveSlices } from '../subscription.ts';
 import { endFor } from './changes.ts';
-import type { EmbeddedCore } from './core.ts';
 import type { Tables } from './database.ts';
 import { LEASE_RENEW_MS } from './groups.ts';
+import type { OpenedLog } from './opened-log.ts';
 import type { Position } from './positions.ts';
 
 /** The log is looked at this often even when nothing seems to have changed. */
@@ -22,7 +22,7 @@ const isFinal = (error: unknown): boolean => {
 };
 
 export interface OwnershipOptions {
-  readonly core: EmbeddedCore;
+  readonly opened: OpenedLog;
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
   /** The name of the member that holds the lease. */
@@ -43,13 +43,13 @@ export class Ownership {
 
   constructor(options: OwnershipOptions) {
     this.#options = options;
-    const { core, handle, state, stopping } = options;
+    const { opened, handle, state, stopping } = options;
     this.#serving = {
       handle,
       over: this.#over.signal,
       ending: AbortSignal.any([this.#over.signal, stopping]),
       problems: state.problems,
-      context: core.context,
+      context: opened.context,
       isFinal,
     };
   }
@@ -59,14 +59,14 @@ export class Ownership {
    * member goes on (a partition is never handed out twice at a time), for the grace of a stop otherwise.
    */
   async serve(): Promise<void> {
-    const { core, positions, stopping } = this.#options;
+    const { opened, positions, stopping } = this.#options;
     const { ending } = this.#serving;
     const sources = new Map(positions.map((position) => [position, this.#sourceOf(position)]));
     const renewing = this.#keepLease();
     while (!ending.aborted) {
-      const seen = core.changes.version();
+      const seen = opened.changes.version();
       await this.#serveGrown(sources).catch(this.#fail);
-      await core.changes.after(seen, ending, LOOK_MS);
+      await opened.changes.after(seen, ending, LOOK_MS);
     }
     await settleWork(() => [...this.#running.values()], { stopping, abort: () => this.#over.abort() });
     await renewing;
@@ -79,7 +79,7 @@ export class Ownership {
   };
 
   async #serveGrown(sources: ReadonlyMap<Position, SliceSource>): Promise<void> {
-    const ends = await this.#options.core.ends.current();
+    const ends = await this.#options.opened.ends.current();
     for (const [position, source] of sources) {
       position.end = endFor(ends, position);
       if (!this.#running.has(position) && position.next < position.end) this.#start(position, source);
@@ -106,7 +106,7 @@ export class Ownership {
   /** Offsets that retention or compaction took away are passed over. */
   async #peek(position: Position): Promise<readonly LogRecord[]> {
     if (position.next >= position.end) return [];
-    const { core, subscription } = this.#options;
+    const { opened, subscription } = this.#options;
     const page = {
       ...position,
       from: position.next,
@@ -114,7 +114,7 @@ export class Ownership {
       maxRecords: sliceRecords(subscription),
       maxBytes: MAX_SLICE_BYTES,
     };
-    const found = await core.database.read(({ records }) => records.page(page));
+    const found = await opened.database.read(({ records }) => records.page(page));
     if (found.length === 0) position.next = position.end;
     return found;
   }
@@ -127,9 +127,9 @@ export class Ownership {
   }
 
   async #commit(position: Position, next: number): Promise<void> {
-    const { core, subscription, member } = this.#options;
+    const { opened, subscription, member } = this.#options;
     const { group } = subscription;
-    await core.database.write(({ groups }) => {
+    await opened.database.write(({ groups }) => {
       groups.requireLease({ group, member });
       groups.commit(group, position.id, next);
     });
@@ -157,12 +157,12 @@ export class Ownership {
 
   /** Who reads for a key has no group to keep. */
   async #renew(): Promise<void> {
-    const { core, subscription, member } = this.#options;
+    const { opened, subscription, member } = this.#options;
     const { group, assignment } = subscription;
     if (assignment.kind === 'key')
-      return await core.database.read((tables) => this.#tellOfPartitions(tables));
-    await core.database.write((tables) => {
-      tables.groups.renewLease({ group, member, nowMs: core.context.now() });
+      return await opened.database.read((tables) => this.#tellOfPartitions(tables));
+    await opened.database.write((tables) => {
+      tables.groups.renewLease({ group, member, nowMs: opened.context.now() });
       this.#tellOfPartitions(tables);
     });
   }

@@ -4,8 +4,8 @@ import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
 import { requireEndless } from '../stopping.ts';
 import { endFor } from './changes.ts';
-import type { EmbeddedCore } from './core.ts';
 import type { Tables } from './database.ts';
+import type { OpenedLog } from './opened-log.ts';
 import type { PartitionEnd } from './partitions.ts';
 
 const LOOK_MS = 1000;
@@ -49,7 +49,7 @@ function openCursors(tables: Tables, request: ReadRequest): Cursor[] {
   }));
 }
 
-async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<readonly LogRecord[]> {
+async function nextPage({ database }: OpenedLog, cursor: Cursor): Promise<readonly LogRecord[]> {
   const limits = { maxRecords: cursor.page, maxBytes: MAX_SLICE_BYTES };
   const page = { ...cursor, from: cursor.next, before: cursor.end, ...limits };
   const found = await database.read(({ records }) => records.page(page));
@@ -59,14 +59,14 @@ async function nextPage({ database }: EmbeddedCore, cursor: Cursor): Promise<rea
   return found;
 }
 
-async function* readToEnds(core: EmbeddedCore, cursors: readonly Cursor[], signal: AbortSignal) {
+async function* readToEnds(opened: OpenedLog, cursors: readonly Cursor[], signal: AbortSignal) {
   for (const cursor of cursors) {
-    while (cursor.next < cursor.end && !signal.aborted) yield* await nextPage(core, cursor);
+    while (cursor.next < cursor.end && !signal.aborted) yield* await nextPage(opened, cursor);
   }
 }
 
-async function advanceEnds(core: EmbeddedCore, cursors: readonly Cursor[]): Promise<void> {
-  const ends = await core.ends.current();
+async function advanceEnds(opened: OpenedLog, cursors: readonly Cursor[]): Promise<void> {
+  const ends = await opened.ends.current();
   for (const cursor of cursors) cursor.end = endFor(ends, cursor);
 }
 
@@ -74,19 +74,19 @@ const asEvent = (record: LogRecord): ReadEvent => ({ kind: 'record', record });
 
 /** Reads without a group. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`. */
 export async function* readRecords(
-  core: EmbeddedCore,
+  opened: OpenedLog,
   request: ReadRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
-  const cursors = await core.database.read((tables) => openCursors(tables, request));
-  for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
+  const cursors = await opened.database.read((tables) => openCursors(tables, request));
+  for await (const record of readToEnds(opened, cursors, signal)) yield asEvent(record);
   if (signal.aborted) return requireEndless(request.to);
   yield { kind: 'caught-up' };
   while (request.to === 'forever' && !signal.aborted) {
-    const seen = core.changes.version();
-    await advanceEnds(core, cursors);
-    for await (const record of readToEnds(core, cursors, signal)) yield asEvent(record);
-    await core.changes.after(seen, signal, LOOK_MS);
+    const seen = opened.changes.version();
+    await advanceEnds(opened, cursors);
+    for await (const record of readToEnds(opened, cursors, signal)) yield asEvent(record);
+    await opened.changes.after(seen, signal, LOOK_MS);
   }
 }

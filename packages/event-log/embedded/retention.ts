@@ -2,8 +2,8 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pause } from '../../process/back-off.ts';
 import { toFleetGcError } from '../../process/errors.ts';
-import type { EmbeddedCore } from './core.ts';
 import type { Tables } from './database.ts';
+import type { OpenedLog } from './opened-log.ts';
 
 const EVERY_MS = 60_000;
 /** As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion. */
@@ -43,7 +43,7 @@ const shrinkStep =
     return surplusBytes > 0 ? removals.removeOldest(surplusBytes) : 0;
   };
 
-async function repeatUntilNothing({ database }: Pick<EmbeddedCore, 'database'>, step: Step): Promise<number> {
+async function repeatUntilNothing({ database }: Pick<OpenedLog, 'database'>, step: Step): Promise<number> {
   let removed = 0;
   for (;;) {
     const count = await database.write(step);
@@ -55,27 +55,28 @@ async function repeatUntilNothing({ database }: Pick<EmbeddedCore, 'database'>, 
 
 /** One pass: what is too old goes, compacted topics keep the latest of each key, and the oldest goes for space. */
 export async function cleanOnce(
-  core: Pick<EmbeddedCore, 'database' | 'context'>,
+  opened: Pick<OpenedLog, 'database' | 'context'>,
   maxBytes: number,
 ): Promise<void> {
-  const nowMs = core.context.now();
-  const steps = await core.database.read((tables) => [
+  const nowMs = opened.context.now();
+  const steps = await opened.database.read((tables) => [
     ...expireSteps(tables, nowMs),
     ...compactSteps(tables, nowMs),
     shrinkStep(maxBytes),
   ]);
   let removed = 0;
-  for (const step of steps) removed += await repeatUntilNothing(core, step);
-  if (removed > 0) core.context.logger.debug({ removed }, 'records removed from the event log by retention');
+  for (const step of steps) removed += await repeatUntilNothing(opened, step);
+  if (removed > 0)
+    opened.context.logger.debug({ removed }, 'records removed from the event log by retention');
 }
 
 /** Cleans at once and then every minute, until `signal` aborts. A pass that fails is tried again at the next. */
-export async function cleanForever(core: EmbeddedCore, maxBytes: number, signal: AbortSignal): Promise<void> {
+export async function cleanForever(opened: OpenedLog, maxBytes: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await cleanOnce(core, maxBytes).catch((error) => {
-      if (!signal.aborted) core.context.logger.warn({ err: toFleetGcError(error) }, 'retention failed');
+    await cleanOnce(opened, maxBytes).catch((error) => {
+      if (!signal.aborted) opened.context.logger.warn({ err: toFleetGcError(error) }, 'retention failed');
     });
     await pause(EVERY_MS, signal);
-    if (!signal.aborted) core.database.keepSpace();
+    if (!signal.aborted) opened.database.keepSpace();
   }
 }

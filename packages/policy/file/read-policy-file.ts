@@ -1,8 +1,8 @@
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../schemas/policy/policy-file.ts';
-import { notesOn } from './notes.ts';
 import { byPlace, type Problem } from './problem.ts';
 import { schemaProblems } from './schema-problems.ts';
+import { warningsOn } from './warnings.ts';
 import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /** A file that people wrote: its name as they gave it, and its text. */
@@ -19,7 +19,11 @@ export interface WrittenPolicy {
 
 /** Either every policy of every file, or every problem of every file: half a set of policies is not to be had. */
 export type PolicyFiles =
-  | { readonly valid: true; readonly policies: readonly WrittenPolicy[]; readonly notes: readonly Problem[] }
+  | {
+      readonly valid: true;
+      readonly policies: readonly WrittenPolicy[];
+      readonly warnings: readonly Problem[];
+    }
   | { readonly valid: false; readonly problems: readonly Problem[] };
 
 /** Settings that replace what is written; the policy is checked as if it said so itself. */
@@ -28,7 +32,7 @@ export type PolicyOverride = Partial<Pick<Policy, 'profile'>>;
 interface DocumentReading {
   readonly policies: readonly WrittenPolicy[];
   readonly problems: readonly Problem[];
-  readonly notes: readonly Problem[];
+  readonly warnings: readonly Problem[];
 }
 
 /** Reads policy files strictly and reports all problems at once, file by file, in the order of the lines (B12). */
@@ -50,19 +54,19 @@ export function readPolicyFiles(files: readonly PolicyText[], override: PolicyOv
   return {
     valid: true,
     policies: all.flatMap(({ policies }) => policies),
-    notes: all.flatMap(({ notes }) => notes),
+    warnings: all.flatMap(({ warnings }) => warnings),
   };
 }
 
 function readDocument(document: YamlDocument, override: PolicyOverride): DocumentReading {
-  if (!document.wellFormed) return { policies: [], problems: document.problems, notes: [] };
+  if (!document.wellFormed) return { policies: [], problems: document.problems, warnings: [] };
   const { data, error } = PolicyFile.safeParse(overridden(document.value, override));
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : [])];
-  if (!data || problems.length > 0) return { policies: [], problems, notes: [] };
+  if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
   return {
     policies: [{ policy: data, source: document.source }],
     problems,
-    notes: notesOn(data, document).toSorted(byPlace),
+    warnings: warningsOn(data, document).toSorted(byPlace),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Explanation } from '../../../schemas/reports/explanation.ts';
 import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import { answerOf, type FoundSubjects, stillToRead } from './answer.ts';
-import { type Narrowed, type NodePlace, narrow } from './by-index/narrow.ts';
+import { type IndexSearchResult, type NodePlace, searchIndex } from './by-index/search-index.ts';
 import { type AskedName, askedName, type ExplainRequest, type NodeFilter } from './question.ts';
 import { watchPartitions } from './watch-partitions.ts';
 
@@ -42,8 +42,8 @@ async function findSubjects(question: Question): Promise<FoundSubjects> {
   if (index === undefined) return await readAll(question);
   if (request.node?.includes('/')) return readOnly(await watchNodes(question, [placeOf(request.node)]));
   const filter = nodeFilter(request);
-  const narrowed = await narrow(asked, request.range, { index, filter, signal, mostNodes });
-  if (narrowed !== null) return await readNarrowed(question, narrowed);
+  const found = await searchIndex(asked, request.range, { index, filter, signal, mostNodes });
+  if (found !== null) return await readFound(question, found);
   needs.onIndexMissing?.();
   return await readAll(question);
 }
@@ -53,8 +53,8 @@ const placeOf = (key: string): NodePlace => ({
   partitions: new Set([partitionOf(TOPICS.inventory.name, key)]),
 });
 
-async function readNarrowed(question: Question, narrowed: Narrowed): Promise<FoundSubjects> {
-  const { toRead, candidates, names, nodes, records } = narrowed;
+async function readFound(question: Question, places: IndexSearchResult): Promise<FoundSubjects> {
+  const { toRead, candidates, names, nodes, records } = places;
   const watched = await watchNodes(question, toRead);
   const read = watched.reduce((sum, one) => sum + one.records, 0);
   const found = { watched, indexed: candidates, names, ruledOut: Math.max(0, records - read) };

@@ -162,7 +162,7 @@ class SimulatedNodes {
     const event = this.#reader.newEvent('inventory', record);
     if (event === null) return;
     this.#inventories++;
-    if (event.status === 'complete') this.#nodeOf(event).look(event, record.timestampMs);
+    if (event.status === 'complete') this.#nodeOf(event).inventory(event, record.timestampMs);
     else this.#incomplete++;
   }
 

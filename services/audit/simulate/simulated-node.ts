@@ -3,11 +3,11 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
 import type { SimulatedNode, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
+import type { ComparedRun, RunSums } from './compared-run.ts';
 import type { MeasuredOf } from './measured-removals.ts';
-import { RecordedSide } from './recorded-side.ts';
-import type { Side, SideSums } from './side.ts';
+import { RecordedRun } from './recorded-run.ts';
 import type { SimulationDeciders } from './simulated-decisions.ts';
-import { SimulatedSide } from './simulated-side.ts';
+import { SimulatedRun } from './simulated-run.ts';
 
 /** What is compared: policies, and what happened or other policies. */
 export interface Comparison {
@@ -21,7 +21,7 @@ export interface Comparison {
 /** What came of one node. */
 export interface ComparedNode {
   readonly node: SimulatedNode;
-  readonly sides: { readonly policy: SideSums; readonly against: SideSums };
+  readonly sides: { readonly policy: RunSums; readonly against: RunSums };
   /** Of its inventories. */
   readonly withoutDiskStats: number;
 }
@@ -32,11 +32,11 @@ const STATS_HOLD_MS = 5 * 60_000;
 /** Runs one installation of a node both ways, in the order of the log. */
 export function createSimulatedNode(comparison: Comparison, measuredOf: MeasuredOf) {
   const { policy, against, regretWindowMs, deciders } = comparison;
-  const simulated = (policies: PolicySet): Side =>
-    new SimulatedSide({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
+  const simulated = (policies: PolicySet): ComparedRun =>
+    new SimulatedRun({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
   const sides = {
     policy: simulated(policy),
-    against: against === null ? new RecordedSide(regretWindowMs) : simulated(against),
+    against: against === null ? new RecordedRun(regretWindowMs) : simulated(against),
   };
   const both = [sides.policy, sides.against];
   let last: CompleteInventory | null = null;
@@ -45,20 +45,20 @@ export function createSimulatedNode(comparison: Comparison, measuredOf: Measured
   let withoutDiskStats = 0;
 
   return {
-    look: (inventory: CompleteInventory, atMs: number): void => {
+    inventory: (inventory: CompleteInventory, atMs: number): void => {
       last = inventory;
       inventories++;
       if (atMs - statsAtMs > STATS_HOLD_MS) withoutDiskStats++;
-      for (const side of both) side.look(inventory, atMs, policyFor(policy, inventory));
+      for (const run of both) run.inventory(inventory, atMs, policyFor(policy, inventory));
     },
     diskStats: (stats: DiskStats, atMs: number): void => {
       statsAtMs = atMs;
-      for (const side of both) side.diskStats(stats, atMs);
+      for (const run of both) run.diskStats(stats, atMs);
     },
     result: (event: EventOf<'results'>, atMs: number): void => {
-      if (event.type === 'fleetgc.node.pressure-unrelieved') for (const side of both) side.unrelieved(event);
+      if (event.type === 'fleetgc.node.pressure-unrelieved') for (const run of both) run.unrelieved(event);
       if (event.type !== 'fleetgc.node.object-result' || event.result.outcome !== 'removed') return;
-      for (const side of both) side.wentAway(event, event.result, atMs);
+      for (const run of both) run.wentAway(event, event.result, atMs);
     },
     /** `null` where no complete inventory came. */
     compared: (): ComparedNode | null => {
@@ -112,7 +112,7 @@ const sumsText = ({
   unrelieved,
   aboveMs,
   peakPercent,
-}: SideSums): SimulatedSums => ({
+}: RunSums): SimulatedSums => ({
   removed,
   freedBytes: String(freedBytes),
   unmeasured,

@@ -9,9 +9,9 @@ import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { isAfter, objectKey } from '../events/identity.ts';
 import type { Alteration } from './altered-inventory.ts';
+import type { RegrettedImage } from './compared-run.ts';
 import { createImageUse } from './image-use.ts';
 import { type ListedObject, objectsIn, podUidOf } from './listed-objects.ts';
-import type { RegrettedImage } from './side.ts';
 import type { Effect } from './space-effects.ts';
 
 /** An object that went in the simulation. */

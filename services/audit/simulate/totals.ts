@@ -1,5 +1,5 @@
 import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
-import { NOTHING_REMOVED } from './side.ts';
+import { NOTHING_REMOVED } from './compared-run.ts';
 import type { ComparedNode } from './simulated-node.ts';
 
 /** Nodes added up, pool by pool and in all. */

@@ -5,7 +5,7 @@ import type { StateDirectory } from '../../../packages/machine/state-directory.t
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { openKeptValue } from '../images/kept-value.ts';
+import { openBestEffortFile } from '../best-effort-file.ts';
 import {
   DISK_HISTORY_BYTES,
   DISK_HISTORY_FILE,
@@ -42,7 +42,7 @@ const SAVE_EVERY_MS = 60_000;
 const NO_READINGS: FilesystemReadings = { nodefs: null, imagefs: null, containerfs: null };
 
 export function watchDisks({ filesystems, state, clock, logger }: DiskWatchParts): DiskWatch {
-  const kept = openKeptValue(
+  const kept = openBestEffortFile(
     () => state.open(DISK_HISTORY_FILE, DISK_HISTORY_BYTES, DiskHistoryFile),
     'disk history',
     logger,

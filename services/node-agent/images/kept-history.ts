@@ -7,6 +7,7 @@ import {
   IMAGE_HISTORY_FILE,
   ImageHistoryFile,
 } from '../../../schemas/state/image-history.ts';
+import { openBestEffortFile } from '../best-effort-file.ts';
 import {
   clockSteadySinceMs,
   type DetectedImage,
@@ -23,7 +24,6 @@ import {
   watchedUntil,
   withoutRemoved,
 } from './image-history.ts';
-import { openKeptValue } from './kept-value.ts';
 
 /** The image records of this node, kept over restarts (M1, M2). */
 export interface History {
@@ -57,7 +57,7 @@ interface HistoryParts {
 
 /** Where nothing usable was kept, every image counts as just detected. */
 export function openHistory({ state, now, removed, logger }: HistoryParts): History {
-  const kept = openKeptValue(
+  const kept = openBestEffortFile(
     () => state.open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile),
     'image history',
     logger,

@@ -4,8 +4,8 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { AgentEvents } from './inventory.ts';
-import type { BackoffEntries, ContentsOfLook } from './inventory-objects.ts';
-import type { Look } from './look.ts';
+import type { BackoffEntries, ContentsOfScan } from './inventory-objects.ts';
+import type { NodeScan } from './node-scan.ts';
 
 /**
  * An inventory that nobody publishes, as if this reclaim had asked for it: of facts at most a second old, and all of them
@@ -14,41 +14,41 @@ import type { Look } from './look.ts';
 export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
 
 interface OwnInventoryParts {
-  readonly look: () => Promise<Look>;
-  /** The last look of this process, for whatever it was; `null` where it never looks on its own account. */
-  readonly lastLook: () => Look | null;
+  readonly scan: () => Promise<NodeScan>;
+  /** The last scan of this process, for whatever it was; `null` where it never scans on its own account. */
+  readonly lastScan: () => NodeScan | null;
   readonly events: Pick<AgentEvents, 'inventory'>;
   readonly backoff: () => BackoffEntries;
-  readonly contentsOf: ContentsOfLook;
+  readonly contentsOf: ContentsOfScan;
   readonly clock: NodeClock;
 }
 
 /** Only people read which runtime it is. */
 const RUNTIME = { name: '', version: '' };
 
-/** What the executor of this node judges by: the same look and the same inventory as an agent's, and no message's word. */
+/** What the executor of this node judges by: the same scan and the same inventory as an agent's, and no message's word. */
 export const ownInventory = (parts: OwnInventoryParts): TakeInventory => {
-  const { look, events, backoff, contentsOf } = parts;
+  const { scan, events, backoff, contentsOf } = parts;
   return async (reclaim, actions) => {
-    const found = recentLook(parts, actions) ?? (await look());
+    const found = recentScan(parts, actions) ?? (await scan());
     return events.inventory(
-      { look: found, trigger: 'interval', reclaim, diedContainerIds: [], runtime: RUNTIME },
+      { scan: found, trigger: 'interval', reclaim, diedContainerIds: [], runtime: RUNTIME },
       // While the records cannot be read every image counts as just detected, which needs no further care.
       { backoff: backoff(), historyUnreadable: null, ...(await contentsOf(found)) },
     );
   };
 };
 
-function recentLook(
-  { lastLook, clock }: Pick<OwnInventoryParts, 'lastLook' | 'clock'>,
+function recentScan(
+  { lastScan, clock }: Pick<OwnInventoryParts, 'lastScan' | 'clock'>,
   actions: readonly Instant[],
-): Look | null {
-  const last = lastLook();
+): NodeScan | null {
+  const last = lastScan();
   if (last?.status !== 'complete') return null;
   const isLaterThan = (at: Instant): boolean =>
     at.bootId !== last.takenAt.bootId || at.sinceBootMs < last.takenAt.sinceBootMs;
   const now = clock.now();
-  // A command follows the look of its inventory within a tenth of that.
+  // A command follows the scan of its inventory within a tenth of that.
   const isRecent =
     now.bootId === last.takenAt.bootId && now.sinceBootMs - last.takenAt.sinceBootMs <= MAX_FACTS_AGE_MS;
   return isRecent && actions.every(isLaterThan) ? last : null;

@@ -23,31 +23,31 @@ import {
   type ImageOrigin,
   NOBODY_TELLS,
 } from './content-reading.ts';
-import type { CompleteLook, Look } from './look.ts';
+import type { CompleteScan, NodeScan } from './node-scan.ts';
 
 export type BackoffEntries = BackoffFile['objects'];
 type Kind = BackoffEntries[number]['kind'];
 type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
 
-interface BesideLook extends ImageContents {
+interface BesideScan extends ImageContents {
   readonly backoffOf: BackoffOf;
 }
 
 /** An image without a record counts as just detected (M1). */
-const recordOf = (image: ListedImage, { records, takenAt }: CompleteLook) =>
+const recordOf = (image: ListedImage, { records, takenAt }: CompleteScan) =>
   records.get(imageKey(image)) ?? { firstDetectedMs: takenAt.sinceBootMs, lastUsedMs: null };
 
-/** The images of a look, each with its first detection in milliseconds since boot. */
-export const detectedImages = (look: CompleteLook): readonly DetectedImage[] =>
-  look.listing.images.map((image) => ({ ...image, firstDetectedMs: recordOf(image, look).firstDetectedMs }));
+/** The images of a scan, each with its first detection in milliseconds since boot. */
+export const detectedImages = (scan: CompleteScan): readonly DetectedImage[] =>
+  scan.listing.images.map((image) => ({ ...image, firstDetectedMs: recordOf(image, scan).firstDetectedMs }));
 
 export function inventoryImage(
   image: ListedImage,
-  look: CompleteLook,
-  { backoffOf, layers, originOf }: BesideLook,
+  scan: CompleteScan,
+  { backoffOf, layers, originOf }: BesideScan,
 ): InventoryImage {
-  const { takenAt, usage } = look;
-  const { firstDetectedMs, lastUsedMs } = recordOf(image, look);
+  const { takenAt, usage } = scan;
+  const { firstDetectedMs, lastUsedMs } = recordOf(image, scan);
   return {
     id: image.id,
     repoTags: [...image.repoTags],
@@ -162,17 +162,17 @@ function readable<T>(file: ReadOnlyFile<T>, unreadable: string, logger: Logger):
   };
 }
 
-/** What containerd tells of the images of a look; of one that is incomplete nobody is asked. Never rejects. */
-export type ContentsOfLook = (look: Look) => Promise<ImageContents>;
+/** What containerd tells of the images of a scan; of one that is incomplete nobody is asked. Never rejects. */
+export type ContentsOfScan = (scan: NodeScan) => Promise<ImageContents>;
 
-/** Asks once for each look: the answer belongs to its moment, whoever wants it. */
-export function contentsOfLooks(contentsOf: ContentReading): ContentsOfLook {
-  const asked = new WeakMap<Look, Promise<ImageContents>>();
-  return (look) => {
+/** Asks once for each scan: the answer belongs to its moment, whoever wants it. */
+export function contentsOfScans(contentsOf: ContentReading): ContentsOfScan {
+  const asked = new WeakMap<NodeScan, Promise<ImageContents>>();
+  return (scan) => {
     const contents =
-      asked.get(look) ??
-      (look.status === 'complete' ? contentsOf(detectedImages(look)) : Promise.resolve(NOBODY_TELLS));
-    asked.set(look, contents);
+      asked.get(scan) ??
+      (scan.status === 'complete' ? contentsOf(detectedImages(scan)) : Promise.resolve(NOBODY_TELLS));
+    asked.set(scan, contents);
     return contents;
   };
 }

@@ -28,7 +28,7 @@ import {
   inventorySandbox,
 } from './inventory-objects.ts';
 import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
-import type { CompleteLook, Look } from './look.ts';
+import type { CompleteScan, NodeScan } from './node-scan.ts';
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {
@@ -39,7 +39,7 @@ interface AgentSelf {
 
 /** What was found, and why it was looked for. */
 interface Found extends Pick<Work, 'trigger' | 'diedContainerIds'> {
-  readonly look: Look;
+  readonly scan: NodeScan;
   /** The reclaim that it answers. */
   readonly reclaim: Reclaim | null;
   readonly runtime: Pick<RuntimeVersion, 'name' | 'version'>;
@@ -69,7 +69,7 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
       ...facts,
     }),
     inventory: (
-      { look, trigger, reclaim, diedContainerIds, runtime }: Found,
+      { scan, trigger, reclaim, diedContainerIds, runtime }: Found,
       parts: Omit<InventoryParts, 'diedContainerIds'>,
     ): Inventory =>
       inventoryOf(
@@ -78,16 +78,16 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
           version: 1,
           id: nextId('inventory'),
           ...identity,
-          takenAt: look.takenAt,
+          takenAt: scan.takenAt,
           agentStartedAt: startedAt,
           trigger,
           reclaim,
           nodeLabels: { ...nodeLabels },
           commandVersions: [...ACCEPTED_COMMAND_VERSIONS],
           runtime: { name: runtime.name, version: runtime.version },
-          filesystems: look.readings,
+          filesystems: scan.readings,
         },
-        look,
+        scan,
         { ...parts, diedContainerIds },
       ),
   };
@@ -96,7 +96,7 @@ export function agentEvents({ identity, nodeLabels, startedAt }: AgentSelf) {
 /** What every inventory says, whatever was found. */
 type InventoryHeader = Omit<Extract<Inventory, { status: 'incomplete' }>, 'status' | 'problems'>;
 
-/** What beside the look an inventory is made of. */
+/** What beside the scan an inventory is made of. */
 export interface InventoryParts extends ImageContents {
   readonly backoff: BackoffEntries;
   readonly diedContainerIds: readonly string[];
@@ -105,15 +105,15 @@ export interface InventoryParts extends ImageContents {
 }
 
 /**
- * The inventory of one look: complete, incomplete with what was missing, or counts only beyond the limits. Layers only
+ * The inventory of one scan: complete, incomplete with what was missing, or counts only beyond the limits. Layers only
  * make a plan more exact, so they are left out before that.
  */
-export function inventoryOf(header: InventoryHeader, look: Look, parts: InventoryParts): Inventory {
-  const problems = [...problemsOf(look), ...problemsOfHistory(parts)];
-  if (look.status === 'incomplete' || problems.length > 0) {
+export function inventoryOf(header: InventoryHeader, scan: NodeScan, parts: InventoryParts): Inventory {
+  const problems = [...problemsOf(scan), ...problemsOfHistory(parts)];
+  if (scan.status === 'incomplete' || problems.length > 0) {
     return { ...header, status: 'incomplete', problems };
   }
-  const inventory = completeInventory(header, look, parts);
+  const inventory = completeInventory(header, scan, parts);
   const json = JSON.stringify(inventory);
   const broken = problemsOfTexts(inventory, json);
   if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
@@ -121,12 +121,12 @@ export function inventoryOf(header: InventoryHeader, look: Look, parts: Inventor
   if (!isTooLarge(counts)) return inventory;
   return parts.layers === null
     ? { ...header, status: 'too-large', counts }
-    : inventoryOf(header, look, { ...parts, layers: null });
+    : inventoryOf(header, scan, { ...parts, layers: null });
 }
 
-const problemsOf = (look: Look): ListingProblem[] => [
-  ...(look.status === 'incomplete' ? look.problems : []),
-  ...unreadableFilesystems(look.readings),
+const problemsOf = (scan: NodeScan): ListingProblem[] => [
+  ...(scan.status === 'incomplete' ? scan.problems : []),
+  ...unreadableFilesystems(scan.readings),
 ];
 
 const unreadableFilesystems = (readings: FilesystemReadings): ListingProblem[] =>
@@ -158,33 +158,33 @@ const problemsOfTexts = (inventory: CompleteInventory, json: string): ListingPro
 
 function completeInventory(
   header: InventoryHeader,
-  look: CompleteLook,
+  scan: CompleteScan,
   { backoff, diedContainerIds, layers, originOf }: InventoryParts,
 ): CompleteInventory {
-  const { listing, usage } = look;
+  const { listing, usage } = scan;
   const backoffOf = backoffLookup(backoff, header.takenAt);
   const died = new Set(diedContainerIds);
   return {
     ...header,
     status: 'complete',
-    allSourcesReady: look.allSourcesReady,
+    allSourcesReady: scan.allSourcesReady,
     containersWithoutImage: [...usage.containersWithoutImage],
     diedContainerIds: listing.containers
       .filter(({ id, state }) => died.has(id) && state !== 'running')
       .map(({ id }) => id),
     sandboxImageKnown: usage.sandboxImageKnown,
-    clockSteadySinceMs: look.clockSteadySinceMs,
-    imagesWatchedSinceMs: wallTimeOf(look.watchedSinceMs, look.takenAt),
+    clockSteadySinceMs: scan.clockSteadySinceMs,
+    imagesWatchedSinceMs: wallTimeOf(scan.watchedSinceMs, scan.takenAt),
     podImagesKnown: usage.podImagesKnown,
-    images: listing.images.map((image) => inventoryImage(image, look, { backoffOf, layers, originOf })),
+    images: listing.images.map((image) => inventoryImage(image, scan, { backoffOf, layers, originOf })),
     layers: layers && [...layers.layers],
     containers: listing.containers.map((container) => inventoryContainer(container, backoffOf)),
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
-    pods: [...look.pods],
+    pods: [...scan.pods],
     podLogDirectories:
-      look.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
+      scan.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
     logSymlinks:
-      look.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
+      scan.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
       null,
   };
 }

@@ -24,7 +24,7 @@ export interface LogEntries {
 /** Never rejects. */
 export type LogReader = () => Promise<LogEntries>;
 
-/** More entries than this are left for later looks: what goes makes room for them. */
+/** More entries than this are left for later scans: what goes makes room for them. */
 const MAX_LOG_ENTRIES = 5_000;
 const STAT_CONCURRENCY = 8;
 

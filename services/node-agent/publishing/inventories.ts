@@ -3,14 +3,13 @@ import type { RuntimeReader, RuntimeVersion } from '../../../packages/cri/port.t
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Sleep } from '../../../packages/process/back-off.ts';
+import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { AgentMetrics } from '../agent-metrics.ts';
 import type { AgentEvents } from '../inventory/inventory.ts';
-import type { BackoffEntries, ContentsOfLook } from '../inventory/inventory-objects.ts';
-import { type CompleteLook, diedSince, fingerprintOf, type Look } from '../inventory/look.ts';
-import { createBell } from '../repeat.ts';
-import type { Outbox } from './outbox.ts';
+import type { BackoffEntries, ContentsOfScan } from '../inventory/inventory-objects.ts';
+import { type CompleteScan, diedSince, fingerprintOf, type NodeScan } from '../inventory/node-scan.ts';
 import {
   begin,
   due,
@@ -24,6 +23,7 @@ import {
   onOrder,
   type Work,
 } from './pacing.ts';
+import type { PublishQueue } from './publish-queue.ts';
 
 /** Takes inventories when they are due. */
 interface Inventories {
@@ -31,43 +31,43 @@ interface Inventories {
   accept(order: Order): OrderOutcome;
   /** Containers that died, as the runtime's events say. */
   died(ids: readonly string[]): void;
-  /** A look for its own sake: what is in use, what died, what changed. */
+  /** A scan for its own sake: what is in use, what died, what changed. */
   detect(): Promise<void>;
   /** Takes inventories until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** The last look, whatever it was for. */
-  lastLook(): Look | null;
+  /** The last scan, whatever it was for. */
+  lastScan(): NodeScan | null;
 }
 
 interface InventoriesParts {
-  readonly look: () => Promise<Look>;
-  /** The readings of now, apart from looks. */
+  readonly scan: () => Promise<NodeScan>;
+  /** The readings of now, apart from scans. */
   readonly readings: () => FilesystemReadings;
-  /** Makes the inventory of a look and hands it on. */
-  readonly publish: (look: Look, work: Work) => Promise<Inventory['status']>;
-  readonly onLook: (look: Look) => void;
+  /** Makes the inventory of a scan and hands it on. */
+  readonly publish: (scan: NodeScan, work: Work) => Promise<Inventory['status']>;
+  readonly onScan: (scan: NodeScan) => void;
   readonly onExpired: (order: Order) => void;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const CHECK_AGAIN_MS = 1_000;
 
 export function createInventories(parts: InventoriesParts): Inventories {
-  const { look, readings, publish, onLook, onExpired, clock, sleep } = parts;
-  const bell = createBell(sleep);
+  const { scan, readings, publish, onScan, onExpired, clock, sleep } = parts;
+  const wakeSignal = createWakeSignal(sleep);
   let pacing = INITIAL_PACING;
-  let last: Look | null = null;
-  let lastComplete: CompleteLook | null = null;
+  let last: NodeScan | null = null;
+  let lastComplete: CompleteScan | null = null;
   let fingerprint: string | null = null;
 
   const nowMs = (): number => clock.now().sinceBootMs;
   const facts = (): Facts => ({ fingerprint, readings: readings() });
 
-  const lookOnce = async (): Promise<Look> => {
-    const found = await look();
+  const scanOnce = async (): Promise<NodeScan> => {
+    const found = await scan();
     last = found;
-    onLook(found);
+    onScan(found);
     if (found.status === 'incomplete') return found;
     pacing = onDeaths(pacing, diedSince(lastComplete, found), nowMs());
     lastComplete = found;
@@ -77,7 +77,7 @@ export function createInventories(parts: InventoriesParts): Inventories {
 
   const workOff = async (work: Work): Promise<void> => {
     pacing = begin(pacing, work);
-    const found = await lookOnce();
+    const found = await scanOnce();
     const status = await publish(found, work);
     const told = status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
     pacing = finish(pacing, work, { fingerprint: told, readings: found.readings }, nowMs());
@@ -85,7 +85,7 @@ export function createInventories(parts: InventoriesParts): Inventories {
 
   /** What an order waits for can end with any sample of the disks. */
   const waitMs = (untilMs: number): number =>
-    Math.min(untilMs - nowMs(), pacing.pending ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY);
+    Math.min(untilMs - nowMs(), pacing.pending ? CHECK_AGAIN_MS : Number.POSITIVE_INFINITY);
 
   const dropExpired = (): void => {
     const [kept, expired] = expire(pacing, nowMs());
@@ -97,26 +97,26 @@ export function createInventories(parts: InventoriesParts): Inventories {
     accept: (order) => {
       const [next, outcome] = onOrder(pacing, order);
       pacing = next;
-      bell.ring();
+      wakeSignal.wake();
       return outcome;
     },
     died: (ids) => {
       pacing = onDeaths(pacing, ids, nowMs());
-      bell.ring();
+      wakeSignal.wake();
     },
     detect: async () => {
-      await lookOnce();
-      bell.ring();
+      await scanOnce();
+      wakeSignal.wake();
     },
     run: async (signal) => {
       while (!signal.aborted) {
         dropExpired();
         const next = due(pacing, facts(), nowMs());
         if (next.kind === 'work') await workOff(next.work);
-        else await bell.wait(waitMs(next.untilMs), signal);
+        else await wakeSignal.wait(waitMs(next.untilMs), signal);
       }
     },
-    lastLook: () => last,
+    lastScan: () => last,
   };
 }
 
@@ -125,27 +125,27 @@ interface InventoryPublishingParts {
   readonly runtime: Pick<RuntimeReader, 'version'>;
   readonly backoff: () => BackoffEntries;
   readonly historyUnreadable: string | null;
-  readonly contentsOf: ContentsOfLook;
-  readonly outbox: Pick<Outbox, 'put'>;
+  readonly contentsOf: ContentsOfScan;
+  readonly queue: Pick<PublishQueue, 'put'>;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
 }
 
 const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unknown', version: '' };
 
-/** Makes the inventory of a look and hands it to the outbox; resolves to its status. */
+/** Makes the inventory of a scan and hands it to the queue; resolves to its status. */
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
-): (look: Look, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, contentsOf, outbox, metrics, logger } = parts;
+): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
+  const { events, backoff, contentsOf, queue, metrics, logger } = parts;
   const versionOf = rememberedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
-  return async (look, work) => {
+  return async (scan, work) => {
     const runtime = await versionOf();
-    const contents = await contentsOf(look);
+    const contents = await contentsOf(scan);
     const { trigger: cause, order, diedContainerIds } = work;
     const event = events.inventory(
-      { look, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
+      { scan, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
       { backoff: backoff(), historyUnreadable, ...contents },
     );
     const { id, trigger, status } = event;
@@ -158,7 +158,7 @@ export function inventoryPublishing(
         'inventory incomplete: nothing is removed on it',
       );
     const reported = historyUnreadable;
-    outbox.put({
+    queue.put({
       output: nodeOutput('inventory', event),
       ...(order?.trace && { trace: order.trace }),
       onPublished: () => {
@@ -176,7 +176,7 @@ function rememberedVersion(runtime: Pick<RuntimeReader, 'version'>) {
     try {
       known = await runtime.version();
     } catch {
-      // The look says what is wrong with the runtime.
+      // The scan says what is wrong with the runtime.
     }
     return known;
   };

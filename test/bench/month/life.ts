@@ -1,7 +1,7 @@
 import type { Catalogue, FleetApplication } from '../../../sim/fleet/catalogue.ts';
 import { drop, hold } from '../../../sim/fleet/image-disk.ts';
-import { evenChoice, zipfChoice } from '../../../sim/life/random.ts';
 import { applicationName, applicationNamespace } from '../../../sim/runtime/catalogue.ts';
+import { evenChoice, zipfChoice } from '../../../sim/workload/random.ts';
 import { type NodePod, nextDigest, uuidOf, type World } from './world.ts';
 
 /** How often something happens to a node, per day. */

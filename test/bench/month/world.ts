@@ -11,7 +11,7 @@ import {
   type ImageDisk,
   readingsOf,
 } from '../../../sim/fleet/image-disk.ts';
-import { evenChoice, type Random, seededRandom } from '../../../sim/life/random.ts';
+import { evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
 
 export const POOLS = ['web', 'batch', 'ml'] as const;
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../sim/life/random.ts';
+import { seededRandom } from '../../../sim/workload/random.ts';
 import { NODE_NAMES } from '../fleet/shape.ts';
 import { FORGERIES, forge } from './forgeries.ts';
 import { REPEATED_TOPICS, REPETITIONS, repeat } from './messages.ts';

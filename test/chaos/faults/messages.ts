@@ -1,6 +1,6 @@
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import type { Random } from '../../../sim/life/random.ts';
+import type { Random } from '../../../sim/workload/random.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
 
 /** Topics on which messages are repeated: everything but policies. */

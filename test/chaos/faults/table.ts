@@ -1,4 +1,4 @@
-import type { Random } from '../../../sim/life/random.ts';
+import type { Random } from '../../../sim/workload/random.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { AMID_ROWS } from './amid-rows.ts';
 import { BROKER_ROWS } from './broker-rows.ts';

@@ -1,5 +1,5 @@
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { evenChoice, type Random, seededRandom } from '../../../sim/life/random.ts';
+import { evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
 import type { ChaosNode, LivelyKubelet } from './chaos-node.ts';
 
 /** The names that a policy of a campaign may speak of. */

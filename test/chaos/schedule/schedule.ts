@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Random, seededRandom } from '../../../sim/life/random.ts';
+import { type Random, seededRandom } from '../../../sim/workload/random.ts';
 import { Fault, type FaultKind } from '../faults/fault.ts';
 import { between } from '../faults/row.ts';
 import { drawFault, FAULTS } from '../faults/table.ts';

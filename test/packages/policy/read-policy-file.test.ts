@@ -7,9 +7,9 @@ function problemsOf(text: string): readonly string[] {
   const files = readPolicyFiles([{ file: 'p.yaml', text }]);
   return files.valid ? [] : files.problems.map(problemText);
 }
-function notesOf(text: string): readonly string[] {
+function warningsOf(text: string): readonly string[] {
   const files = readPolicyFiles([{ file: 'p.yaml', text }]);
-  return files.valid ? files.notes.map(problemText) : ['refused'];
+  return files.valid ? files.warnings.map(problemText) : ['refused'];
 }
 
 test('several policies in one file, each with the text it was written in', () => {
@@ -187,7 +187,7 @@ test('problems of several files are told together, file by file', () => {
 });
 
 test('[B3] a note says what zero means as the minimum age of images', () => {
-  expect(notesOf('name: a\nmode: enforce\nimageMinimumGCAge: 0s\n')).toEqual([
+  expect(warningsOf('name: a\nmode: enforce\nimageMinimumGCAge: 0s\n')).toEqual([
     'p.yaml:3:20: imageMinimumGCAge: zero means the default, 2m, as it does to the kubelet; -1s means no minimum age',
   ]);
 });
@@ -205,9 +205,9 @@ test.each<{ pattern: string; noted: boolean }>([
   { pattern: '*/app', noted: false },
   { pattern: '**', noted: false },
 ])('a note on the pattern $pattern, which no image may match: $noted', ({ pattern, noted }) => {
-  const notes = notesOf(`name: a\nmode: enforce\nkeep:\n  images: ["${pattern}"]\n`);
+  const warnings = warningsOf(`name: a\nmode: enforce\nkeep:\n  images: ["${pattern}"]\n`);
 
-  expect(notes).toEqual(
+  expect(warnings).toEqual(
     noted
       ? [
           `p.yaml:4:12: keep.images[0]: ${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`,

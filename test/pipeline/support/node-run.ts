@@ -5,19 +5,20 @@ import { startConsumer } from '../../../packages/pipeline/consume.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
+import { runTogether } from '../../../packages/process/loops.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { consumeUntil } from '../../../packages/service/wait.ts';
+import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { rememberPods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
-import { byTheClock, together } from '../../../services/node-agent/repeat.ts';
+import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { policyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { killable, killableState, type Life } from '../../../sim/fleet-load/killable.ts';
+import { killable, killableState, type Life } from '../../../sim/fleet-run/killable.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/memory-state.ts';
@@ -42,7 +43,7 @@ export interface NodeRun {
   kill(): void;
 }
 
-/** Sampling, detecting, saving, taking inventories, and two outboxes sleep when an agent has nothing to do. */
+/** Sampling, detecting, saving, taking inventories, and two queues sleep when an agent has nothing to do. */
 const AGENT_LOOPS = 6;
 
 export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
@@ -79,7 +80,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     publisher,
     clock,
     sleep: agentSleepers.sleep,
-    repeating: byTheClock(agentSleepers.sleep),
+    schedule: byTheClock(agentSleepers.sleep),
     random,
     logger,
     metrics,
@@ -128,7 +129,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     monotonicNow,
   });
   const stopping = new AbortController();
-  const ended = together(
+  const ended = runTogether(
     [agent.run, executor.run, (signal) => consumeUntil(signal, [consumer])],
     stopping.signal,
   );

@@ -16,7 +16,7 @@ import {
   NOBODY_TELLS,
 } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
-import { byTheClock } from '../../../services/node-agent/repeat.ts';
+import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
@@ -37,7 +37,7 @@ const YEAR = 365 * 24 * HOUR;
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1' } };
 const OTHER = { name: 'stays', namespace: 'default', containers: { app: 'redis:1' } };
 
-/** Sampling, detecting, saving, taking inventories, and two outboxes: all but listening to the runtime's events. */
+/** Sampling, detecting, saving, taking inventories, and two queues: all but listening to the runtime's events. */
 const SLEEPING_LOOPS = 6;
 
 interface Running {
@@ -85,7 +85,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       publisher: { publish },
       clock: time,
       sleep: time.sleep,
-      repeating: byTheClock(time.sleep),
+      schedule: byTheClock(time.sleep),
       random: () => 0,
       logger: createLogger({ service: 'node-agent', level: 'debug' }, log),
       metrics,

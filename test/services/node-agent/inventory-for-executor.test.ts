@@ -5,17 +5,17 @@ import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-rea
 import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
 import { ownInventory } from '../../../services/node-agent/inventory/inventory-for-executor.ts';
 import {
-  type ContentsOfLook,
-  contentsOfLooks,
+  type ContentsOfScan,
+  contentsOfScans,
 } from '../../../services/node-agent/inventory/inventory-objects.ts';
-import type { CompleteLook, Look } from '../../../services/node-agent/inventory/look.ts';
+import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { completeListing } from '../../fixtures/listing.ts';
 import { instant, SECOND } from '../../fixtures/time.ts';
 import { BOOT_B, manualClock } from '../../support/manual-clock.ts';
 
-const completeLook = (takenAt: Instant): CompleteLook => {
+const completeScan = (takenAt: Instant): CompleteScan => {
   const listing = completeListing();
   return {
     status: 'complete',
@@ -32,12 +32,12 @@ const completeLook = (takenAt: Instant): CompleteLook => {
   };
 };
 
-/** Takes an inventory a while after `last`, and tells whether it rests on that look. */
-async function restsOn(last: Look | null, afterMs: number, actions: readonly Instant[] = []) {
+/** Takes an inventory a while after `last`, and tells whether it rests on that scan. */
+async function restsOn(last: NodeScan | null, afterMs: number, actions: readonly Instant[] = []) {
   const clock = manualClock({ sinceBootMs: instant().sinceBootMs + afterMs });
   const take = ownInventory({
-    look: async () => completeLook(clock.now()),
-    lastLook: () => last,
+    scan: async () => completeScan(clock.now()),
+    lastScan: () => last,
     events: agentEvents({ identity: NODE, nodeLabels: {}, startedAt: clock.now() }),
     backoff: () => [],
     contentsOf: async () => NOBODY_TELLS,
@@ -47,21 +47,21 @@ async function restsOn(last: Look | null, afterMs: number, actions: readonly Ins
   return takenAt === last?.takenAt;
 }
 
-const LAST = completeLook(instant());
+const LAST = completeScan(instant());
 const actionAt = (ms: number, bootId = instant().bootId): Instant =>
   instant({ sinceBootMs: instant().sinceBootMs + ms, bootId });
 
-test('a look of this process serves for a second, so that a command need not wait for another', async () => {
+test('a scan of this process serves for a second, so that a command need not wait for another', async () => {
   expect(await restsOn(LAST, 0)).toBe(true);
   expect(await restsOn(LAST, SECOND)).toBe(true);
   expect(await restsOn(LAST, SECOND + 1)).toBe(false);
 });
 
-test('without a look, with one that is incomplete or of another boot, the node is looked at', async () => {
+test('without a scan, with one that is incomplete or of another boot, the node is looked at', async () => {
   const { takenAt, readings } = LAST;
   expect(await restsOn(null, 0)).toBe(false);
   expect(await restsOn({ status: 'incomplete', problems: [], takenAt, readings }, 0)).toBe(false);
-  expect(await restsOn(completeLook(actionAt(0, BOOT_B)), 0)).toBe(false);
+  expect(await restsOn(completeScan(actionAt(0, BOOT_B)), 0)).toBe(false);
 });
 
 test('what was done in its moment or later makes it useless; what was done before does not', async () => {
@@ -71,9 +71,9 @@ test('what was done in its moment or later makes it useless; what was done befor
   expect(await restsOn(LAST, 10, [actionAt(5, BOOT_B)])).toBe(true);
 });
 
-test('containerd is asked once for each look, and not at all for an incomplete one', async () => {
+test('containerd is asked once for each scan, and not at all for an incomplete one', async () => {
   let asked = 0;
-  const contentsOf: ContentsOfLook = contentsOfLooks(async () => {
+  const contentsOf: ContentsOfScan = contentsOfScans(async () => {
     asked += 1;
     return NOBODY_TELLS;
   });
@@ -82,6 +82,6 @@ test('containerd is asked once for each look, and not at all for an incomplete o
   expect(asked).toBe(0);
   await Promise.all([contentsOf(LAST), contentsOf(LAST)]);
   expect(asked).toBe(1);
-  await contentsOf(completeLook(instant()));
+  await contentsOf(completeScan(instant()));
   expect(asked).toBe(2);
 });

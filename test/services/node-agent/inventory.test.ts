@@ -15,7 +15,7 @@ import {
   type InventoryParts,
   inventoryOf,
 } from '../../../services/node-agent/inventory/inventory.ts';
-import type { CompleteLook, IncompleteLook } from '../../../services/node-agent/inventory/look.ts';
+import type { CompleteScan, IncompleteScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import {
@@ -36,7 +36,7 @@ const LABELS = {
   'io.kubernetes.pod.namespace': 'default',
 };
 
-function look(over: Partial<CompleteLook> = {}): CompleteLook {
+function scan(over: Partial<CompleteScan> = {}): CompleteScan {
   const listing = over.listing ?? completeListing();
   return {
     status: 'complete',
@@ -63,7 +63,7 @@ const PARTS: InventoryParts = {
 };
 
 /** Parsed as a consumer parses it. */
-function publish(given: CompleteLook | IncompleteLook, parts: Partial<InventoryParts> = {}): Inventory {
+function publish(given: CompleteScan | IncompleteScan, parts: Partial<InventoryParts> = {}): Inventory {
   const header = {
     type: 'fleetgc.node.inventory',
     version: 1,
@@ -81,7 +81,7 @@ function publish(given: CompleteLook | IncompleteLook, parts: Partial<InventoryP
   return Inventory.parse(inventoryOf({ ...header, commandVersions: [1] }, given, { ...PARTS, ...parts }));
 }
 
-function complete(given: CompleteLook, parts: Partial<InventoryParts> = {}): CompleteInventory {
+function complete(given: CompleteScan, parts: Partial<InventoryParts> = {}): CompleteInventory {
   const inventory = publish(given, parts);
   if (inventory.status !== 'complete') throw new Error(`inventory is ${inventory.status}`);
   return inventory;
@@ -93,7 +93,7 @@ test('[A11] an inventory says when it was taken and since when its agent looks',
   const why = { trigger: 'interval', reclaim: null, diedContainerIds: [] } as const;
   const runtime = { name: 'containerd', version: '2' };
   const events = agentEvents({ identity, nodeLabels: {}, startedAt });
-  const inventory = events.inventory({ look: look(), ...why, runtime }, PARTS);
+  const inventory = events.inventory({ scan: scan(), ...why, runtime }, PARTS);
   expect(inventory).toMatchObject({ takenAt, agentStartedAt: startedAt });
 });
 
@@ -113,7 +113,7 @@ test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () =>
     ],
     sandboxes: [listedSandbox('s1', { podUid: 'uid-1', labels: LABELS, state: 'notReady', attempt: 1 })],
   });
-  const inventory = complete(look({ listing }));
+  const inventory = complete(scan({ listing }));
 
   expect(inventory.images).toEqual([
     {
@@ -163,7 +163,7 @@ test.each([[{ team: 'a' }], [{}], [null]])(
   '[M11] labels of an image that the runtime tells as %o',
   (labels) => {
     const listing = completeListing({ images: [runtimeImage('app', { labels })] });
-    expect(complete(look({ listing })).images[0]?.labels).toEqual(labels);
+    expect(complete(scan({ listing })).images[0]?.labels).toEqual(labels);
   },
 );
 
@@ -175,7 +175,7 @@ test.each(Object.keys(LABELS))(
       containers: [listedContainer('c1', { imageId: APP, labels })],
       sandboxes: [listedSandbox('s1', { labels })],
     });
-    const { containers, sandboxes } = complete(look({ listing }));
+    const { containers, sandboxes } = complete(scan({ listing }));
     expect([containers[0]?.pod, sandboxes[0]?.pod]).toEqual([null, null]);
   },
 );
@@ -187,7 +187,7 @@ test.each([
   ['nothing', {}, ''],
 ])('[C8] a container names its image by %s', (_name, over, expected) => {
   const listing = completeListing({ containers: [listedContainer('c1', over)] });
-  const { containers, containersWithoutImage } = complete(look({ listing }));
+  const { containers, containersWithoutImage } = complete(scan({ listing }));
   expect(containers[0]?.imageId).toBe(expected);
   expect(containersWithoutImage).toEqual(expected === '' ? ['c1'] : []);
 });
@@ -201,24 +201,24 @@ test.each<[string, number, number | null, number, number | null]>([
   const records = new Map([
     [APP, { firstDetectedMs: at(firstMs), lastUsedMs: usedMs === null ? null : at(usedMs) }],
   ]);
-  const { images } = complete(look({ listing: completeListing({ images: [runtimeImage('app')] }), records }));
+  const { images } = complete(scan({ listing: completeListing({ images: [runtimeImage('app')] }), records }));
   expect(images[0]).toMatchObject({ firstDetectedMs, lastUsedMs });
 });
 
 test('[E2, M2] since when images were watched is told on the wall clock, and never after the inventory', () => {
   const watched = (agoMs: number) =>
-    complete(look({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
+    complete(scan({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
   expect([watched(HOUR), watched(-MINUTE)]).toEqual([NOW - HOUR, NOW]);
 });
 
 test('[M27, M32] since when nobody has set the clock is told as it was found', () => {
-  expect(complete(look({ clockSteadySinceMs: NOW - HOUR })).clockSteadySinceMs).toBe(NOW - HOUR);
+  expect(complete(scan({ clockSteadySinceMs: NOW - HOUR })).clockSteadySinceMs).toBe(NOW - HOUR);
 });
 
 test('a stepped wall clock changes no age', () => {
   const records = new Map([[APP, { firstDetectedMs: takenAt.sinceBootMs - HOUR, lastUsedMs: null }]]);
   const stepped = instant({ wallTimeMs: NOW + 25 * 365 * 24 * HOUR });
-  const given = look({
+  const given = scan({
     listing: completeListing({ images: [runtimeImage('app')] }),
     records,
     takenAt: stepped,
@@ -232,7 +232,7 @@ test('[M17, M33] failing objects carry their back-off; one of another clock has 
     containers: [listedContainer('c1', { imageId: APP })],
     sandboxes: [listedSandbox('s1')],
   });
-  const inventory = complete(look({ listing }), {
+  const inventory = complete(scan({ listing }), {
     backoff: [
       { kind: 'image', id: APP, failures: 2, untilMs: NOW + HOUR },
       { kind: 'container', id: 'c1', failures: 9, untilMs: NOW + HOUR + 1 },
@@ -255,13 +255,13 @@ test('[G23] containers that died are named while the runtime has them, and not i
       listedContainer('again', { imageId: APP, state: 'running' }),
     ],
   });
-  const { diedContainerIds } = complete(look({ listing }), {
+  const { diedContainerIds } = complete(scan({ listing }), {
     diedContainerIds: ['dead', 'again', 'removed'],
   });
   expect(diedContainerIds).toEqual(['dead']);
 });
 
-const INCOMPLETE: IncompleteLook = {
+const INCOMPLETE: IncompleteScan = {
   status: 'incomplete',
   takenAt,
   readings: filesystems(),
@@ -271,8 +271,8 @@ const UNREADABLE: FilesystemReadings = { ...filesystems(), imagefs: null };
 
 test.each([
   ['the runtime could not be listed', INCOMPLETE, {}, ['runtime-unreachable']],
-  ['a filesystem could not be measured', look({ readings: UNREADABLE }), {}, ['filesystem-unreadable']],
-  ['the history was damaged', look(), { historyUnreadable: 'damaged' }, ['history-unreadable']],
+  ['a filesystem could not be measured', scan({ readings: UNREADABLE }), {}, ['filesystem-unreadable']],
+  ['the history was damaged', scan(), { historyUnreadable: 'damaged' }, ['history-unreadable']],
   [
     'all of that',
     { ...INCOMPLETE, readings: UNREADABLE },
@@ -291,7 +291,7 @@ test.each([
   ['a label', { labels: { ...LABELS, 'io.kubernetes.pod.name': '\udc00' } }],
 ])('[P3] half a character in %s: incomplete, and the inventory itself has none', (_name, over) => {
   const listing = completeListing({ containers: [listedContainer('c1', { imageId: APP, ...over })] });
-  const inventory = publish(look({ listing }));
+  const inventory = publish(scan({ listing }));
 
   expect(inventory).toMatchObject({ status: 'incomplete', problems: [{ code: 'value-out-of-range' }] });
   expect(brokenTexts(inventory)).toEqual([]);
@@ -301,11 +301,11 @@ test('whole characters of two halves, and the sign for what is none, are texts l
   const listing = completeListing({
     containers: [listedContainer('c1', { imageId: APP, name: '\ud83d\ude00 \ufffd' })],
   });
-  expect(publish(look({ listing })).status).toBe('complete');
+  expect(publish(scan({ listing })).status).toBe('complete');
 });
 
 const manyContainers = (count: number) =>
-  look({
+  scan({
     listing: completeListing({
       containers: Array.from({ length: count }, (_, n) => listedContainer(`c${n}`)),
     }),
@@ -327,7 +327,7 @@ test('more than 4 MiB as published, however few objects: too large', () => {
     ...runtimeImage(`image-${n}`),
     repoDigests: [`r/x@sha256:${randomBytes(MAX_INVENTORY_COMPRESSED_BYTES / 8).toString('hex')}`],
   }));
-  const inventory = publish(look({ listing: completeListing({ images }) }));
+  const inventory = publish(scan({ listing: completeListing({ images }) }));
   expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 9 } });
 });
 
@@ -335,7 +335,7 @@ const layerTable = (digest: string): LayerTable => ({
   layers: [{ kind: 'blob', digest, sizeBytes: 7 }],
   ofImage: new Map([[APP, [0]]]),
 });
-const TWO_IMAGES = look({
+const TWO_IMAGES = scan({
   listing: completeListing({ images: ['app', 'other'].map((name) => runtimeImage(name)) }),
 });
 

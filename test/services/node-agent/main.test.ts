@@ -18,7 +18,7 @@ import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topi
 import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
 import { runNodeAgent } from '../../../services/node-agent/main.ts';
-import { byTheClock } from '../../../services/node-agent/repeat.ts';
+import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../fixtures/reclaim.ts';
@@ -75,7 +75,7 @@ async function startAgent() {
     publisher,
     clock,
     sleep: wait,
-    repeating: byTheClock(wait),
+    schedule: byTheClock(wait),
     random,
     logger,
     metrics,

@@ -23,7 +23,7 @@ import {
   type NodeExecutor,
 } from '../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { killable, killableState, type Life, NEVER } from '../../../sim/fleet-load/killable.ts';
+import { killable, killableState, type Life, NEVER } from '../../../sim/fleet-run/killable.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { fleetCatalogue } from '../../../sim/fleet/catalogue.ts';
 import { createFleetNode, type FleetNode } from '../../../sim/fleet/fleet-node.ts';
 import { createFleetTime } from '../../../sim/fleet/fleet-time.ts';
-import type { LifeEvent, Living } from '../../../sim/fleet/lives.ts';
-import { liveBefore } from '../../../sim/fleet/past.ts';
+import type { BusyFleet, WorkloadEvent } from '../../../sim/fleet/fleet-workload.ts';
+import { setInitialState } from '../../../sim/fleet/initial-state.ts';
 
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 /** A fleet whose time jumps from one timer to the next. */
-export function fleetInNoTime(seed: number, untilMs: number): Living & { readonly told: LifeEvent[] } {
-  const told: LifeEvent[] = [];
+export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { readonly told: WorkloadEvent[] } {
+  const told: WorkloadEvent[] = [];
   const time = createFleetTime({
     rate: null,
     realNow: () => 0,
@@ -19,7 +19,7 @@ export function fleetInNoTime(seed: number, untilMs: number): Living & { readonl
     },
   });
   const catalogue = fleetCatalogue(seed, EPOCH_MS);
-  const tell = (event: LifeEvent): void => {
+  const tell = (event: WorkloadEvent): void => {
     told.push(event);
   };
   return {
@@ -36,9 +36,9 @@ export function fleetInNoTime(seed: number, untilMs: number): Living & { readonl
 }
 
 /** Nodes as their past left them. */
-export const nodesOf = (living: Living, count: number): readonly FleetNode[] =>
+export const nodesOf = (busyFleet: BusyFleet, count: number): readonly FleetNode[] =>
   Array.from({ length: count }, (_, index) => {
-    const node = createFleetNode(living, index);
-    liveBefore(living, node);
+    const node = createFleetNode(busyFleet, index);
+    setInitialState(busyFleet, node);
     return node;
   });

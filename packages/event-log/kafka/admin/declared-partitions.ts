@@ -5,7 +5,7 @@ import type { TopicDifference } from '../../port.ts';
 import { partitionDifference, refusal } from '../../topic-differences.ts';
 import { type Admin, withAdmin } from '../client/admin.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { KafkaCore } from '../client/core.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 
 /** The number of partitions of each of our topics that exists. */
 export async function partitionCounts(
@@ -27,12 +27,12 @@ type Differences = ReadonlyMap<TopicName, TopicDifference | null>;
  * answer serves all that wait for it, and all topics that it finds right.
  */
 export class DeclaredCheck {
-  readonly #core: KafkaCore;
+  readonly #connection: KafkaConnection;
   readonly #checked = new Set<TopicName>();
   #asking: Promise<Differences> | null = null;
 
-  constructor(core: KafkaCore) {
-    this.#core = core;
+  constructor(connection: KafkaConnection) {
+    this.#connection = connection;
   }
 
   async require(topics: ReadonlySet<TopicName>): Promise<void> {
@@ -49,13 +49,13 @@ export class DeclaredCheck {
   }
 
   async #ask(): Promise<Differences> {
-    const { options, context } = this.#core;
+    const { options, context } = this.#connection;
     const counts = await withAdmin(options, context, (admin, inTime) => inTime(partitionCounts(admin)));
     const differences = new Map(
       TOPIC_NAMES.map((topic) => [topic, partitionDifference(topic, counts.get(topic) ?? 0)]),
     );
     for (const [topic, difference] of differences) {
-      this.#core.noteTopic(topic, difference?.kind === 'partitions' ? difference.message : null);
+      this.#connection.noteTopic(topic, difference?.kind === 'partitions' ? difference.message : null);
       if (difference === null) this.#checked.add(topic);
     }
     return differences;

@@ -10,7 +10,7 @@ import type { OutgoingRecord } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import type { Batch } from '../publishing/batches.ts';
 import { type KafkaClient, openClient } from './client.ts';
-import type { KafkaCore } from './core.ts';
+import type { KafkaConnection } from './kafka-connection.ts';
 import { timeLimits } from './options.ts';
 
 const ACKS_ALL = -1;
@@ -57,15 +57,15 @@ function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly R
 
 /** One producer per process. Every record is acknowledged by all copies that are in sync. */
 export class Producer {
-  readonly #core: KafkaCore;
+  readonly #connection: KafkaConnection;
   readonly #client: KafkaClient;
   readonly #producer: KafkajsProducer;
   #connecting: Promise<void> | null = null;
 
-  constructor(core: KafkaCore) {
-    this.#core = core;
-    this.#client = openClient(core.options, core.context);
-    core.clients.add(this.#client);
+  constructor(connection: KafkaConnection) {
+    this.#connection = connection;
+    this.#client = openClient(connection.options, connection.context);
+    connection.clients.add(this.#client);
     this.#producer = this.#client.kafka.producer({
       createPartitioner: givenPartition,
       allowAutoTopicCreation: false,
@@ -88,7 +88,7 @@ export class Producer {
   /** Batches of different partitions in one request, once. Resolves when all is acknowledged. */
   async send(batches: readonly Batch[]): Promise<void> {
     await this.connect();
-    const { options } = this.#core;
+    const { options } = this.#connection;
     const request = {
       acks: ACKS_ALL,
       timeout: timeLimits(options).acknowledgeMs,
@@ -100,7 +100,7 @@ export class Producer {
 
   async disconnect(): Promise<void> {
     await waitAtMost(this.#producer.disconnect(), END_MS);
-    this.#core.clients.delete(this.#client);
+    this.#connection.clients.delete(this.#client);
     this.#client.cutConnections();
   }
 }

@@ -5,7 +5,7 @@ import type { OutgoingRecord } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { DeclaredCheck } from '../admin/declared-partitions.ts';
 import { withAdmin } from '../client/admin.ts';
-import type { KafkaCore } from '../client/core.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { timeLimits } from '../client/options.ts';
 import { Producer } from '../client/producer.ts';
 import { Publisher, sendWithRetries } from './publisher.ts';
@@ -16,7 +16,7 @@ const LAST_PUBLISHES_MS = 3000;
 
 /** All publishing of an open log. */
 export class Publishing {
-  readonly #core: KafkaCore;
+  readonly #connection: KafkaConnection;
   readonly #producer: Producer;
   readonly #publisher: Publisher;
   readonly #declared: DeclaredCheck;
@@ -27,16 +27,21 @@ export class Publishing {
    * Connects before the first publish, so that health and readiness tell the truth from the start. Who only asks may never publish, and
    * what cannot be reached would hold up its end. `closing` aborts when nothing is to be tried any more.
    */
-  constructor(core: KafkaCore, closing: AbortSignal) {
-    this.#core = core;
+  constructor(connection: KafkaConnection, closing: AbortSignal) {
+    this.#connection = connection;
     this.#closing = closing;
-    this.#producer = new Producer(core);
-    this.#declared = new DeclaredCheck(core);
+    this.#producer = new Producer(connection);
+    this.#declared = new DeclaredCheck(connection);
     const send: Producer['send'] = (batches) => this.#producer.send(batches);
-    const { random } = core.context;
-    const retries = { send, random, wait: (ms: number) => sleep(ms), tries: timeLimits(core.options).sends };
+    const { random } = connection.context;
+    const retries = {
+      send,
+      random,
+      wait: (ms: number) => sleep(ms),
+      tries: timeLimits(connection.options).sends,
+    };
     this.#publisher = new Publisher({ send, sendWithRetries: (batch) => sendWithRetries(retries, batch) });
-    if (core.options.waits === 'long') this.#reach(() => this.#producer.connect());
+    if (connection.options.waits === 'long') this.#reach(() => this.#producer.connect());
   }
 
   async publish(records: readonly OutgoingRecord[]): Promise<void> {
@@ -45,9 +50,9 @@ export class Publishing {
     try {
       await this.#declared.require(new Set(records.map(({ topic }) => topic)));
       await this.#publisher.publish(records);
-      this.#core.reached();
+      this.#connection.reached();
     } catch (error) {
-      const failure = this.#core.explain(error);
+      const failure = this.#connection.explain(error);
       this.#lookForBrokers();
       throw failure;
     }
@@ -66,8 +71,8 @@ export class Publishing {
 
   /** After a publish that failed: the next one, which would tell that they are there again, may be long in coming. */
   #lookForBrokers(): void {
-    const { options, context } = this.#core;
-    if (options.waits === 'long' && !this.#core.health().connected)
+    const { options, context } = this.#connection;
+    if (options.waits === 'long' && !this.#connection.health().connected)
       this.#reach(() => withAdmin(options, context, async () => undefined));
   }
 
@@ -82,10 +87,10 @@ export class Publishing {
     for (let failures = 0; !this.#closing.aborted; failures += 1) {
       try {
         await reach();
-        return this.#core.reached();
+        return this.#connection.reached();
       } catch (error) {
-        this.#core.explain(error);
-        await pause(backOffMs(CONNECT_BACK_OFF, failures, this.#core.context.random), this.#closing);
+        this.#connection.explain(error);
+        await pause(backOffMs(CONNECT_BACK_OFF, failures, this.#connection.context.random), this.#closing);
       }
     }
   }

@@ -2,7 +2,7 @@ import { backOffMs } from '../../../process/back-off.ts';
 import { partitionName, topicSpec } from '../../partition.ts';
 import type { ReadFrom, ReadRequest } from '../../port.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { KafkaCore } from '../client/core.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
 const BACK_OFF = { firstMs: 100, mostMs: 2000 };
@@ -20,7 +20,7 @@ export interface Range {
 export type OffsetConnections = Pick<Cluster, 'fetchTopicsOffset' | 'refreshMetadata'>;
 
 export interface RangeReading {
-  readonly core: Pick<KafkaCore, 'context' | 'explain' | 'reached'>;
+  readonly connection: Pick<KafkaConnection, 'context' | 'explain' | 'reached'>;
   /** Resolves after `ms`, or when the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called when a broker answered, also where the answer does not help yet. */
@@ -36,11 +36,11 @@ export interface RangeReading {
 export async function readRanges(
   cluster: OffsetConnections,
   request: ReadRequest,
-  { core, wait, onAnswer, signal }: RangeReading,
+  { connection, wait, onAnswer, signal }: RangeReading,
 ): Promise<Range[]> {
   const tries = request.to === 'forever' ? Number.POSITIVE_INFINITY : TRIES;
   const isLast = (failures: number, error: unknown): boolean =>
-    failures >= tries || !core.explain(error).retry || signal.aborted;
+    failures >= tries || !connection.explain(error).retry || signal.aborted;
   for (let failures = 0; ; failures++) {
     try {
       if (failures > 0) {
@@ -48,11 +48,11 @@ export async function readRanges(
         onAnswer();
       }
       const found = await ranges(cluster, request);
-      core.reached();
+      connection.reached();
       return found;
     } catch (error) {
       if (isLast(failures + 1, error)) throw error;
-      await wait(backOffMs(BACK_OFF, failures, core.context.random), signal);
+      await wait(backOffMs(BACK_OFF, failures, connection.context.random), signal);
     }
   }
 }

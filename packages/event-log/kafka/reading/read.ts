@@ -7,8 +7,9 @@ import { requireEndless } from '../../stopping.ts';
 import { recreatedTopic } from '../../topic-differences.ts';
 import { watchPartitions } from '../admin/declared-partitions.ts';
 import { Consumer } from '../client/consumer.ts';
-import { followerName, type KafkaCore } from '../client/core.ts';
 import { unanswered, undecodable } from '../client/errors.ts';
+import { followerName } from '../client/health.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { timeLimits } from '../client/options.ts';
 import { type Watchdog, watchAnswers } from '../client/watchdog.ts';
 import type { Cursor } from './cursor.ts';
@@ -116,9 +117,9 @@ const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadB
 });
 
 /** Notes failures. A reading for ever outlasts every outage, but not its topic; one that is to end gives up some time. */
-function createReport({ request: { topic, to }, core, buffer, watchdog }: Reading) {
+function createReport({ request: { topic, to }, connection, buffer, watchdog }: Reading) {
   const note = (error: unknown): void => {
-    const failure = core.explain(error);
+    const failure = connection.explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffer.fail(recreatedTopic(topic));
     if (!failure.retry) buffer.fail(failure);
     buffer.trouble = failure;
@@ -127,7 +128,7 @@ function createReport({ request: { topic, to }, core, buffer, watchdog }: Readin
     if (error === null) {
       buffer.trouble = null;
       watchdog.heard();
-      core.reached();
+      connection.reached();
     } else note(error);
     buffer.answered();
   };
@@ -136,17 +137,17 @@ function createReport({ request: { topic, to }, core, buffer, watchdog }: Readin
 interface Reading {
   readonly consumer: Consumer;
   readonly request: ReadRequest;
-  readonly core: KafkaCore;
+  readonly connection: KafkaConnection;
   readonly buffer: ReadBuffer;
   readonly watchdog: Watchdog;
   readonly signal: AbortSignal;
 }
 
-async function findRanges({ consumer, request, core, watchdog, signal }: Reading): Promise<Range[]> {
+async function findRanges({ consumer, request, connection, watchdog, signal }: Reading): Promise<Range[]> {
   await consumer.connect();
   watchdog.heard();
   return await readRanges(consumer.cluster, request, {
-    core,
+    connection,
     wait: pause,
     signal,
     onAnswer: watchdog.heard,
@@ -154,25 +155,30 @@ async function findRanges({ consumer, request, core, watchdog, signal }: Reading
 }
 
 /** A policy in a partition that nobody reads might forbid what is done. */
-const watchTopics = ({ consumer: { cluster }, request: { topic }, core, signal }: Reading): Promise<void> =>
+const watchTopics = ({
+  consumer: { cluster },
+  request: { topic },
+  connection,
+  signal,
+}: Reading): Promise<void> =>
   watchPartitions(
     {
       cluster,
       topics: [topic],
-      random: core.context.random,
+      random: connection.context.random,
       wait: pause,
-      tell: (name, problem) => core.noteTopic(name, problem),
+      tell: (name, problem) => connection.noteTopic(name, problem),
     },
     signal,
   );
 
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
-  const { consumer, request, core, buffer, watchdog, signal } = reading;
+  const { consumer, request, connection, buffer, watchdog, signal } = reading;
   const parts = await watchdog.waitFor(findRanges(reading), signal);
   const cursors = parts.map((part) => toCursor(part, request.to, buffer));
   const fetcher = new Fetcher({
     cluster: consumer.cluster,
-    context: core.context,
+    context: connection.context,
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
     longWaitMs: () => (buffer.isMarked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
     maxPartitionBytes: MAX_PARTITION_BYTES,
@@ -200,14 +206,14 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
  * is left on the broker. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`.
  */
 export async function* readRecords(
-  log: KafkaCore,
+  log: KafkaConnection,
   request: ReadRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
   const { topic, to } = request;
-  const core = log.forClient(to === 'forever' ? followerName(topic) : `reader of ${topic}`);
-  const { options, context, clients } = core;
+  const connection = log.forClient(to === 'forever' ? followerName(topic) : `reader of ${topic}`);
+  const { options, context, clients } = connection;
   const { silenceMs } = timeLimits(options);
   const buffer = new ReadBuffer();
   const silent = (): FleetGcError => buffer.trouble ?? unanswered(options.brokers, silenceMs);
@@ -217,15 +223,15 @@ export async function* readRecords(
   const consumer = new Consumer(options, context, { group: 'none', topics: [request.topic] });
   clients.add(consumer);
   try {
-    yield* follow({ consumer, request, core, buffer, watchdog, signal: over });
+    yield* follow({ consumer, request, connection, buffer, watchdog, signal: over });
   } catch (error) {
-    if (!signal.aborted) throw core.explain(error);
+    if (!signal.aborted) throw connection.explain(error);
     requireEndless(request.to);
   } finally {
     ended.abort();
     clients.delete(consumer);
     // Who follows tries again, and is in trouble meanwhile.
-    if (request.to !== 'forever' || signal.aborted) core[Symbol.dispose]();
+    if (request.to !== 'forever' || signal.aborted) connection[Symbol.dispose]();
     await consumer.disconnect();
   }
 }

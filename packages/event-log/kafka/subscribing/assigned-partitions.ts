@@ -76,7 +76,7 @@ export class AssignedPartitions {
 
   async #gain(partitions: readonly TopicPartition[], isCurrent: () => boolean): Promise<void> {
     const { session, over, report } = this.#options;
-    const { consumer, subscription, core } = session;
+    const { consumer, subscription, connection } = session;
     for (let failures = 0; isCurrent(); failures += 1) {
       try {
         const starts = await committedStarts(consumer.cluster, subscription, partitions);
@@ -85,7 +85,7 @@ export class AssignedPartitions {
         return;
       } catch (error) {
         report(error);
-        await pause(backOffMs(BACK_OFF, failures, core.context.random), over);
+        await pause(backOffMs(BACK_OFF, failures, connection.context.random), over);
       }
     }
   }

@@ -32,8 +32,8 @@ class GroupSession {
 
   constructor(session: Session) {
     this.#session = session;
-    const { consumer, core, subscription, stopping } = session;
-    const { context } = core;
+    const { consumer, connection, subscription, stopping } = session;
+    const { context } = connection;
     const over = this.#over.signal;
     this.#silence = setTimeout(() => this.#fail(fellSilent(subscription.group)), SILENCE_MS);
     over.addEventListener('abort', () => clearTimeout(this.#silence));
@@ -103,27 +103,27 @@ class GroupSession {
 
   /** kafkajs joins again when it learns of more partitions. Ours stay the declared ones; somebody should know. */
   #tellOfPartitions(): void {
-    const { consumer, core, state, subscription } = this.#session;
+    const { consumer, connection, state, subscription } = this.#session;
     for (const topic of subscription.topics) {
       const found = consumer.cluster.findTopicPartitionMetadata(topic).length;
       const difference = partitionDifference(topic, found);
-      core.noteTopic(topic, difference?.message ?? null);
+      connection.noteTopic(topic, difference?.message ?? null);
       if (difference === null) continue;
       state.problems.set(topic, difference.message);
-      core.context.logger.warn({ topic, found }, difference.message);
+      connection.context.logger.warn({ topic, found }, difference.message);
     }
   }
 
   #fail(error: unknown): void {
-    this.#failure ??= this.#session.core.explain(error);
+    this.#failure ??= this.#session.connection.explain(error);
     this.#over.abort();
   }
 
   #reporter(where: string): (error: unknown) => void {
-    const { core, state } = this.#session;
+    const { connection, state } = this.#session;
     return (error) => {
-      if (error === null) core.reached();
-      const failure = error === null ? null : core.explain(error);
+      if (error === null) connection.reached();
+      const failure = error === null ? null : connection.explain(error);
       state.problems.set(where, failure?.message ?? null);
       // A topic that comes back may be another one: by the old offset what lies at its beginning would be passed over.
       if (failure?.code === 'TOPICS_MISSING') this.#fail(failure);

@@ -37,21 +37,21 @@ async function openQueues(
 
 /** Fetches for the partitions; resolves after a stop, rejects when the brokers fell silent. */
 async function serve(session: KeySession, starts: readonly StartOffset[]): Promise<void> {
-  const { consumer, core, subscription, state, stopping, ended, stragglers } = session;
+  const { consumer, connection, subscription, state, stopping, ended, stragglers } = session;
   const queues = await openQueues(session, starts, () => fetcher.kick());
   const { alive, settled } = untilSilent(subscription.group, stopping);
   const missing = Promise.withResolvers<never>();
   const report = (error: unknown): void => {
-    const failure = error === null ? null : core.explain(error);
+    const failure = error === null ? null : connection.explain(error);
     state.problems.set('fetch', failure?.message ?? null);
     if (failure === null) {
-      core.reached();
+      connection.reached();
       alive();
     } else if (failure.code === 'TOPICS_MISSING') missing.reject(failure);
   };
   const fetcher: Fetcher = new Fetcher({
     cluster: consumer.cluster,
-    context: core.context,
+    context: connection.context,
     cursors: () => queues.map(({ cursor }) => cursor),
     longWaitMs: () => LONG_WAIT_MS,
     maxPartitionBytes: MAX_PARTITION_BYTES,
@@ -67,11 +67,11 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     {
       cluster: consumer.cluster,
       topics: subscription.topics,
-      random: core.context.random,
+      random: connection.context.random,
       wait: pause,
       tell: (topic, problem) => {
         state.problems.set(topic, problem);
-        core.noteTopic(topic, problem);
+        connection.noteTopic(topic, problem);
       },
     },
     session.over,
@@ -91,16 +91,16 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
  * rebalanced. Resolves after a stop; rejects with what ended it.
  */
 export async function runKeySession(session: Session, { key, lookBackMs }: KeyAssignment): Promise<void> {
-  const { consumer, core, subscription } = session;
+  const { consumer, connection, subscription } = session;
   const ended = new AbortController();
   const partitions = subscription.topics.map((topic) => ({ topic, partition: partitionOf(topic, key) }));
   try {
     await consumer.connect();
     const starts = await lookBackStarts(consumer.cluster, partitions, lookBackMs);
-    core.reached();
+    connection.reached();
     await serve({ ...session, ended, over: ended.signal }, starts);
   } catch (error) {
-    throw core.explain(error);
+    throw connection.explain(error);
   } finally {
     ended.abort();
     await consumer.disconnect();

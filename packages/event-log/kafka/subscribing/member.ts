@@ -1,19 +1,19 @@
 import type { ActiveSubscription, SliceHandler, Subscription } from '../../port.ts';
 import { supervise } from '../../subscription.ts';
 import { Consumer, type FormerMember } from '../client/consumer.ts';
-import type { KafkaCore } from '../client/core.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { runGroupSession } from './group-session.ts';
 import { runKeySession } from './key-session.ts';
 
 /** Serves its share of the group, or the partition of its key, in the background until it is stopped; a session that fails is followed by another. */
 export function startMember(
-  core: KafkaCore,
+  connection: KafkaConnection,
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
-  const { options, context, clients } = core;
+  const { options, context, clients } = connection;
   const { assignment } = subscription;
-  const own = core.forClient(`reader ${subscription.group}`);
+  const own = connection.forClient(`reader ${subscription.group}`);
   const stragglers = new Map<string, Promise<void>>();
   const former: FormerMember = { memberId: null };
   return supervise(context, {
@@ -24,7 +24,7 @@ export function startMember(
         consumer,
         subscription,
         handle,
-        core: own,
+        connection: own,
         state,
         stopping,
         former,

@@ -3,8 +3,8 @@ import { partitionName } from '../../partition.ts';
 import type { LogRecord, SliceHandler, Subscription } from '../../port.ts';
 import { type MemberState, type Serving, type SliceSource, serveSlices } from '../../subscription.ts';
 import type { Consumer, FormerMember } from '../client/consumer.ts';
-import type { KafkaCore } from '../client/core.ts';
 import { undecodable } from '../client/errors.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import type { Cursor } from '../reading/cursor.ts';
 import { PartitionDeaths } from './partition-deaths.ts';
 import type { StartOffset } from './start-offsets.ts';
@@ -18,7 +18,7 @@ export interface Session {
   readonly consumer: Consumer;
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
-  readonly core: KafkaCore;
+  readonly connection: KafkaConnection;
   readonly state: MemberState;
   readonly stopping: AbortSignal;
   /** Outlives the session. */
@@ -141,7 +141,7 @@ const servingOf = ({ session, over }: PartitionQueueOptions): Serving => ({
   over,
   ending: AbortSignal.any([over, session.stopping]),
   problems: session.state.problems,
-  context: session.core.context,
+  context: session.connection.context,
   isFinal: () => false,
 });
 

@@ -1,6 +1,6 @@
 import { KafkaJSProtocolError } from 'kafkajs';
 import { expect, test } from 'vitest';
-import { createCore } from '../../../../packages/event-log/kafka/client/core.ts';
+import { createConnection } from '../../../../packages/event-log/kafka/client/kafka-connection.ts';
 import { KafkaOptions } from '../../../../packages/event-log/kafka/client/options.ts';
 import { type OffsetConnections, readRanges } from '../../../../packages/event-log/kafka/reading/ranges.ts';
 import { silentContext } from '../probe.ts';
@@ -8,10 +8,10 @@ import { silentContext } from '../probe.ts';
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: ['broker:9092'], clientId: 'test' });
 /** Waits take no time; they are noted. */
 function reading() {
-  const core = createCore(options, silentContext());
+  const connection = createConnection(options, silentContext());
   const waits: { readonly ms: number; readonly connected: boolean }[] = [];
-  const wait = async (ms: number) => void waits.push({ ms, connected: core.health().connected });
-  return { core, wait, waits, onAnswer: () => undefined, signal: new AbortController().signal };
+  const wait = async (ms: number) => void waits.push({ ms, connected: connection.health().connected });
+  return { connection, wait, waits, onAnswer: () => undefined, signal: new AbortController().signal };
 }
 
 const REQUEST = { topic: 'gc.policies', from: 'earliest', to: 'end' } as const;
@@ -68,7 +68,7 @@ test('one that is for ever goes on until they are, and the log is not well meanw
   await expect(readRanges(asked, { ...REQUEST, to: 'forever' }, forever)).resolves.toHaveLength(1);
   expect(forever.waits).toHaveLength(99);
   expect(forever.waits.every(({ ms, connected }) => ms <= 2000 && !connected)).toBe(true);
-  expect(forever.core.health()).toEqual({ connected: true, problem: null });
+  expect(forever.connection.health()).toEqual({ connected: true, problem: null });
 });
 
 test('and ends when it is told to', async () => {

@@ -8,7 +8,7 @@ const pathOf = (file: string): string => fileURLToPath(new URL(`../../../../${fi
  * A decider with its parser and all that it stands on as one ES module, which needs Node.js alone. The same sources give the
  * same text, wherever they lie.
  */
-export const bundleDecider = (name: string): Promise<string> => bundleOf(`services/${name}/frozen.ts`);
+export const bundleDecider = (name: string): Promise<string> => bundleOf(`services/${name}/bundle-entry.ts`);
 
 /** The parser of a topic's messages alone: where it is the same, so is what deciders read. */
 export const bundleReader = (topic: CorpusCase['topic']): Promise<string> => bundleOf(PARSERS[topic]);

@@ -3,14 +3,14 @@ import { parseValue } from '../../../../packages/pipeline/parse/parse-record.ts'
 import type { EventOf } from '../../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../../schemas/policy/policy.ts';
 import type { DecideAgain, FrozenDecider, PassOver } from '../../../../services/audit/deciders/deciders.ts';
+import { passOver as containerGcPasses } from '../../../../services/container-gc/bundle-entry.ts';
 import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
-import { passOver as containerGcPasses } from '../../../../services/container-gc/frozen.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { passOver as imageGcPasses } from '../../../../services/image-gc/bundle-entry.ts';
 import { DECIDER as IMAGE_GC } from '../../../../services/image-gc/decide.ts';
-import { passOver as imageGcPasses } from '../../../../services/image-gc/frozen.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { passOver as pressurePasses } from '../../../../services/pressure/bundle-entry.ts';
 import { DECIDER as PRESSURE } from '../../../../services/pressure/decide.ts';
-import { passOver as pressurePasses } from '../../../../services/pressure/frozen.ts';
 import { pressureHandler } from '../../../../services/pressure/handler.ts';
 import type { CorpusCase } from './corpus.ts';
 

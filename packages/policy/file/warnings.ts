@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import {
+  DEFAULT_EVICTION_HARD,
+  EVICTION_MAPS,
+  isIgnoredSignal,
+} from '../../../schemas/policy/eviction-settings.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
+import type { Problem } from './problem.ts';
+import { problemAt, type YamlDocument } from './yaml-document.ts';
+
+/** What is valid and yet may not do what its author thinks. */
+export const warningsOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
+  ...zeroMinimumAge(document),
+  ...evictionWarnings(policy, document),
+  ...policy.keep.patterns.flatMap((pattern, index) => patternWithoutRegistry(pattern, index, document)),
+];
+
+/** B3: a kubelet's configuration file cannot ask for zero either. */
+function zeroMinimumAge(document: YamlDocument): readonly Problem[] {
+  const path = ['imageMinimumGCAge'];
+  const written = document.valueAt(path);
+  if (typeof written !== 'string' || parseDurationMs(written) !== 0) return [];
+  return [
+    problemAt(
+      document,
+      path,
+      'zero means the default, 2m, as it does to the kubelet; -1s means no minimum age',
+    ),
+  ];
+}
+
+/** A runtime lists `nginx` as `docker.io/library/nginx`, so the pattern `nginx*` would protect nothing. */
+function patternWithoutRegistry(pattern: string, index: number, document: YamlDocument): readonly Problem[] {
+  const [first = '', ...rest] = pattern.split('/');
+  if (/[*?]/.test(first) && rest.length > 0) return [];
+  if (pattern === '**' || first === 'localhost') return [];
+  if (rest.length > 0 && /[.:]/.test(first)) return [];
+  return [
+    problemAt(
+      document,
+      ['keep', 'images', index],
+      `${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`,
+    ),
+  ];
+}
+
+const TextMap = z.record(z.string(), z.string()).optional();
+const Written = z.looseObject({
+  evictionHard: TextMap,
+  evictionSoft: TextMap,
+  evictionSoftGracePeriod: TextMap,
+  evictionMinimumReclaim: TextMap,
+  mergeDefaultEvictionSettings: z.boolean().optional(),
+  imageGCHighThresholdPercent: z.number().optional(),
+});
+type Written = z.infer<typeof Written>;
+
+interface Warning {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** What eviction settings that are valid may do differently from what their author thinks. */
+function evictionWarnings(policy: Policy, document: YamlDocument): readonly Problem[] {
+  const { data } = Written.safeParse(document.value);
+  if (!data) return [];
+  return [
+    ...EVICTION_MAPS.flatMap((map) =>
+      Object.keys(data[map] ?? {}).flatMap((signal) => ofSignal(map, signal)),
+    ),
+    ...thresholdSpellings(data),
+    ...withoutThreshold(data),
+    ...droppedDefaults(data),
+    ...unreachable(policy),
+    ...noRoom(policy, data),
+  ].map(({ path, message }) => problemAt(document, path, message));
+}
+
+function ofSignal(map: string, signal: string): readonly Warning[] {
+  const path = [map, signal];
+  if (isIgnoredSignal(signal))
+    return [{ path, message: 'ignored: removing images or containers frees none of it' }];
+  if (!signal.startsWith('containerfs.') || !map.endsWith('rd')) return [];
+  const message =
+    'replaced by the value of nodefs or imagefs, whichever filesystem it shares, as the kubelet does';
+  return [{ path, message }];
+}
+
+/** B15: only `0%` and `100%` to the letter mean none. */
+function thresholdSpellings(written: Written): readonly Warning[] {
+  const entries = (['evictionHard', 'evictionSoft'] as const).flatMap((map) =>
+    Object.entries(written[map] ?? {}).map(([signal, value]) => ({ path: [map, signal], signal, value })),
+  );
+  return entries.flatMap(({ path, signal, value }) => {
+    const message = isIgnoredSignal(signal) ? undefined : spellingWarning(value);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+function spellingWarning(value: string): string | undefined {
+  if (value === '0%' || value === '100%') return `${value} means no threshold`;
+  if (!value.endsWith('%')) return undefined;
+  const percent = Number.parseFloat(value);
+  if (percent === 0) return 'is never met; 0% means no threshold';
+  return percent === 100 ? 'is met all the time; 100% means no threshold' : undefined;
+}
+
+function withoutThreshold(written: Written): readonly Warning[] {
+  const {
+    evictionHard,
+    evictionSoft = {},
+    evictionSoftGracePeriod = {},
+    evictionMinimumReclaim = {},
+  } = written;
+  const hard = evictionHard ?? DEFAULT_EVICTION_HARD;
+  const grace = Object.keys(evictionSoftGracePeriod)
+    .filter((signal) => !(signal in evictionSoft))
+    .map((signal) => ({
+      path: ['evictionSoftGracePeriod', signal],
+      message: 'no soft threshold has this signal',
+    }));
+  const reclaim = Object.keys(evictionMinimumReclaim)
+    .filter((signal) => !(signal in hard || signal in evictionSoft || isIgnoredSignal(signal)))
+    .map((signal) => ({ path: ['evictionMinimumReclaim', signal], message: 'no threshold has this signal' }));
+  return [...grace, ...reclaim];
+}
+
+/** B14 */
+function droppedDefaults({
+  evictionHard,
+  mergeDefaultEvictionSettings = false,
+}: Written): readonly Warning[] {
+  if (evictionHard === undefined || mergeDefaultEvictionSettings || Object.keys(evictionHard).length === 0)
+    return [];
+  const dropped = Object.keys(DEFAULT_EVICTION_HARD).filter((signal) => !(signal in evictionHard));
+  if (dropped.length === 0) return [];
+  const message = `${dropped.join(', ')} ${dropped.length === 1 ? 'has' : 'have'} no threshold now: what evictionHard does not name loses its default; mergeDefaultEvictionSettings: true keeps it`;
+  return [{ path: ['evictionHard'], message }];
+}
+
+/** With a target above the whole disk, a reclaim would not end before there is nothing left to remove. */
+const unreachable = ({ evictionThresholds }: Policy): readonly Warning[] =>
+  evictionThresholds.flatMap(({ signal, kind, value, minimumReclaim }) =>
+    minimumReclaim !== null &&
+    'percent' in minimumReclaim &&
+    'percent' in value &&
+    minimumReclaim.percent + value.percent > 100
+      ? [
+          {
+            path: ['evictionMinimumReclaim', signal],
+            message: `together with the ${kind} threshold of ${value.percent}% this is more than there is: it is never reached`,
+          },
+        ]
+      : [],
+  );
+
+/** M15; between the kubelet's own two defaults there is one percent, which is told where somebody changes one. */
+function noRoom(policy: Policy, written: Written): readonly Warning[] {
+  const { imageGCHighThresholdPercent: high, evictionThresholds, forcedGC } = policy;
+  const signal = 'imagefs.available';
+  const limit = evictionThresholds.find(
+    (threshold) => threshold.signal === signal && threshold.kind === 'hard',
+  );
+  if (high === 100 || !forcedGC || limit === undefined || !('percent' in limit.value)) return [];
+  if (100 - high > limit.value.percent) return [];
+  const ownHigh = written.imageGCHighThresholdPercent !== undefined;
+  if (!ownHigh && written.evictionHard?.[signal] === undefined) return [];
+  return [
+    {
+      path: ownHigh ? ['imageGCHighThresholdPercent'] : ['evictionHard', signal],
+      message: `removal by usage begins at ${100 - high}% available, and the eviction threshold of ${signal} is ${limit.value.percent}%: it has no room to act before removal is forced`,
+    },
+  ];
+}
