@@ -47,9 +47,10 @@ interface NamedSubjects {
 export type NamedSubject<Kind extends SubjectKind = SubjectKind> = NamedSubjects[Kind];
 
 /** Whom something is about, by its record key. */
-export type Subject<Kind extends SubjectKind = SubjectKind> = {
-  readonly [Each in Kind]: { readonly kind: Each; readonly key: string };
-}[Kind];
+export interface Subject {
+  readonly kind: SubjectKind;
+  readonly key: string;
+}
 
 interface SubjectRow<Kind extends SubjectKind> {
   /** The record key of everything that concerns one subject. */
@@ -70,3 +71,9 @@ export const SUBJECTS: { readonly [Kind in SubjectKind]: SubjectRow<Kind> } = {
     partitions: 32,
   },
 };
+
+/** The subject of this name. */
+export const subjectNamed = <Kind extends SubjectKind>(kind: Kind, named: NamedSubject<Kind>): Subject => ({
+  kind,
+  key: SUBJECTS[kind].keyOf(named),
+});

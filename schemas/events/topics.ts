@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { PolicyRecord, PolicyTopicRecord } from '../policy/policy.ts';
+import { POLICY_RECORDS, PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
-import { Decision } from './decision.ts';
+import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
@@ -86,7 +86,7 @@ export const TOPICS = {
     name: 'gc.node.decisions',
     retentionMs: 14 * DAY_MS,
     bounds: OBJECTS_OF_A_NODE,
-    schemas: [Decision, PressureUnrelieved],
+    schemas: [DECISIONS.node, PressureUnrelieved],
   }),
   policies: topic({
     name: 'gc.policies',
@@ -104,7 +104,7 @@ export const TOPICS = {
     retentionMs: 'forever',
     compacted: false,
     bounds: SET_OF_POLICIES,
-    schemas: [PolicyRecord, PolicySetRecord],
+    schemas: [...Object.values(POLICY_RECORDS), PolicySetRecord],
   }),
   deadLetters: topic({
     name: 'gc.dead-letters',

@@ -1,6 +1,6 @@
-import { policySet } from '../../packages/decision/policy-set.ts';
 import type { EventLog, GroupProgress, TopicDifference } from '../../packages/event-log/port.ts';
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
+import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
@@ -62,11 +62,11 @@ async function readTopics(needs: StatusNeeds, signal: AbortSignal): Promise<Read
   const stored = await readStoredPolicies(log, signal);
   const letters = await readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal);
   const heard = await readHeardNodes(needs, signal);
-  return { stored, letters, nodes: fleetNodes(heard, stored.set, nowMs) };
+  return { stored, letters, nodes: fleetNodes(heard, stored.sets.node, nowMs) };
 }
 
 const nothingRead = (nowMs: number): ReadTopics => ({
-  stored: { policies: new Map(), pauses: new Map(), unreadable: [], set: policySet([], []) },
+  stored: { policies: new Map(), pauses: new Map(), unreadable: [], sets: setsOfEntries([]) },
   letters: { letters: [], unreadable: 0 },
   nodes: { type: 'fleetgc.nodes', version: 1, readAtMs: nowMs, unreadable: 0, nodes: [] },
 });
