@@ -7,6 +7,7 @@ import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
 import { selects } from '../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
@@ -94,8 +95,8 @@ function statusOf(facts: StatusFacts): FleetStatus {
     unreadablePolicies: stored.unreadable.length,
     deadLetters: deadLettersOf(letters),
     nodes: nodeCounts(nodes),
-    warnings: nodes.nodes.flatMap(({ cluster, node, warnings }) =>
-      warnings.map((warning) => ({ subject: `${cluster}/${node}`, ...warning })),
+    warnings: nodes.nodes.flatMap((node) =>
+      node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
     ),
   } as const satisfies Omit<FleetStatus, 'problems'>;
   return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };
