@@ -59,7 +59,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
     version: packageJson.version,
     node: { ...node.identity, nodeLabels: node.nodeLabels },
     runtime: await runtimeText(node),
-    policies: policies.current(),
+    policies: policies.current.node(),
     deleted,
   });
   for (const line of introduction) print(line);

@@ -28,7 +28,7 @@ export const verb = defineVerb({
     const stored = await readStoredPolicies(log, signal);
     const heard = await readHeardNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);
     warnOfUnreadable(stored, logger);
-    const found = fleetNodes(heard, stored.set, nowMs);
+    const found = fleetNodes(heard, stored.sets.node, nowMs);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
     if (output === 'json') return await context.write(`${JSON.stringify(found, null, 2)}\n`);
     if (found.nodes.length === 0) return logger.info('No node was heard in the last day.');

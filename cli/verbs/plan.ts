@@ -119,7 +119,7 @@ function askedIn({ inventory, policy = [], profile, trigger }: PlanOptions, { lo
     throw new FleetGcError('USAGE', '--inventory and --policy cannot both read standard input');
   const override = profile === undefined ? {} : { profile };
   const written = policiesOf(policy, { logger, consequence: 'no plan was made', override });
-  return { policies: policySet(written.map(toPolicyRecord), []), trigger, override };
+  return { policies: policySet('node', written.map(toPolicyRecord), []), trigger, override };
 }
 
 async function madePlan(

@@ -1,33 +1,42 @@
 import type { DecisionOutcome } from '../../schemas/events/decision.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
 import {
-  type PolicyRecord,
-  type PolicySet,
-  type SelectableNode,
+  type PolicyRecordOf,
+  type PolicySetOf,
+  type SelectableSubject,
   selectPolicy,
 } from '../../schemas/policy/policy.ts';
 import type { Doubt } from './conclusion.ts';
 import { OWN_RULES, type OwnRule } from './own-rules.ts';
 
-/** Nothing may be decided for the node, whatever its facts. */
+/** Nothing may be decided for the subject, whatever its facts. */
 export interface ClosedGate {
   readonly kind: 'closed';
   readonly rule: OwnRule;
   readonly outcome: Extract<DecisionOutcome, 'paused' | 'no-policy'>;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];
-  readonly record: PolicyRecord | null;
+  readonly record: null;
 }
 
-type Gate = ClosedGate | { readonly kind: 'open'; readonly record: PolicyRecord };
+type Gate<Kind extends SubjectKind> =
+  | ClosedGate
+  | { readonly kind: 'open'; readonly record: PolicyRecordOf<Kind> };
 
-/** What holds for a node before its facts are looked at: a policy, a pause, or nothing. */
-export function gateFor(policies: PolicySet, node: SelectableNode): Gate {
-  const selection = selectPolicy(policies, node);
+/** Why everything is kept where no policy selects a subject. */
+const NO_POLICY: Readonly<Record<SubjectKind, string>> = { node: OWN_RULES.P1 };
+
+/** What holds for a subject before its facts are looked at: a policy, a pause, or nothing. */
+export function gateFor<Kind extends SubjectKind>(
+  policies: PolicySetOf<Kind>,
+  subject: SelectableSubject<Kind>,
+): Gate<Kind> {
+  const selection = selectPolicy(policies, subject);
   switch (selection.kind) {
     case 'paused':
       return closed('P2', 'paused', `${OWN_RULES.P2}; reason given: ${selection.pause.reason}`);
     case 'none':
-      return closed('P1', 'no-policy', OWN_RULES.P1);
+      return closed('P1', 'no-policy', NO_POLICY[policies.subject]);
     case 'policy':
       return { kind: 'open', record: selection.record };
   }

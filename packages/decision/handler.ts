@@ -1,4 +1,4 @@
-import { nodeKey } from '../../schemas/events/identity.ts';
+import { SUBJECTS } from '../../schemas/events/identity.ts';
 import type { EventOf, TopicAbout, TopicId } from '../../schemas/events/topics.ts';
 import type { TraceContext } from '../process/trace.ts';
 
@@ -42,6 +42,6 @@ export type PureHandler<Event> = (input: Input<Event>) => Outputs;
 /** An output about a node, keyed as its topic wants. */
 export const nodeOutput = <Id extends TopicAbout<'node'>>(topic: Id, event: EventOf<Id>): Output<Id> => ({
   topic,
-  key: nodeKey(event),
+  key: SUBJECTS.node.keyOf(event),
   event,
 });

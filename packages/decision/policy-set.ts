@@ -1,15 +1,24 @@
+import type { SubjectKind } from '../../schemas/events/identity.ts';
 import {
+  isPolicyFor,
   type PauseRecord,
-  type PolicyRecord,
-  type PolicySet,
+  type PolicyRecordOf,
+  type PolicySetOf,
   pauseKey,
 } from '../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
 import { compareText } from './listing.ts';
 
-/** All policies of one moment, in an order of their own: whatever order they came in, equal sets have equal hashes. */
-export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<PauseRecord>): PolicySet {
+/**
+ * All policies of one moment for one kind of subject, in an order of their own: whatever order they came in, equal sets have equal
+ * hashes.
+ */
+export function policySet<Kind extends SubjectKind>(
+  subject: Kind,
+  policies: Iterable<PolicyRecordOf<Kind>>,
+  pauses: Iterable<PauseRecord>,
+): PolicySetOf<Kind> {
   const sortedPolicies = [...policies].toSorted((a, b) => compareText(a.policy.name, b.policy.name));
   // An unreadable record may hold the same nodes as a pause does.
   const sortedPauses = [...pauses].toSorted(
@@ -21,7 +30,7 @@ export function policySet(policies: Iterable<PolicyRecord>, pauses: Iterable<Pau
     hash,
   }));
   const hash = policySetHash(named, sortedPauses);
-  return { policies: sortedPolicies, pauses: sortedPauses, hash };
+  return { subject, policies: sortedPolicies, pauses: sortedPauses, hash };
 }
 
 /** A policy as the hash of a set names it. */
@@ -39,7 +48,7 @@ export const policySetHash = (policies: readonly NamedPolicy[], pauses: readonly
   });
 
 /** The fact that tells what a set consisted of. */
-export const policySetRecord = ({ hash, policies, pauses }: PolicySet): PolicySetRecord => ({
+export const policySetRecord = ({ hash, policies, pauses }: PolicySetOf<SubjectKind>): PolicySetRecord => ({
   type: 'fleetgc.policy-set',
   version: 1,
   id: deriveId('policy-set', hash),
@@ -49,18 +58,19 @@ export const policySetRecord = ({ hash, policies, pauses }: PolicySet): PolicySe
 });
 
 /**
- * The set that a fact tells of, its policies found by the hashes of their contents. `null` when one of them is not found, or when
- * what is put together has another hash than the fact says. A content that was applied twice has two versions: the fact knows
- * which of them was in force.
+ * The set that a fact tells of, its policies found by the hashes of their contents. `null` when one of them is not found or is for
+ * another kind of subject, or when what is put together has another hash than the fact says. A content that was applied
+ * twice has two versions: the fact knows which of them was in force.
  */
-export function rebuiltPolicySet(
+export function rebuiltPolicySet<Kind extends SubjectKind>(
+  subject: Kind,
   { hash, policies, pauses }: PolicySetRecord,
-  find: (contentHash: string) => PolicyRecord | undefined,
-): PolicySet | null {
+  find: (contentHash: string) => PolicyRecordOf<SubjectKind> | undefined,
+): PolicySetOf<Kind> | null {
   const records = policies.flatMap(({ hash, policyVersion }) => {
     const record = find(hash);
-    return record === undefined ? [] : [{ ...record, policyVersion }];
+    return record !== undefined && isPolicyFor(subject, record) ? [{ ...record, policyVersion }] : [];
   });
-  const set = policySet(records, pauses);
+  const set = policySet(subject, records, pauses);
   return set.hash === hash ? set : null;
 }

@@ -1,3 +1,4 @@
+import { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicAbout, type TopicId } from '../../schemas/events/topics.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 
@@ -23,23 +24,19 @@ export interface RecordedEvent {
   readonly record: LogRecord;
 }
 
-/** What lies in the partition of a node, causes before effects: facts, orders, decisions, commands, results. */
-export const NODE_TOPICS = [
-  'diskStats',
-  'inventory',
-  'observe',
-  'decisions',
-  'commands',
-  'results',
-  'deadLetters',
-] as const satisfies readonly (TopicAbout<'node'> | 'deadLetters')[];
+/** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
+export const SUBJECT_TOPICS = {
+  node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
+} as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
-/** Causes before effects, where the log gives several topics the same time. */
-export const CAUSES_FIRST = [
-  'policies',
-  'policyVersions',
-  ...NODE_TOPICS,
-] as const satisfies readonly TopicId[];
+/** All topics, causes before effects, where the log gives several of them the same time. */
+export const CAUSES_FIRST: readonly TopicId[] = [
+  ...new Set<TopicId>([
+    'policies',
+    'policyVersions',
+    ...SubjectKind.options.flatMap((kind) => SUBJECT_TOPICS[kind]),
+  ]),
+];
 
 /**
  * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its

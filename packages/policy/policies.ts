@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type BackOff, backOffMs } from '../process/back-off.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
-import { createPolicyReading } from './policy-reading.ts';
+import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
 /** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
 export const POLICY_RECHECK_MS = 300_000;
@@ -15,10 +16,10 @@ const BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
   /**
-   * Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read of which nobody knows for which
-   * nodes it is. Where that is known, these nodes are paused.
+   * For each kind of subject. Throws `POLICIES_UNREADABLE` while they are not read to the end, or any of them cannot be read
+   * of which nobody knows for whom it is. Where that is known, these are paused.
    */
-  current(): PolicySet;
+  readonly current: { readonly [Kind in SubjectKind]: () => PolicySetOf<Kind> };
   /** Why `current` throws, in a sentence; `null` when it does not. */
   problem(): string | null;
   /** Which records cannot be read, whichever nodes they are for; `null` when all can. */
@@ -54,14 +55,16 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
   const caughtUp = Promise.withResolvers<void>();
   const knowledge = createPolicyKnowledge(settings, caughtUp.resolve);
   const following = follow({ ...settings, knowledge, closing: closing.signal });
-  const current = (): PolicySet => {
-    const problem = knowledge.problem();
-    if (problem !== null) throw new FleetGcError('POLICIES_UNREADABLE', problem);
-    return knowledge.set();
-  };
+  const current =
+    <Kind extends SubjectKind>(kind: Kind) =>
+    (): PolicySets[Kind] => {
+      const problem = knowledge.problem();
+      if (problem !== null) throw new FleetGcError('POLICIES_UNREADABLE', problem);
+      return knowledge.sets()[kind];
+    };
   watch(settings.metrics, knowledge);
   return {
-    current,
+    current: { node: current('node') },
     problem: () => knowledge.problem(),
     unreadable: () => knowledge.unreadable(),
     caughtUp: caughtUp.promise,
@@ -115,8 +118,8 @@ async function readRecords({ log, knowledge }: Following, signal: AbortSignal): 
 }
 
 function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {
-  metrics.gauge('policies', 'Policies that are known.', [], () => [[{}, knowledge.set().policies.length]]);
-  metrics.gauge('pauses', 'Pauses that are known.', [], () => [[{}, knowledge.set().pauses.length]]);
+  metrics.gauge('policies', 'Policies that are known.', [], () => [[{}, knowledge.counts().policies]]);
+  metrics.gauge('pauses', 'Pauses that are known.', [], () => [[{}, knowledge.counts().pauses]]);
   metrics.gauge('policies_readable', 'Whether all policies are read.', [], () => [
     [{}, Number(knowledge.problem() === null && knowledge.unreadable() === null)],
   ]);

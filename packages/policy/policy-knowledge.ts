@@ -1,25 +1,26 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { policySet } from '../decision/policy-set.ts';
 import type { EventLog, LogHealth } from '../event-log/port.ts';
 import {
   type PolicyEntry,
   type PolicyReading,
-  setOfEntries,
+  type PolicySets,
+  setsOfEntries,
   type UnreadableEntry,
 } from './policy-reading.ts';
 
 /** How long a repeated pass over the topic may take before what the last one showed is too old to decide on. */
 export const REREAD_GRACE_MS = 10_000;
 
-/** What is known of the policies: the last set that was read whole, and whether it may still be relied on. */
+/** What is known of the policies: the last sets that were read whole, and whether they may still be relied on. */
 export interface PolicyKnowledge {
-  /** The last set known, be it reliable or not. */
-  set(): PolicySet;
-  /** Why it is not reliable; `null` when it is. */
+  /** The last sets known, be they reliable or not. */
+  sets(): PolicySets;
+  /** Of all kinds of subjects, what records cannot be read amount to included. */
+  counts(): PolicyCounts;
+  /** Why they are not reliable; `null` when they are. */
   problem(): string | null;
-  /** Which records cannot be read, also where it is reliable all the same: it has a pause for each of these. */
+  /** Which records cannot be read, also where they are reliable all the same: they have a pause for each of these. */
   unreadable(): string | null;
   /** A pass over the topic begins. */
   begin(): void;
@@ -28,6 +29,11 @@ export interface PolicyKnowledge {
   /** The pass took one more record. */
   update(reading: PolicyReading): void;
   fail(message: string): void;
+}
+
+interface PolicyCounts {
+  readonly policies: number;
+  readonly pauses: number;
 }
 
 export interface KnowledgeSettings {
@@ -41,7 +47,7 @@ type Entries = ReadonlyMap<string, PolicyEntry>;
 interface State {
   /** As of the last pass that came to the end. */
   entries: Entries;
-  set: PolicySet;
+  sets: PolicySets;
   /** Keys that were there and are not, without having been deleted. */
   lost: readonly string[];
   adoptedOnce: boolean;
@@ -58,7 +64,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
   const { log, logger, outside } = settings;
   const state: State = {
     entries: new Map(),
-    set: policySet([], []),
+    sets: setsOfEntries([]),
     lost: [],
     adoptedOnce: false,
     current: false,
@@ -66,16 +72,21 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     failure: null,
   };
   const take = (reading: PolicyReading): void => {
-    const before = { hash: state.set.hash, problem: problemOf(state), unreadable: unreadableOf(state) };
+    const before = {
+      hashes: hashesOf(state.sets),
+      problem: problemOf(state),
+      unreadable: unreadableOf(state),
+    };
     state.lost = [...state.entries.keys(), ...state.lost]
       .filter((key) => !reading.hasSeen(key))
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
-    state.set = setOfEntries(state.entries.values());
+    state.sets = setsOfEntries(state.entries.values());
     tell(logger, state, before);
   };
   return {
-    set: () => state.set,
+    sets: () => state.sets,
+    counts: () => countsOf(state.sets),
     problem: () =>
       problemOf(state) ??
       delayProblem(state, outside.now()) ??
@@ -137,20 +148,34 @@ const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | nu
 const disconnection = ({ connected, problem }: LogHealth): string | null =>
   connected ? null : `policies cannot be followed: ${problem ?? 'the event log is not connected'}`;
 
+const hashesOf = (sets: PolicySets): string =>
+  Object.values(sets)
+    .map(({ hash }) => hash)
+    .join(' ');
+
+/** All sets have the same pauses. */
+function countsOf(sets: PolicySets): PolicyCounts {
+  const all = Object.values(sets);
+  return {
+    policies: all.reduce((sum, { policies }) => sum + policies.length, 0),
+    pauses: new Set(all.flatMap(({ pauses }) => pauses)).size,
+  };
+}
+
 interface Before {
-  readonly hash: string;
+  readonly hashes: string;
   readonly problem: string | null;
   readonly unreadable: string | null;
 }
 
 function tell(logger: Logger, state: State, before: Before): void {
-  const { set, adoptedOnce } = state;
+  const { sets, adoptedOnce } = state;
+  const hashes = hashesOf(sets);
   const problem = problemOf({ ...state, adoptedOnce: true });
   const unreadable = unreadableOf(state);
   if (problem !== null && problem !== before.problem) logger.error({ topic: 'gc.policies' }, problem);
   if (problem === null && unreadable !== null && unreadable !== before.unreadable)
     logger.error({ topic: 'gc.policies' }, `${unreadable}. The nodes that it may select are paused`);
-  if (set.hash === before.hash && adoptedOnce && (problem === null) === (before.problem === null)) return;
-  const counts = { policies: set.policies.length, pauses: set.pauses.length, setHash: set.hash };
-  if (problem === null) logger.info(counts, 'policies in force');
+  if (hashes === before.hashes && adoptedOnce && (problem === null) === (before.problem === null)) return;
+  if (problem === null) logger.info({ ...countsOf(sets), setHash: hashes }, 'policies in force');
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { brokenTexts } from '../../schemas/events/broken-texts.ts';
+import { SubjectKind } from '../../schemas/events/identity.ts';
 import {
+  isPolicyFor,
   NodeSelector,
   type PauseRecord,
-  type PolicyRecord,
-  type PolicySet,
+  POLICY_RECORDS,
+  type PolicyRecordOf,
+  type PolicySetOf,
   selectorOfPauseKey,
 } from '../../schemas/policy/policy.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
@@ -16,7 +19,7 @@ import { firstWrong } from '../pipeline/parse/schema-issues.ts';
 
 /** What stands under one key of `gc.policies`. */
 export type PolicyEntry =
-  | { readonly kind: 'policy'; readonly record: PolicyRecord }
+  | { readonly kind: 'policy'; readonly record: PolicyRecordOf<SubjectKind> }
   | { readonly kind: 'pause'; readonly record: PauseRecord }
   | UnreadableEntry;
 
@@ -57,14 +60,25 @@ export function createPolicyReading(): PolicyReading {
   };
 }
 
-/** The policies and pauses among them. Where a record cannot be read, its nodes are paused. */
-export function setOfEntries(entries: Iterable<PolicyEntry>): PolicySet {
+/** The policies for each kind of subject, each with all pauses. */
+export type PolicySets = { readonly [Kind in SubjectKind]: PolicySetOf<Kind> };
+
+/** The policies and pauses among them. Where a record cannot be read, what it may select is paused. */
+export function setsOfEntries(entries: Iterable<PolicyEntry>): PolicySets {
   const all = [...entries];
-  return policySet(
-    all.flatMap((entry) => (entry.kind === 'policy' ? [entry.record] : [])),
-    all.flatMap((entry) => pauseOf(entry) ?? []),
-  );
+  const pauses = all.flatMap((entry) => pauseOf(entry) ?? []);
+  const setFor = <Kind extends SubjectKind>(kind: Kind): PolicySetOf<Kind> =>
+    policySet(kind, policiesFor(kind, all), pauses);
+  return { node: setFor('node') };
 }
+
+const policiesFor = <Kind extends SubjectKind>(
+  kind: Kind,
+  entries: readonly PolicyEntry[],
+): readonly PolicyRecordOf<Kind>[] =>
+  entries.flatMap((entry) =>
+    entry.kind === 'policy' && isPolicyFor(kind, entry.record) ? [entry.record] : [],
+  );
 
 function pauseOf(entry: PolicyEntry): PauseRecord | null {
   if (entry.kind === 'unreadable') return entry.hold;
@@ -100,12 +114,18 @@ const holdOf = (selector: NodeSelector, problem: string): PauseRecord => ({
   reason: problem,
 });
 
-/** As much of a policy of this version as says which nodes it is for. */
-const Selecting = z.looseObject({
-  type: z.literal('fleetgc.policy'),
-  version: z.literal(1),
-  policy: z.looseObject({ name: z.string(), selector: NodeSelector }),
-});
+/** As much of a policy of this version as says for whom it is, and for whom a pause in its place would be. */
+const SELECTING: { readonly [Kind in SubjectKind]: z.ZodType<Selecting> } = {
+  node: z.looseObject({
+    type: POLICY_RECORDS.node.shape.type,
+    version: POLICY_RECORDS.node.shape.version,
+    policy: z.looseObject({ name: z.string(), selector: NodeSelector }),
+  }),
+};
+
+interface Selecting {
+  readonly policy: { readonly name: string; readonly selector: NodeSelector };
+}
 
 /** Which nodes the record may be meant for: the key of a pause says it, and of a policy what can be read. `null`: any. */
 function selectorOf({ topic, key, value }: LogRecord): NodeSelector | null {
@@ -113,9 +133,12 @@ function selectorOf({ topic, key, value }: LogRecord): NodeSelector | null {
   const ofPause = selectorOfPauseKey(key);
   if (ofPause !== null) return whole(ofPause);
   const json = parseAnyJson(topic, value);
-  if (!json.ok || firstWrong(Selecting, json.event) !== null) return null;
-  const { data } = Selecting.safeParse(json.event);
-  return data?.policy.name === key ? whole(data.policy.selector) : null;
+  if (!json.ok) return null;
+  const schema = SubjectKind.options
+    .map((kind) => SELECTING[kind])
+    .find((each) => firstWrong(each, json.event) === null);
+  const policy = schema?.safeParse(json.event).data?.policy;
+  return policy?.name === key ? whole(policy.selector) : null;
 }
 
 /** A set of policies has no hash with half a character in it. */

@@ -1,9 +1,10 @@
+import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PauseRecord, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
+import type { PauseRecord, PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
-import { createPolicyReading, type PolicyEntry, setOfEntries } from './policy-reading.ts';
+import { createPolicyReading, type PolicyEntry, type PolicySets, setsOfEntries } from './policy-reading.ts';
 
 /** A record of `gc.policies` that no decider can read: while it stands, no node that it may select gets a command. */
 export interface UnreadableRecord {
@@ -17,7 +18,7 @@ interface Dated {
   /** Epoch milliseconds, by the log's clock. */
   readonly appliedAtMs: number;
 }
-export type StoredPolicy = PolicyRecord & Dated;
+export type StoredPolicy = PolicyRecordOf<SubjectKind> & Dated;
 export type StoredPause = PauseRecord & Dated;
 
 /** What `gc.policies` holds: the last record of each key. */
@@ -28,7 +29,7 @@ export interface StoredPolicies {
   readonly pauses: ReadonlyMap<string, StoredPause>;
   readonly unreadable: readonly UnreadableRecord[];
   /** What deciders make of it, as far as they can. */
-  readonly set: PolicySet;
+  readonly sets: PolicySets;
 }
 
 /** Reads the topic to its end, without a group, and takes its records as the deciders do. */
@@ -60,7 +61,7 @@ function sortOut(
     if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
     if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem, hold: entry.hold });
   }
-  return { policies, pauses, unreadable, set: setOfEntries(entries.values()) };
+  return { policies, pauses, unreadable, sets: setsOfEntries(entries.values()) };
 }
 
 /** The policy of that name. Throws `NOT_FOUND`, with the name that was probably meant. */

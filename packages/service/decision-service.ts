@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { Decision } from '../../schemas/events/decision.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { Output } from '../decision/handler.ts';
 import { overtakenHandler } from '../decision/overtaken-record.ts';
 import { policySetRecord } from '../decision/policy-set.ts';
@@ -14,10 +15,10 @@ import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
 
 /** What a decision service needs of its process. */
-export interface DecisionServiceDeps {
+export interface DecisionServiceDeps<Kind extends SubjectKind> {
   readonly log: EventLog;
-  /** All policies of this moment; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
-  readonly policies: () => PolicySet;
+  /** All policies of this moment for whom it decides; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
+  readonly policies: () => PolicySetOf<Kind>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly ids: TraceIds;
@@ -28,11 +29,11 @@ export interface DecisionServiceDeps {
 }
 
 /** One kind of decision service, whatever process it runs in. */
-interface DecisionService {
+interface DecisionService<Kind extends SubjectKind> {
   readonly name: string;
   /** The consumer group that its replicas share. */
   readonly group: string;
-  handlers(policies: () => PolicySet): Handlers;
+  handlers(policies: () => PolicySetOf<Kind>): Handlers;
   /** Who watches beside the handlers, without a say in decisions. */
   readonly onEvent?: OnEvent;
   /** Who says so when it catches up and passes over messages for newer ones. */
@@ -44,9 +45,9 @@ interface DecisionService {
  * replica is decided on too, and executors refuse what has expired. What a set of policies consists of is on the log before the
  * first decision under it.
  */
-export function startDecisionService(
-  { name, group, handlers, decider, onEvent }: DecisionService,
-  { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps,
+export function startDecisionService<Kind extends SubjectKind>(
+  { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
+  { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
   const writing = { log, source: serviceSource(name), now, ids };
@@ -76,20 +77,20 @@ export function startDecisionService(
 }
 
 /** Tells the log what each set of policies consisted of under which something was decided. */
-interface PolicySetFacts {
+interface PolicySetFacts<Kind extends SubjectKind> {
   /** All policies of this moment, for a decision; throws as the source does. */
-  readonly policies: () => PolicySet;
+  readonly policies: () => PolicySetOf<Kind>;
   /** Resolves when every set that was given out is on the log: to be awaited before a decision leaves. */
   tell(): Promise<void>;
 }
 
 /** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
-export function createPolicySetFacts(
-  policies: () => PolicySet,
+export function createPolicySetFacts<Kind extends SubjectKind>(
+  policies: () => PolicySetOf<Kind>,
   publisher: Pick<Publisher, 'publish'>,
-): PolicySetFacts {
+): PolicySetFacts<Kind> {
   const told = new Set<string>();
-  const untold = new Map<string, PolicySet>();
+  const untold = new Map<string, PolicySetOf<SubjectKind>>();
   const inTurn = pLimit(1);
   const tellAll = async (): Promise<void> => {
     const sets = [...untold.values()];
@@ -111,7 +112,7 @@ export function createPolicySetFacts(
 }
 
 /** The fact that tells what a set consisted of. */
-export const policySetOutput = (set: PolicySet): Output<'policyVersions'> => ({
+export const policySetOutput = (set: PolicySetOf<SubjectKind>): Output<'policyVersions'> => ({
   topic: 'policyVersions',
   key: set.hash,
   event: policySetRecord(set),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PolicyReference } from './command.ts';
-import { NodeIdentity } from './identity.ts';
+import { NodeIdentity, type SubjectKind } from './identity.ts';
 import { DeciderName, ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
@@ -55,7 +55,7 @@ export const DecisionOutcome = z.enum([
 ]);
 export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
 
-/** Fact: one decision about one message, acknowledged before its command is sent. */
+/** Fact: one decision about one message of a node, acknowledged before its command is sent. */
 export const Decision = z.object({
   type: z.literal('fleetgc.node.decision'),
   version: z.literal(1),
@@ -92,3 +92,8 @@ export const Decision = z.object({
   outputSha256: z.string().optional(),
 });
 export type Decision = z.infer<typeof Decision>;
+
+/** The records of decisions about each kind of subject: their types say of what kind it is, their identities which one. */
+export const DECISIONS = {
+  node: Decision,
+} as const satisfies { readonly [Kind in SubjectKind]: z.ZodObject<{ type: z.ZodLiteral<string> }> };

@@ -34,21 +34,46 @@ export function isNodeKey(key: string): boolean {
 export const SubjectKind = z.enum(['node']);
 export type SubjectKind = z.infer<typeof SubjectKind>;
 
+/** By which fields an event says whom it is about. */
+interface SubjectIdentities {
+  readonly node: NodeIdentity;
+}
+export type SubjectIdentity<Kind extends SubjectKind = SubjectKind> = SubjectIdentities[Kind];
+
 /** A subject by its names, as record keys know it. */
 interface NamedSubjects {
   readonly node: Pick<NodeIdentity, 'cluster' | 'node'>;
 }
 export type NamedSubject<Kind extends SubjectKind = SubjectKind> = NamedSubjects[Kind];
 
+/** Whom something is about, by its record key. */
+export interface Subject {
+  readonly kind: SubjectKind;
+  readonly key: string;
+}
+
 interface SubjectRow<Kind extends SubjectKind> {
   /** The record key of everything that concerns one subject. */
   readonly keyOf: (subject: NamedSubject<Kind>) => string;
   readonly isKey: (key: string) => boolean;
+  /** Tells installations apart: what was installed anew under its old names has nothing in common with the one before. */
+  readonly installationOf: (identity: SubjectIdentity<Kind>) => string;
   /** Of every topic that is keyed by it. Another number means new topic names and a drain. */
   readonly partitions: number;
 }
 
 /** The one table of subjects. */
 export const SUBJECTS: { readonly [Kind in SubjectKind]: SubjectRow<Kind> } = {
-  node: { keyOf: nodeKey, isKey: isNodeKey, partitions: 32 },
+  node: {
+    keyOf: nodeKey,
+    isKey: isNodeKey,
+    installationOf: (identity) => `${nodeKey(identity)} ${identity.nodeInstance}`,
+    partitions: 32,
+  },
 };
+
+/** The subject of this name. */
+export const subjectNamed = <Kind extends SubjectKind>(kind: Kind, named: NamedSubject<Kind>): Subject => ({
+  kind,
+  key: SUBJECTS[kind].keyOf(named),
+});

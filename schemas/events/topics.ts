@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { PolicyRecord, PolicyTopicRecord } from '../policy/policy.ts';
+import { POLICY_RECORDS, PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
-import { Decision } from './decision.ts';
+import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
-import { SUBJECTS, SubjectKind } from './identity.ts';
+import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
@@ -86,7 +86,7 @@ export const TOPICS = {
     name: 'gc.node.decisions',
     retentionMs: 14 * DAY_MS,
     bounds: OBJECTS_OF_A_NODE,
-    schemas: [Decision, PressureUnrelieved],
+    schemas: [DECISIONS.node, PressureUnrelieved],
   }),
   policies: topic({
     name: 'gc.policies',
@@ -104,7 +104,7 @@ export const TOPICS = {
     retentionMs: 'forever',
     compacted: false,
     bounds: SET_OF_POLICIES,
-    schemas: [PolicyRecord, PolicySetRecord],
+    schemas: [...Object.values(POLICY_RECORDS), PolicySetRecord],
   }),
   deadLetters: topic({
     name: 'gc.dead-letters',
@@ -127,6 +127,12 @@ export type TopicAbout<Kind extends SubjectKind> = {
 /** Of what kind the subject is whose key the records of a topic have; `null` where they have other keys. */
 export const subjectKindOf = ({ key }: Pick<TopicSpec, 'key'>): SubjectKind | null =>
   SubjectKind.options.find((kind) => kind === key) ?? null;
+
+/** Whom a record of this topic is about by its key; `null` where the key names no subject. */
+export function subjectOf(topic: Pick<TopicSpec, 'key'>, key: string | null): Subject | null {
+  const kind = subjectKindOf(topic);
+  return kind !== null && key !== null && SUBJECTS[kind].isKey(key) ? { kind, key } : null;
+}
 
 /** The events that may stand on a topic. */
 export type EventOf<Id extends TopicId> = z.infer<(typeof TOPICS)[Id]['schemas'][number]>;

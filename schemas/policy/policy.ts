@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { Uint64 } from '../events/filesystem.ts';
+import type { SubjectKind } from '../events/identity.ts';
 import { EvictionThreshold } from './eviction.ts';
 import { Globs, globMatcher } from './glob.ts';
 import { NamedKeep } from './image-pattern.ts';
@@ -118,7 +119,7 @@ export const isPauseKey = (key: string): boolean => key.startsWith(PAUSE_EVERYWH
 const distinctSorted = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].toSorted(compareText);
 
-/** State: one policy, keyed by its name. A record without value deletes it. */
+/** State: one policy for nodes, keyed by its name. A record without value deletes it. */
 export const PolicyRecord = z.strictObject({
   type: z.literal('fleetgc.policy'),
   version: z.literal(1),
@@ -133,7 +134,25 @@ export const PolicyRecord = z.strictObject({
 });
 export type PolicyRecord = z.infer<typeof PolicyRecord>;
 
-/** State, keyed by `pauseKey`: outranks every policy on the nodes it selects until `fleetgc resume` deletes it. */
+/** The records of policies for each kind of subject: their types tell them apart, and all lie on the same topics. */
+export const POLICY_RECORDS = {
+  node: PolicyRecord,
+} as const satisfies { readonly [Kind in SubjectKind]: z.ZodObject<{ type: z.ZodLiteral<string> }> };
+
+interface PolicyRecords {
+  readonly node: PolicyRecord;
+}
+export type PolicyRecordOf<Kind extends SubjectKind> = PolicyRecords[Kind];
+
+export const isPolicyFor = <Kind extends SubjectKind>(
+  kind: Kind,
+  record: PolicyRecordOf<SubjectKind>,
+): record is PolicyRecordOf<Kind> => record.type === POLICY_RECORDS[kind].shape.type.value;
+
+/**
+ * State, keyed by `pauseKey`: outranks every policy on what it selects, of whatever kind, until `fleetgc resume` deletes
+ * it.
+ */
 export const PauseRecord = z.strictObject({
   type: z.literal('fleetgc.pause'),
   version: z.literal(1),
@@ -143,34 +162,62 @@ export const PauseRecord = z.strictObject({
 });
 export type PauseRecord = z.infer<typeof PauseRecord>;
 
-export const PolicyTopicRecord = z.discriminatedUnion('type', [PolicyRecord, PauseRecord]);
+export const PolicyTopicRecord = z.discriminatedUnion('type', [
+  PauseRecord,
+  ...Object.values(POLICY_RECORDS),
+]);
 export type PolicyTopicRecord = z.infer<typeof PolicyTopicRecord>;
 
-/** All policies at one moment, and the pauses that outrank them. `hash` covers both. */
-export interface PolicySet {
-  readonly policies: readonly PolicyRecord[];
+/** All policies for one kind of subject at one moment, and the pauses that outrank them. `hash` covers both. */
+export interface PolicySetOf<Kind extends SubjectKind> {
+  readonly subject: Kind;
+  readonly policies: readonly PolicyRecordOf<Kind>[];
   readonly pauses: readonly PauseRecord[];
   readonly hash: string;
 }
+export type PolicySet = PolicySetOf<'node'>;
 
-/** What selection looks at. */
+/** A node as selection looks at it. */
 export interface SelectableNode {
   readonly cluster: string;
   readonly node: string;
   readonly nodeLabels: Readonly<Record<string, string>>;
 }
 
-/** What holds for a node: paused, one policy, or none, which means keep everything. */
-export type Selection =
+/** What selection looks at. */
+interface SelectableSubjects {
+  readonly node: SelectableNode;
+}
+export type SelectableSubject<Kind extends SubjectKind> = SelectableSubjects[Kind];
+
+interface Selecting<Kind extends SubjectKind> {
+  readonly policy: (record: PolicyRecordOf<Kind>, subject: SelectableSubject<Kind>) => boolean;
+  readonly pause: (pause: PauseRecord, subject: SelectableSubject<Kind>) => boolean;
+}
+
+/** For whom policies and pauses are. */
+const SELECTS: { readonly [Kind in SubjectKind]: Selecting<Kind> } = {
+  node: {
+    policy: ({ policy }, node) => selects(policy.selector, node),
+    pause: ({ selector }, node) => selects(selector, node),
+  },
+};
+
+/** What holds for a subject: paused, one policy, or none, which means keep everything. */
+export type Selection<Kind extends SubjectKind> =
   | { readonly kind: 'paused'; readonly pause: PauseRecord }
-  | { readonly kind: 'policy'; readonly record: PolicyRecord }
+  | { readonly kind: 'policy'; readonly record: PolicyRecordOf<Kind> }
   | { readonly kind: 'none' };
 
-export function selectPolicy(set: PolicySet, node: SelectableNode): Selection {
-  const pause = set.pauses.find(({ selector }) => selects(selector, node));
+export function selectPolicy<Kind extends SubjectKind>(
+  set: PolicySetOf<Kind>,
+  subject: SelectableSubject<Kind>,
+): Selection<Kind> {
+  const selecting = SELECTS[set.subject];
+  const pause = set.pauses.find((each) => selecting.pause(each, subject));
   if (pause) return { kind: 'paused', pause };
   const [record] = set.policies
-    .filter(({ policy }) => selects(policy.selector, node))
+    .filter((each) => selecting.policy(each, subject))
     .toSorted((a, b) => b.policy.priority - a.policy.priority || compareText(a.policy.name, b.policy.name));
   return record ? { kind: 'policy', record } : { kind: 'none' };
 }

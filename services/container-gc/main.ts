@@ -4,7 +4,7 @@ import { DECIDER } from './decide.ts';
 import { containerGcHandler } from './handler.ts';
 
 /** Starts one replica of container-gc: inventories in, commands to remove containers and sandboxes out. */
-export const startContainerGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
+export const startContainerGc = (deps: DecisionServiceDeps<'node'>): Promise<Consumer> =>
   startDecisionService(
     {
       name: 'container-gc',

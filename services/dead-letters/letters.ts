@@ -1,9 +1,10 @@
-import { topicSpec } from '../../packages/event-log/partition.ts';
+import { TOPIC_NAMES, topicSpec } from '../../packages/event-log/partition.ts';
 import type { EventLog, OutgoingRecord, ReadFrom } from '../../packages/event-log/port.ts';
+import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
-import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 
 /** The record key as text; null where the message had none. */
 export const originalKey = ({ key }: Pick<DeadLetter, 'key'>): string | null =>
@@ -24,14 +25,24 @@ type Original =
   | { readonly ok: true; readonly record: OutgoingRecord }
   | { readonly ok: false; readonly reason: string };
 
-const { diskStats, inventory, results, decisions } = TOPICS;
-
 /**
- * Facts about nodes: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
+ * Facts about nodes go back: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
  * an old order asks for what nobody may want any more; an old policy would replace the one that holds now.
  */
+const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
+  diskStats: true,
+  inventory: true,
+  observe: false,
+  commands: false,
+  results: true,
+  decisions: true,
+  policies: false,
+  policyVersions: false,
+  deadLetters: false,
+};
+
 const REDRIVABLE: ReadonlyMap<string, TopicName> = new Map(
-  [diskStats, inventory, results, decisions].map(({ name }) => [name, name]),
+  TOPIC_NAMES.filter((name) => GOES_BACK[topicIdOf(name)]).map((name) => [name, name]),
 );
 
 /** What would go back, by the letter alone: whoever may write dead letters may write anything into one. */

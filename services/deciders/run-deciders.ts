@@ -13,7 +13,7 @@ export const DECIDERS = {
   pressure: startPressure,
   'container-gc': startContainerGc,
   'image-gc': startImageGc,
-} as const satisfies Record<string, (deps: DecisionServiceDeps) => Promise<Consumer>>;
+} as const satisfies Record<string, (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>>;
 export type DeciderName = keyof typeof DECIDERS;
 
 interface DeciderRun {
@@ -31,7 +31,7 @@ export async function runDeciders(
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted) return;
   const { traceIds: ids, now, monotonicNow } = sources;
-  const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };
+  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
   const consumers: Consumer[] = [];
   for (const name of names) {
     const consumer = await DECIDERS[name](deps);

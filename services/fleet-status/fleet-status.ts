@@ -1,12 +1,13 @@
-import { policySet } from '../../packages/decision/policy-set.ts';
 import type { EventLog, GroupProgress, TopicDifference } from '../../packages/event-log/port.ts';
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
+import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
 import { selects } from '../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
@@ -62,11 +63,11 @@ async function readTopics(needs: StatusNeeds, signal: AbortSignal): Promise<Read
   const stored = await readStoredPolicies(log, signal);
   const letters = await readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal);
   const heard = await readHeardNodes(needs, signal);
-  return { stored, letters, nodes: fleetNodes(heard, stored.set, nowMs) };
+  return { stored, letters, nodes: fleetNodes(heard, stored.sets.node, nowMs) };
 }
 
 const nothingRead = (nowMs: number): ReadTopics => ({
-  stored: { policies: new Map(), pauses: new Map(), unreadable: [], set: policySet([], []) },
+  stored: { policies: new Map(), pauses: new Map(), unreadable: [], sets: setsOfEntries([]) },
   letters: { letters: [], unreadable: 0 },
   nodes: { type: 'fleetgc.nodes', version: 1, readAtMs: nowMs, unreadable: 0, nodes: [] },
 });
@@ -94,8 +95,8 @@ function statusOf(facts: StatusFacts): FleetStatus {
     unreadablePolicies: stored.unreadable.length,
     deadLetters: deadLettersOf(letters),
     nodes: nodeCounts(nodes),
-    warnings: nodes.nodes.flatMap(({ cluster, node, warnings }) =>
-      warnings.map((warning) => ({ subject: `${cluster}/${node}`, ...warning })),
+    warnings: nodes.nodes.flatMap((node) =>
+      node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
     ),
   } as const satisfies Omit<FleetStatus, 'problems'>;
   return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };

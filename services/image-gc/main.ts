@@ -4,7 +4,7 @@ import { DECIDER } from './decide.ts';
 import { imageGcHandler } from './handler.ts';
 
 /** Starts one replica of image-gc: inventories in, commands to remove images out. */
-export const startImageGc = (deps: DecisionServiceDeps): Promise<Consumer> =>
+export const startImageGc = (deps: DecisionServiceDeps<'node'>): Promise<Consumer> =>
   startDecisionService(
     {
       name: 'image-gc',

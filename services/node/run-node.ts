@@ -143,7 +143,7 @@ function agentDeps(
   return {
     identity,
     nodeLabels,
-    policies: policies.current,
+    policies: policies.current.node,
     runtime,
     contents: loggedContentReading({ containerd, clock, logger }),
     filesystems: node.filesystems(runtime),
@@ -184,7 +184,7 @@ function executorDeps(
       filesystems: node.filesystems(runtime),
       clock,
       state,
-      policy: () => policyInForce(policies.current, { ...identity, nodeLabels }),
+      policy: () => policyInForce(policies.current.node, { ...identity, nodeLabels }),
       takeInventory: own.takeInventory,
       diskHistory: own.diskHistory,
       wantedByPods: pods.wanted,

@@ -144,5 +144,5 @@ function readPolicy(written: unknown, text: string, override: PolicyOverride): R
 
 const setOf = (written: Parameters<typeof toPolicyRecord>[0]): ReadPolicy => ({
   ok: true,
-  policies: policySet([toPolicyRecord(written)], []),
+  policies: policySet('node', [toPolicyRecord(written)], []),
 });

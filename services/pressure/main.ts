@@ -6,7 +6,7 @@ import { pressureHandler, resultsHandler } from './handler.ts';
 
 /** Starts one replica of pressure: disk statistics and reclaims that go on in, orders to observe out. It
  * hears of every node each minute, so it watches. */
-export function startPressure(deps: DecisionServiceDeps): Promise<Consumer> {
+export function startPressure(deps: DecisionServiceDeps<'node'>): Promise<Consumer> {
   const watch = new NodeWatch(deps);
   return startDecisionService(
     {

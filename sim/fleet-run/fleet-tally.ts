@@ -105,7 +105,7 @@ function policyInForce(policies: TallyParts['policies']): (node: FleetNode) => P
   let known: { readonly set: PolicySet; readonly of: Map<number, Policy | null> } | null = null;
   const readLately = (): typeof known => {
     if (policies.problem() !== null) return known;
-    const set = policies.current();
+    const set = policies.current.node();
     return known?.set.hash === set.hash ? known : { set, of: new Map() };
   };
   return ({ index, identity, nodeLabels }) => {

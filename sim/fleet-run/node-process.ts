@@ -81,7 +81,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
     ...process,
     identity,
     nodeLabels,
-    policies: ground.policies.current,
+    policies: ground.policies.current.node,
     contents: contentsOf(node),
     logs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
     pods: pods.source,
@@ -93,7 +93,7 @@ export function startNodeProcess(ground: NodeGround): NodeProcess {
     node: {
       ...shared,
       identity,
-      policy: () => policyInForce(ground.policies.current, { ...identity, nodeLabels }),
+      policy: () => policyInForce(ground.policies.current.node, { ...identity, nodeLabels }),
       takeInventory: agent.takeInventory,
       diskHistory: agent.diskHistory,
       wantedByPods: pods.wanted,

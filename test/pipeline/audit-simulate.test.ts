@@ -17,6 +17,7 @@ const running = new AbortController().signal;
 /** The policy that was in force, or one with a threshold that is never met, over the recorded past. */
 async function simulated({ log }: Pipeline, high: number) {
   const policy = policySet(
+    'node',
     [appliedPolicy({ evictionThresholds: [], imageGCHighThresholdPercent: high })],
     [],
   );

@@ -88,7 +88,7 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
   const outside = { now: monotonicNow, random, wait };
   const policies = stack.use(startPolicySource({ log, logger, metrics, recheckMs: null, outside }));
   await policies.caughtUp;
-  const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };
+  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
   stack.use(await DECIDERS['image-gc'](deps));
 }
 

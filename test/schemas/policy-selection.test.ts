@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type NodeSelector,
   type Policy,
+  type PolicySet,
   pauseKey,
   selectPolicy,
   selects,
@@ -14,19 +15,22 @@ const record = (name: string, overrides: Partial<Policy> = {}) => policyRecord({
 const pause = (selector: NodeSelector) => pauseRecord({ selector });
 
 test('a node that no policy selects gets none, which means keep everything', () => {
-  expect(selectPolicy({ policies: [], pauses: [], hash: '' }, NODE)).toEqual({ kind: 'none' });
+  expect(selectPolicy({ subject: 'node', policies: [], pauses: [], hash: '' }, NODE)).toEqual({
+    kind: 'none',
+  });
 });
 
 test('the highest priority wins, and between equals the first by name, whatever the order of arrival', () => {
   const policies = [record('b', { priority: 5 }), record('low'), record('a', { priority: 5 })];
   for (const order of [policies, policies.toReversed()]) {
-    const selection = selectPolicy({ policies: order, pauses: [], hash: '' }, NODE);
+    const selection = selectPolicy({ subject: 'node', policies: order, pauses: [], hash: '' }, NODE);
     expect(selection).toMatchObject({ kind: 'policy', record: { policy: { name: 'a' } } });
   }
 });
 
 test('a pause outranks every policy on the nodes it selects, and only there', () => {
-  const set = {
+  const set: PolicySet = {
+    subject: 'node',
     policies: [record('a', { priority: 1000 })],
     pauses: [pause({ ...EVERY_NODE, clusters: ['prod'] })],
     hash: '',

@@ -31,7 +31,7 @@ export async function decisionLog(policies: () => PolicySet = policySet) {
   await log.createTopics();
   const metrics = createMetrics();
   const monotonicNow = () => performance.now();
-  const deps: DecisionServiceDeps = {
+  const deps: DecisionServiceDeps<'node'> = {
     log,
     policies,
     logger,
@@ -51,7 +51,9 @@ export async function decisionLog(policies: () => PolicySet = policySet) {
     deps,
     publish: (...outputs: readonly Output[]) => log.publish(outputs.map(outgoing)),
     /** Starts a replica that ends with the test. */
-    start: async (startService: (deps: DecisionServiceDeps) => Promise<Consumer>): Promise<Consumer> => {
+    start: async (
+      startService: (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>,
+    ): Promise<Consumer> => {
       const consumer = await startService(deps);
       onTestFinished(() => consumer.stop());
       return consumer;

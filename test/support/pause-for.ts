@@ -6,6 +6,6 @@ export function pauseFor(
   { current }: Pick<PolicySource, 'current'>,
   node: SelectableNode,
 ): PauseRecord | null {
-  const selection = selectPolicy(current(), node);
+  const selection = selectPolicy(current.node(), node);
   return selection.kind === 'paused' ? selection.pause : null;
 }

@@ -85,6 +85,7 @@ export const verb = defineVerb({
 function tried(paths: readonly string[], logger: Logger): PolicySet {
   const written = requireValid(loadPolicyFiles(paths), logger, 'nothing was simulated');
   return policySet(
+    'node',
     written.map(({ policy, source }) => toPolicyRecord({ policy: { ...policy, mode: 'enforce' }, source })),
     [],
   );

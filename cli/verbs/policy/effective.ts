@@ -69,11 +69,12 @@ async function storedSet(options: EventLogChoice, context: VerbContext): Promise
   await using log = await openTaskEventLog({ options, context });
   const stored = await readStoredPolicies(log, context.signal);
   warnOfUnreadable(stored, context.logger);
-  return stored.set;
+  return stored.sets.node;
 }
 
 const writtenSet = (files: readonly string[], { logger }: VerbContext): PolicySet =>
   policySet(
+    'node',
     requireValid(loadPolicyFiles(files), logger, 'nothing can be said of them').map(toPolicyRecord),
     [],
   );

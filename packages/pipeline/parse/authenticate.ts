@@ -1,12 +1,12 @@
-import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { type Subject, SubjectKind } from '../../../schemas/events/identity.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { Headers } from '../../event-log/port.ts';
 
 /** Who published a message, as far as it proves it. */
 export type Principal =
   | { readonly kind: 'unauthenticated' }
-  /** What speaks for itself, by its record key. */
-  | { readonly kind: SubjectKind; readonly key: string }
+  /** What speaks for itself. */
+  | Subject
   | { readonly kind: 'decider' }
   | { readonly kind: 'operator' };
 
@@ -28,7 +28,7 @@ const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
   decisions: ['unauthenticated', 'decider'],
   policies: ['unauthenticated', 'operator'],
   policyVersions: ['unauthenticated', 'operator', 'decider'],
-  deadLetters: ['unauthenticated', 'node', 'decider', 'operator'],
+  deadLetters: ['unauthenticated', ...SubjectKind.options, 'decider', 'operator'],
 };
 
 /** Whether the principal may publish this record: its key says whom it is about. */

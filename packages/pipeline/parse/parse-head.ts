@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { DiskStatsHead } from '../../../schemas/events/disk-stats.ts';
-import { nodeKey } from '../../../schemas/events/identity.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import { InventoryHead } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { EventHead } from '../../decision/overtaking.ts';
@@ -28,7 +28,9 @@ export function parseHead(topic: keyof typeof HEADS, record: LogRecord): EventHe
   const head = HEADS[topic];
   const beginning = jsonBeginning(value.toString('utf8', 0, HEAD_BYTES), Object.keys(head.shape));
   const { data } = head.safeParse(beginning);
-  return data === undefined || disagreement(nodeKey(data), data, record) ? null : data;
+  if (data === undefined) return null;
+  const { keyOf } = SUBJECTS[TOPICS[topic].key];
+  return disagreement(keyOf(data), data, record) ? null : data;
 }
 
 const OPENING = /\s*\{/y;

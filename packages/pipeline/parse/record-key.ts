@@ -1,14 +1,14 @@
-import { nodeKey } from '../../../schemas/events/identity.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 
 const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
-  diskStats: nodeKey,
-  inventory: nodeKey,
-  observe: nodeKey,
-  commands: nodeKey,
-  results: nodeKey,
-  decisions: nodeKey,
+  diskStats: SUBJECTS.node.keyOf,
+  inventory: SUBJECTS.node.keyOf,
+  observe: SUBJECTS.node.keyOf,
+  commands: SUBJECTS.node.keyOf,
+  results: SUBJECTS.node.keyOf,
+  decisions: SUBJECTS.node.keyOf,
   policies: (event) => (event.type === 'fleetgc.pause' ? pauseKey(event.selector) : event.policy.name),
   policyVersions: ({ hash }) => hash,
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),

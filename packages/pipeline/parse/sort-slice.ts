@@ -1,5 +1,4 @@
-import { SUBJECTS } from '../../../schemas/events/identity.ts';
-import { subjectKindOf } from '../../../schemas/events/topics.ts';
+import { subjectKindOf, subjectOf } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../event-log/partition.ts';
 import type { LogRecord, Subscription } from '../../event-log/port.ts';
 import type { FailedMessage } from '../dead-letters/dead-letters.ts';
@@ -19,14 +18,11 @@ export function sortSlice(records: readonly LogRecord[], assignment: Subscriptio
   const readable = lost.length === 0 ? records : records.filter(({ unreadable }) => unreadable === undefined);
   if (assignment.kind === 'shared') return { own: readable, misplaced: lost, others: 0 };
   const own = readable.filter(({ key }) => key === assignment.key);
-  const keyless = readable.filter((record) => !namesSubject(record)).map(misplacement);
+  const keyless = readable
+    .filter(({ topic, key }) => subjectOf(topicSpec(topic), key) === null)
+    .map(misplacement);
   const misplaced = [...lost, ...keyless];
   return { own, misplaced, others: records.length - own.length - misplaced.length };
-}
-
-function namesSubject({ topic, key }: LogRecord): boolean {
-  const kind = subjectKindOf(topicSpec(topic));
-  return key !== null && kind !== null && SUBJECTS[kind].isKey(key);
 }
 
 /** Whose limit of dead letters they share: any number of keys can be made up. */

@@ -4,14 +4,19 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { InputPosition } from '../../../packages/decision/handler.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import type { MessageReference } from '../../../schemas/events/decision.ts';
-import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
 import frozen from './hashes.json' with { type: 'json' };
 
 /**
  * Decides once more as a decider of this version does, on what `read` of it gave, and on where the message lay. Returns all
  * events that follow, the record first.
  */
-export type DecideAgain = (event: unknown, position: InputPosition, policies: PolicySet) => readonly object[];
+export type DecideAgain = (
+  event: unknown,
+  position: InputPosition,
+  policies: PolicySetOf<SubjectKind>,
+) => readonly object[];
 
 /**
  * Looks once more at a message that a newer one is said to have overtaken: its record, or `null` where the newer one does not make

@@ -1,13 +1,8 @@
-import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 
 /** Tells the objects of one node apart. */
 export const objectKey = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind} ${id}`;
-
-/** Tells installations apart: a node that was installed anew has nothing in common with the one before. */
-export const installationKey = (identity: NodeIdentity): string =>
-  `${nodeKey(identity)} ${identity.nodeInstance}`;
 
 /** Times of one boot are compared; of two boots, the log's order counts. */
 export const isAfter = (later: Instant, earlier: Instant): boolean =>

@@ -1,9 +1,9 @@
 import { nameOf } from '../../../packages/decision/listed-objects.ts';
-import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import { type NodeIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { installationKey, isAfter } from './identity.ts';
+import { isAfter } from './identity.ts';
 
 /** A removed image that its node lists again. */
 export interface ImageBack {
@@ -62,7 +62,7 @@ export class ImagesPulledAgain {
   }
 
   #imagesOf(identity: NodeIdentity): NodeImages {
-    const key = installationKey(identity);
+    const key = SUBJECTS.node.installationOf(identity);
     const known = this.#nodes.get(key) ?? { listed: new Map(), removed: new Map() };
     this.#nodes.set(key, known);
     return known;

@@ -1,3 +1,4 @@
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Candidate, Explanation, Reading } from '../../../schemas/reports/explanation.ts';
 import { namesLike } from './near-names.ts';
 import type { AskedName, ExplainRequest } from './question.ts';
@@ -60,7 +61,7 @@ function chosen({ watched, indexed }: FoundSubjects, { thereOnly }: ExplainReque
 
 /** The same order however they were found. */
 const byPlace = (a: Candidate, b: Candidate): number =>
-  compare(`${a.cluster}/${a.node}`, `${b.cluster}/${b.node}`) ||
+  compare(nodeKey(a), nodeKey(b)) ||
   a.firstSeenMs - b.firstSeenMs ||
   compare(a.name, b.name) ||
   compare(a.id, b.id);

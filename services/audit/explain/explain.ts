@@ -1,5 +1,6 @@
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
 import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
@@ -60,7 +61,7 @@ async function readFound(question: Question, places: IndexSearchResult): Promise
   const found = { watched, indexed: candidates, names, ruledOut: Math.max(0, records - read) };
   const only = stillToRead(found, question.request);
   if (only === null) return found;
-  const itsNode = nodes.filter(({ key }) => key === `${only.cluster}/${only.node}`);
+  const itsNode = nodes.filter(({ key }) => key === nodeKey(only));
   return { ...found, indexed: [], watched: [...watched, ...(await watchNodes(question, itsNode))] };
 }
 
@@ -81,7 +82,7 @@ async function watchNodes({ asked, request, needs }: Question, nodes: readonly N
   const { range } = request;
   const keys = new Set(nodes.map(({ key }) => key));
   const log = needs.index?.ofNodes([...keys]) ?? needs.log;
-  const filter: NodeFilter = ({ cluster, node }) => keys.has(`${cluster}/${node}`);
+  const filter: NodeFilter = (node) => keys.has(nodeKey(node));
   const partitions = new Set(nodes.flatMap((node) => [...node.partitions]));
   return await watchPartitions({ ...needs, log, asked, range, filter }, [...partitions]);
 }
@@ -95,4 +96,4 @@ function partitionsOf({ kind, text }: AskedName, { node }: ExplainRequest): read
 const nodeFilter =
   ({ node }: ExplainRequest): NodeFilter =>
   (one) =>
-    node === null || node === one.node || node === `${one.cluster}/${one.node}`;
+    node === null || node === one.node || node === nodeKey(one);

@@ -1,5 +1,6 @@
 import { keysOfImage, repositoriesOfImage } from '../../../packages/cri/image-names.ts';
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 import type { PodNames, SeenObject } from './inventory-objects.ts';
@@ -105,5 +106,5 @@ function isPod(uid: string, name: string, asked: AskedName): boolean {
 }
 
 /** Whether the name means this node. */
-export const meansNode = ({ kind, text }: AskedName, { cluster, node }: WatchedNode): boolean =>
-  (kind === null || kind === 'node') && (text === node || text === `${cluster}/${node}`);
+export const meansNode = ({ kind, text }: AskedName, named: WatchedNode): boolean =>
+  (kind === null || kind === 'node') && (text === named.node || text === nodeKey(named));

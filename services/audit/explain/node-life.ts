@@ -1,4 +1,5 @@
 import type { Decision } from '../../../schemas/events/decision.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { CommandResult } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
@@ -20,8 +21,8 @@ export class NodeLife {
   readonly #looks: Folding;
   #traits: Traits | null = null;
 
-  constructor(timeline: Timeline, { cluster, node }: WatchedNode, atMs: number) {
-    const id = `${cluster}/${node}`;
+  constructor(timeline: Timeline, node: WatchedNode, atMs: number) {
+    const id = nodeKey(node);
     this.object = { kind: 'node', id, name: id };
     this.firstSeenMs = atMs;
     this.lastSeenMs = atMs;

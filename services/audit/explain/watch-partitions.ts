@@ -1,7 +1,7 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { isNodeKey } from '../../../schemas/events/identity.ts';
+import { isNodeKey, nodeKey } from '../../../schemas/events/identity.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { type PartitionTaker, type ReadingProgress, readNodes } from '../events/reading.ts';
@@ -116,7 +116,7 @@ class PartitionWatch implements PartitionTaker<Watched> {
   }
 
   #watchOf(node: WatchedNode): WatchedKey {
-    const key = `${node.cluster}/${node.node}`;
+    const key = nodeKey(node);
     const known = this.#nodes.get(key) ?? { node, watch: new NodeWatch(this.#asked, node), inventories: [] };
     this.#nodes.set(key, known);
     return known;

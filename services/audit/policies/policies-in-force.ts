@@ -3,11 +3,14 @@ import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
   isPauseKey,
+  isPolicyFor,
   type PauseRecord,
-  type PolicySet,
+  type PolicyRecordOf,
+  type PolicySetOf,
   type PolicyTopicRecord,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
@@ -29,7 +32,7 @@ export interface NotInForce {
 /** Which sets of policies `gc.policies` held when. */
 export interface PoliciesInForce {
   /** `null` where the set held at that time, by the log's clock, or may have. */
-  problemOf(set: PolicySet, atMs: number): NotInForce | null;
+  problemOf(set: PolicySetOf<SubjectKind>, atMs: number): NotInForce | null;
 }
 
 export interface InForceReading {
@@ -47,6 +50,8 @@ interface Change {
   readonly state: string | null | 'unknown';
   /** The pause that a record which cannot be read amounts to. */
   readonly hold: PauseRecord | null;
+  /** The policy that stands there, which is in the sets of its own kind of subject alone. */
+  readonly policy: PolicyRecordOf<SubjectKind> | null;
 }
 
 interface History extends InForceReading {
@@ -69,8 +74,9 @@ export async function readPoliciesInForce(
   return {
     problemOf: (set, atMs) => {
       if (atMs > reading.nowMs) return null;
-      const spans = known.get(set.hash) ?? spansOf(set, history);
-      known.set(set.hash, spans);
+      const name = `${set.subject} ${set.hash}`;
+      const spans = known.get(name) ?? spansOf(set, history);
+      known.set(name, spans);
       return problemAt(spans, atMs);
     },
   };
@@ -79,10 +85,16 @@ export async function readPoliciesInForce(
 function changeBy(record: LogRecord): Change {
   const key = record.key ?? '';
   const entry = policyEntryOf(record);
-  if (entry === null) return { key, record, state: null, hold: null };
-  if (entry.kind !== 'unreadable') return { key, record, state: stateOf(entry.record), hold: null };
-  const { hold } = entry;
-  return { key, record, state: hold === null ? 'unknown' : stateOf(hold), hold };
+  const about = { key, record, hold: null, policy: null };
+  if (entry === null) return { ...about, state: null };
+  switch (entry.kind) {
+    case 'policy':
+      return { ...about, state: stateOf(entry.record), policy: entry.record };
+    case 'pause':
+      return { ...about, state: stateOf(entry.record) };
+    case 'unreadable':
+      return { ...about, state: entry.hold === null ? 'unknown' : stateOf(entry.hold), hold: entry.hold };
+  }
 }
 
 /**
@@ -90,9 +102,10 @@ function changeBy(record: LogRecord): Change {
  * last version.
  */
 const stateOf = (event: PolicyTopicRecord): string =>
-  event.type === 'fleetgc.policy'
-    ? `${contentHash(event.policy)} ${event.policyVersion}`
-    : contentHash(event);
+  event.type === 'fleetgc.pause' ? contentHash(event) : `${contentHash(event.policy)} ${event.policyVersion}`;
+
+const stateFor = (subject: SubjectKind, { policy, state }: Change): Change['state'] =>
+  policy === null || isPolicyFor(subject, policy) ? state : null;
 
 /** A time for which a set may have held. */
 interface Span {
@@ -103,9 +116,9 @@ interface Span {
 }
 
 /** Deciders read the records in their order, so each set that they decide under is what stood after one of them. */
-function spansOf(set: PolicySet, history: History): readonly Span[] {
+function spansOf(set: PolicySetOf<SubjectKind>, history: History): readonly Span[] {
   const wanted = statesOf(set, history);
-  const comparison = compareKeys(wanted, history);
+  const comparison = compareKeys(set.subject, wanted, history);
   const spans: Span[] = [];
   let fromMs = Number.NEGATIVE_INFINITY;
   for (const [index, change] of history.changes.entries()) {
@@ -120,7 +133,11 @@ function spansOf(set: PolicySet, history: History): readonly Span[] {
 }
 
 /** Follows under which keys something else stands than what is wanted; what is not known may be that. */
-function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, deletes }: History) {
+function compareKeys(
+  subject: SubjectKind,
+  wanted: ReadonlyMap<string, string>,
+  { changes, last, deletes }: History,
+) {
   // Before the first record of all nothing stood.
   const differing = new Set(changes[0]?.record.offset === 0n ? wanted.keys() : []);
   const seen = new Set<string>();
@@ -135,7 +152,9 @@ function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, delet
     passGap: (index: number): void => {
       for (const key of differing) if (isUnknown(key, index)) differing.delete(key);
     },
-    pass: ({ key, state }: Change): void => {
+    pass: (change: Change): void => {
+      const { key } = change;
+      const state = stateFor(subject, change);
       seen.add(key);
       if (state === 'unknown' || state === (wanted.get(key) ?? null)) differing.delete(key);
       else differing.add(key);
@@ -143,7 +162,10 @@ function compareKeys(wanted: ReadonlyMap<string, string>, { changes, last, delet
   };
 }
 
-function statesOf({ policies, pauses }: PolicySet, { changes }: History): ReadonlyMap<string, string> {
+function statesOf(
+  { policies, pauses }: PolicySetOf<SubjectKind>,
+  { changes }: History,
+): ReadonlyMap<string, string> {
   const holders = new Map(changes.flatMap(({ key, hold }) => (hold === null ? [] : [[hold.id, key]])));
   return new Map([
     ...policies.map((record) => [record.policy.name, stateOf(record)] as const),

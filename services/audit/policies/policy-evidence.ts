@@ -4,6 +4,7 @@ import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import {
   isPauseKey,
+  isPolicyFor,
   type PauseRecord,
   type PolicyRecord,
   type PolicySet,
@@ -22,7 +23,7 @@ export interface Evidence<State> {
 
 type EvidenceByKey<State> = ReadonlyMap<string, readonly Evidence<State>[]>;
 
-/** What is known of `gc.policies`, by record key. */
+/** What is known of `gc.policies` by record key, as far as it is about nodes. */
 export interface PolicyEvidence {
   readonly policies: EvidenceByKey<PolicyRecord>;
   readonly pauses: EvidenceByKey<PauseRecord>;
@@ -72,7 +73,7 @@ class RecordEvidence implements PolicyEvidence {
     const parsed = parseRecord('policies', record);
     if (!parsed.ok) this.unreadable++;
     else if (parsed.event.type === 'fleetgc.pause') add(this.pauses, key, exactly(record, parsed.event));
-    else add(this.policies, key, exactly(record, parsed.event));
+    else add(this.policies, key, exactly(record, isPolicyFor('node', parsed.event) ? parsed.event : null));
   }
 }
 

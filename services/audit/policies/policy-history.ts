@@ -2,8 +2,10 @@ import { contentHash } from '../../../packages/canonical/ids.ts';
 import { policySetHash, rebuiltPolicySet } from '../../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseJson, parseValueOf } from '../../../packages/pipeline/parse/parse-record.ts';
+import { memoize } from '../../../packages/process/memoize.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
+import type { PolicyRecordOf, PolicySetOf } from '../../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../../schemas/policy/policy-set.ts';
 import { doubledMember, doubledText } from '../events/doubled-member.ts';
 import { readWholeTopic } from '../events/reading.ts';
@@ -16,8 +18,8 @@ export interface PolicyProblem {
 
 /** Every policy that was ever applied, and every set of them that was ever decided with. */
 export interface PolicyHistory {
-  /** The whole set of this hash; `null` when it cannot be put together. */
-  policySetOf(hash: string): PolicySet | null;
+  /** The whole set of this hash, of policies for such subjects; `null` when it cannot be put together. */
+  policySetOf<Kind extends SubjectKind>(subject: Kind, hash: string): PolicySetOf<Kind> | null;
   /** Why it cannot, in half a sentence. */
   whyUnknown(hash: string): string;
   readonly problems: readonly PolicyProblem[];
@@ -34,7 +36,7 @@ export async function readPolicyHistory(
 }
 
 interface Collected {
-  readonly policies: Map<string, PolicyRecord>;
+  readonly policies: Map<string, PolicyRecordOf<SubjectKind>>;
   readonly sets: Map<string, PolicySetRecord>;
   readonly problems: PolicyProblem[];
 }
@@ -59,20 +61,19 @@ function collect(record: LogRecord, { policies, sets, problems }: Collected): vo
 }
 
 function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
-  const rebuilt = new Map<string, PolicySet | null>();
-  const rebuild = (hash: string): PolicySet | null => {
-    const named = sets.get(hash);
-    return named === undefined ? null : rebuiltPolicySet(named, (policyHash) => policies.get(policyHash));
+  const rebuiltFor = <Kind extends SubjectKind>(subject: Kind) =>
+    memoize((hash): PolicySetOf<Kind> | null => {
+      const named = sets.get(hash);
+      return named === undefined
+        ? null
+        : rebuiltPolicySet(subject, named, (policyHash) => policies.get(policyHash));
+    });
+  const rebuilt: { readonly [Kind in SubjectKind]: (hash: string) => PolicySetOf<Kind> | null } = {
+    node: rebuiltFor('node'),
   };
   return {
     problems,
-    policySetOf: (hash) => {
-      const known = rebuilt.get(hash);
-      if (known !== undefined) return known;
-      const set = rebuild(hash);
-      rebuilt.set(hash, set);
-      return set;
-    },
+    policySetOf: (subject, hash) => rebuilt[subject](hash),
     whyUnknown: (hash) => {
       const { name } = TOPICS.policyVersions;
       const named = sets.get(hash);

@@ -1,9 +1,10 @@
 import { objectsIn } from '../../../packages/decision/listed-objects.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { AuditReport, WouldGo } from '../../../schemas/reports/audit-report.ts';
-import { installationKey, objectKey } from '../events/identity.ts';
+import { objectKey } from '../events/identity.ts';
 
 /** A decision follows its inventory soon; what was taken for it is among the last so many of its node. */
 const KEPT_INVENTORIES = 16;
@@ -21,7 +22,7 @@ export class DryRuns {
   #unnamed = 0;
 
   listed(inventory: CompleteInventory): void {
-    const key = installationKey(inventory);
+    const key = SUBJECTS.node.installationOf(inventory);
     const before = [...(this.#nodes.get(key) ?? [])];
     const listing = listingOf(inventory, knownFrom(before.at(-1)?.[1]));
     this.#nodes.set(key, new Map([...before, [inventory.id, listing] as const].slice(-KEPT_INVENTORIES)));
@@ -30,7 +31,7 @@ export class DryRuns {
   /** `atMs`: by the log's clock. */
   decided(decision: Decision, atMs: number): void {
     this.#decisions++;
-    const listing = this.#nodes.get(installationKey(decision))?.get(decision.input.id);
+    const listing = this.#nodes.get(SUBJECTS.node.installationOf(decision))?.get(decision.input.id);
     if (listing === undefined) this.#unnamed++;
     else this.#planned(decision, listing, atMs);
   }
@@ -43,7 +44,7 @@ export class DryRuns {
   }
 
   #add({ decision, verdict, object, atMs }: Planned): void {
-    const key = `${installationKey(decision)} ${objectKey(object)}`;
+    const key = `${SUBJECTS.node.installationOf(decision)} ${objectKey(object)}`;
     const before = this.#wouldGo.get(key);
     const { estimatedBytes } = verdict.facts;
     this.#wouldGo.set(key, {

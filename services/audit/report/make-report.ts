@@ -70,7 +70,7 @@ async function readPolicyChanges(
   const reading = { topics: ['policyVersions'], partition: 0, range } as const;
   for await (const { record } of readPartition(log, reading, signal)) {
     const event = read.event('policyVersions', record);
-    if (event?.type !== 'fleetgc.policy') continue;
+    if (event === null || event.type === 'fleetgc.policy-set') continue;
     const { policy, policyVersion, hash } = event;
     changes.push({ atMs: record.timestampMs, name: policy.name, policyVersion, hash, mode: policy.mode });
   }
@@ -86,6 +86,6 @@ async function readPolicyPeriods(
   const { policySetOf } = await readPolicyHistory(log, signal);
   const records = await evidenceOfRecords(log, range, signal);
   read.unreadable += records.unreadable;
-  const evidence = withDecisions(records, decidedUnder, policySetOf);
+  const evidence = withDecisions(records, decidedUnder, (hash) => policySetOf('node', hash));
   return { policyDeletions: deletionsIn(range, evidence), pauses: pausesIn(range, evidence) };
 }

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
-import { NODE_TOPICS, type RecordedEvent } from '../../../packages/pipeline/read-log.ts';
+import { type RecordedEvent, SUBJECT_TOPICS } from '../../../packages/pipeline/read-log.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { onDecisions, type RecordedDecision, readOnDecisions } from '../events/recorded-decision.ts';
 import { AnsweredCommands } from './commands/answered-commands.ts';
@@ -35,7 +35,10 @@ export class PartitionCheck {
   #lastMs = 0;
   #judgedMs = 0;
 
-  readonly #takers: Record<(typeof NODE_TOPICS)[number], (record: LogRecord) => void | Promise<void>> = {
+  readonly #takers: Record<
+    (typeof SUBJECT_TOPICS)['node'][number],
+    (record: LogRecord) => void | Promise<void>
+  > = {
     diskStats: (record) => this.#takeDiskStats(record),
     inventory: (record) => this.#takeInventory(record),
     observe: (record) => this.#takeOrder(record),
@@ -72,7 +75,7 @@ export class PartitionCheck {
     counts.bytes += record.value?.length ?? 0;
     this.#lastMs = Math.max(this.#lastMs, record.timestampMs);
     this.#records.follow(record);
-    const verified = NODE_TOPICS.find((id) => id === topicId);
+    const verified = SUBJECT_TOPICS.node.find((id) => id === topicId);
     if (verified !== undefined) await this.#takers[verified](record);
     if (this.#lastMs - this.#judgedMs >= JUDGE_EVERY_MS) this.#judge(this.#lastMs - SETTLED_MS, false);
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
-import { NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import { NodeIdentity, nodeKey, SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
-import { installationKey, objectKey } from '../events/identity.ts';
+import { objectKey } from '../events/identity.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
 import type { Judging } from './coverage.ts';
 import { ListedObjects } from './decisions/decided-removals.ts';
@@ -59,7 +59,7 @@ export class RemovedByOthers {
     const listing = Listing.safeParse(inventory).data;
     if (listing === undefined) return;
     const now = { listing, place: placeOf(record) };
-    const installation = installationKey(listing);
+    const installation = SUBJECTS.node.installationOf(listing);
     const before = this.#last.get(installation);
     if (before !== undefined) this.#gone.push(...goneBetween(before, now));
     this.#last.set(installation, now);
@@ -67,7 +67,7 @@ export class RemovedByOthers {
 
   answered(answer: ObjectResult, { timestampMs }: LogRecord): void {
     if (TOUCHED.includes(answer.result.outcome))
-      this.#touched.set(`${installationKey(answer)} ${objectKey(answer.object)}`, timestampMs);
+      this.#touched.set(`${SUBJECTS.node.installationOf(answer)} ${objectKey(answer.object)}`, timestampMs);
   }
 
   judge({ beforeMs }: Judging): void {
@@ -86,7 +86,7 @@ const goneBetween = (before: Listed, now: Listed): Gone[] =>
     return before.listing[list]
       .filter(({ id }) => !there.has(id))
       .map(({ id }) => ({
-        name: `${installationKey(now.listing)} ${objectKey({ kind, id })}`,
+        name: `${SUBJECTS.node.installationOf(now.listing)} ${objectKey({ kind, id })}`,
         object: { kind, id, node: nodeKey(now.listing), places },
       }));
   });

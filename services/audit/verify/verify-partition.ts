@@ -1,10 +1,10 @@
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import {
   firstRecord,
-  NODE_TOPICS,
   type PartitionReading,
   type RecordedEvent,
   readPartition,
+  SUBJECT_TOPICS,
   type TimeRange,
 } from '../../../packages/pipeline/read-log.ts';
 import { createBreath } from '../../../packages/process/event-loop.ts';
@@ -66,7 +66,7 @@ export const createVerifier =
     try {
       for (const topicId of EARLIER_CAUSES)
         await readAll(rightBefore(range, { topicId, partition }), (event) => check.takeEarlier(event));
-      await readAll({ topics: NODE_TOPICS, partition, range }, take);
+      await readAll({ topics: SUBJECT_TOPICS.node, partition, range }, take);
       const isLate = check.finish();
       if (isLate) await readAll(allEarlierCommands(range, partition), (event) => check.takeForLate(event));
     } finally {
@@ -84,7 +84,7 @@ async function coveragesIn(
 ): Promise<Coverages> {
   const keptSinceMs: Partial<Record<TopicId, number>> = {};
   const beganMs: Partial<Record<TopicId, number>> = {};
-  for (const topicId of NODE_TOPICS) {
+  for (const topicId of SUBJECT_TOPICS.node) {
     const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
     const oldest = await firstRecord(log, request, signal);
     if (oldest === null) continue;

@@ -38,8 +38,8 @@ const BATCH_CHANGED: PolicyRecord = {
 export function monthPolicies(beginMs: number): MonthPolicies {
   const changedMs = beginMs + CHANGED_AFTER_MS;
   const first = [EVERYTHING_ELSE, WEB, BATCH];
-  const before = policySet(first, []);
-  const after = policySet([EVERYTHING_ELSE, WEB, BATCH_CHANGED], []);
+  const before = policySet('node', first, []);
+  const after = policySet('node', [EVERYTHING_ELSE, WEB, BATCH_CHANGED], []);
   return {
     setAt: (atMs) => (atMs < changedMs ? before : after),
     records: [

@@ -29,7 +29,7 @@ await startConsumer({
   start: 'earliest',
   assignment: { kind: 'shared' },
   log,
-  handlers: { inventory: imageGcHandler(policies.current) },
+  handlers: { inventory: imageGcHandler(policies.current.node) },
   publisher,
   deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
   logger,

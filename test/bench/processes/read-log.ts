@@ -6,7 +6,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { z } from 'zod';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { NODE_TOPICS, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { readPartition, SUBJECT_TOPICS, type TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { logContext } from '../context.ts';
 
@@ -27,7 +27,7 @@ async function readAll({ path, maxBytes }: Settings, partitions: AsyncIterable<n
   for await (const partition of partitions)
     for await (const { topicId, record } of readPartition(
       log,
-      { topics: NODE_TOPICS, partition, range },
+      { topics: SUBJECT_TOPICS.node, partition, range },
       signal,
     )) {
       const parsed = parseRecord(topicId, record);

@@ -11,7 +11,7 @@ import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts'
 import { logLines } from '../../support/log-lines.ts';
 import { recordOf } from '../../support/log-record.ts';
 
-const NO_POLICIES = policySet([], []);
+const NO_POLICIES = policySet('node', [], []);
 
 function watched(policies: () => PolicySet = () => NO_POLICIES) {
   const lines = logLines();

@@ -137,7 +137,7 @@ function expectPassedOverFor(decision: Decision, decided: Decision | undefined):
 }
 
 const someSet = arbitraryPolicy.map((settings) =>
-  policySet([appliedPolicy({ ...settings, imageMaximumGCAgeMs: MINUTE })], []),
+  policySet('node', [appliedPolicy({ ...settings, imageMaximumGCAgeMs: MINUTE })], []),
 );
 
 const Taken = z.object({

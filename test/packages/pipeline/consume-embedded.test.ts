@@ -137,7 +137,7 @@ test('policies and pauses are followed as they are applied and deleted', async (
   const settings = { log, logger, metrics, recheckMs: 200, outside: { now, random, wait } };
   await using policies = startPolicySource(settings);
   await policies.caughtUp;
-  expect(policies.current().policies).toEqual([]);
+  expect(policies.current.node().policies).toEqual([]);
 
   const record = appliedPolicy({ name: 'a' });
   const pause = pauseRecord();
@@ -147,7 +147,7 @@ test('policies and pauses are followed as they are applied and deleted', async (
     outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }),
   ]);
   await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toEqual(pause), PATIENT);
-  expect(policies.current().policies).toEqual([record]);
+  expect(policies.current.node().policies).toEqual([record]);
 
   await log.publish([{ topic: 'gc.policies', key: pauseKey(pause.selector), value: null, headers: {} }]);
   await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toBeNull(), PATIENT);
@@ -155,5 +155,5 @@ test('policies and pauses are followed as they are applied and deleted', async (
   await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: null, headers: {} }]);
   await vi.waitFor(() => expect(policies.problem()).toBeNull(), PATIENT);
-  expect(policies.current().policies).toEqual([record]);
+  expect(policies.current.node().policies).toEqual([record]);
 });

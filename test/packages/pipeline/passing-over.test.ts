@@ -24,6 +24,7 @@ const at = (minutes: number) => ({ takenAt: instant({ sinceBootMs: 24 * HOUR + m
 const look = (minutes: number, over = {}) =>
   fact('inventory', inventory({ id: `look-${minutes}`, images: [image('old')], ...at(minutes), ...over }));
 const SET = policySet(
+  'node',
   [appliedPolicy({ imageMaximumGCAgeMs: HOUR, maximumDeadContainersPerContainer: 0 })],
   [],
 );

@@ -27,7 +27,7 @@ const SHARED_MS = 60_000;
 const DECIDED_MS = 60_000;
 /** Messages for all services together; a quiet machine never has so many. */
 const MOST_UNDECIDED = 600;
-const SET = policySet([appliedPolicy({ imageMaximumGCAgeMs: HOUR })], []);
+const SET = policySet('node', [appliedPolicy({ imageMaximumGCAgeMs: HOUR })], []);
 const context = {
   logger: createLogger({ service: 'test', level: 'error' }, logLines()),
   now: Date.now,

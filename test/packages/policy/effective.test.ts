@@ -20,6 +20,7 @@ const recordOf = (...lines: readonly string[]): PolicyRecord => {
   return record;
 };
 const set = (policies: readonly PolicyRecord[], pauses: PolicySet['pauses'] = []): PolicySet => ({
+  subject: 'node',
   policies,
   pauses,
   hash: '',

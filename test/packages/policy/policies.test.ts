@@ -71,7 +71,7 @@ function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}
     if (!found) throw new Error(`the topic was read only ${log.readings.length} times`);
     return found;
   };
-  const names = () => source.current().policies.map(({ policy }) => policy.name);
+  const names = () => source.current.node().policies.map(({ policy }) => policy.name);
   return { log, out, clock, waits, metrics, source, reading, names };
 }
 
@@ -100,7 +100,7 @@ test('nothing is known before the topic was read to the end it had', async () =>
   expect(reading(0).request).toEqual({ topic: 'gc.policies', from: 'earliest', to: 'forever' });
   reading(0).records(applied(appliedPolicy({ name: 'a' }), 0));
   await settle();
-  expect(() => source.current()).toThrow(unreadable('not read yet'));
+  expect(() => source.current.node()).toThrow(unreadable('not read yet'));
   reading(0).caughtUp();
   await source.caughtUp;
   expect(names()).toEqual(['a']);
@@ -109,7 +109,7 @@ test('nothing is known before the topic was read to the end it had', async () =>
 
 test('an empty topic is no policy, and that is known', async () => {
   const { source } = await startedWith();
-  expect(source.current()).toEqual(policySet([], []));
+  expect(source.current.node()).toEqual(policySet('node', [], []));
 });
 
 test('the last record of a name holds, and a record without value deletes it', async () => {
@@ -121,7 +121,7 @@ test('the last record of a name holds, and a record without value deletes it', a
     deleted('c', 4),
   );
   expect(names()).toEqual(['a', 'b']);
-  expect(source.current().policies[0]?.policy.priority).toBe(2);
+  expect(source.current.node().policies[0]?.policy.priority).toBe(2);
   reading(0).records(deleted('b', 5), applied(appliedPolicy({ name: 'd' }), 6));
   await settle();
   expect(names()).toEqual(['a', 'd']);
@@ -196,7 +196,7 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
   'a record that $name and may be meant for any node makes all of them unreadable',
   async ({ record, message }) => {
     const { source, metrics } = await startedWith(applied(appliedPolicy({ name: 'good' }), 0), record);
-    expect(() => source.current()).toThrow(unreadable(message));
+    expect(() => source.current.node()).toThrow(unreadable(message));
     expect(() => pauseFor(source, NODE)).toThrow(unreadable(message));
     expect(source.problem()).toMatch(message);
     expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
@@ -234,7 +234,7 @@ test.each<{ name: string; record: LogRecord; says: RegExp }>([
     record,
   );
   expect(pauseFor(source, NODE)?.reason).toMatch(says);
-  expect(selectPolicy(source.current(), { ...NODE, cluster: 'test' })).toMatchObject({ kind: 'policy' });
+  expect(selectPolicy(source.current.node(), { ...NODE, cluster: 'test' })).toMatchObject({ kind: 'policy' });
   expect([source.problem(), source.unreadable()]).toEqual([null, expect.stringMatching(says)]);
   expect(await metrics.text()).toContain('fleetgc_policies_readable 0');
   expect(out.lines.filter((line) => says.test(line.replaceAll('\\', '')))).toHaveLength(1);
@@ -252,7 +252,7 @@ test('a broken record beside a pause of the same nodes gives the same set in wha
   });
   const first = await startedWith(pause(1), broken);
   const second = await startedWith(broken, pause(8));
-  expect(first.source.current().hash).toBe(second.source.current().hash);
+  expect(first.source.current.node().hash).toBe(second.source.current.node().hash);
 });
 
 test('an unreadable record is mended by a readable one of its key, or by deleting it', async () => {
@@ -272,7 +272,7 @@ test('a reading that fails is tried again with a growing wait, and refuses meanw
   const { source, waits, reading, names, out } = await startedWith(applied(appliedPolicy({ name: 'a' }), 0));
   reading(0).fail(new FleetGcError('LOG_UNREACHABLE', 'no broker answers'));
   await settle();
-  expect(() => source.current()).toThrow(unreadable('policies cannot be read: no broker answers'));
+  expect(() => source.current.node()).toThrow(unreadable('policies cannot be read: no broker answers'));
   for (const round of [1, 2, 3]) {
     waits.at(-1)?.done();
     await settle();
@@ -292,7 +292,7 @@ test('a topic that may not be read says so, and is tried again', async () => {
   const { source, waits, reading } = start();
   reading(0).fail(new FleetGcError('LOG_UNAUTHORIZED', 'not allowed to read gc.policies'));
   await settle();
-  expect(() => source.current()).toThrow(unreadable('not allowed to read gc.policies'));
+  expect(() => source.current.node()).toThrow(unreadable('not allowed to read gc.policies'));
   waits[0]?.done();
   await settle();
   reading(1).caughtUp();
@@ -304,13 +304,13 @@ test('a reading that ends by itself is a failure too', async () => {
   const { source, reading } = await startedWith(applied(appliedPolicy(), 0));
   reading(0).end();
   await settle();
-  expect(() => source.current()).toThrow(unreadable('ended the reading'));
+  expect(() => source.current.node()).toThrow(unreadable('ended the reading'));
 });
 
 test('a log that is not connected makes them unreadable while it lasts', async () => {
   const { log, source, names } = await startedWith(applied(appliedPolicy({ name: 'a' }), 0));
   log.connected = false;
-  expect(() => source.current()).toThrow(unreadable('no broker answers'));
+  expect(() => source.current.node()).toThrow(unreadable('no broker answers'));
   log.connected = true;
   expect(names()).toEqual(['a']);
 });
@@ -336,7 +336,7 @@ async function readAgain(...records: readonly LogRecord[]) {
 
 test('a topic that was recreated empty is not taken for one without policies', async () => {
   const { source, metrics } = await readAgain();
-  expect(() => source.current()).toThrow(
+  expect(() => source.current.node()).toThrow(
     unreadable(/no longer holds "a", "b", "!pause" although nobody deleted it/),
   );
   expect(await metrics.text()).toContain('fleetgc_policies 2');
@@ -388,21 +388,21 @@ test('an offset that comes twice is one that begins again', async () => {
   const { source, reading } = await startedWith(applied(appliedPolicy({ name: 'a' }), 5));
   reading(0).records(applied(appliedPolicy({ name: 'b' }), 5));
   await settle();
-  expect(() => source.current()).toThrow(unreadable('it was recreated'));
+  expect(() => source.current.node()).toThrow(unreadable('it was recreated'));
 });
 
 test('offsets that begin again are noticed at once, and the topic is read again', async () => {
   const { source, waits, reading } = await startedWith(applied(appliedPolicy({ name: 'a' }), 5));
   reading(0).records(applied(appliedPolicy({ name: 'c' }), 0));
   await settle();
-  expect(() => source.current()).toThrow(unreadable('it was recreated'));
+  expect(() => source.current.node()).toThrow(unreadable('it was recreated'));
   waits.at(-1)?.done();
   await settle();
   reading(1)
     .records(applied(appliedPolicy({ name: 'c' }), 0))
     .caughtUp();
   await settle();
-  expect(() => source.current()).toThrow(unreadable('no longer holds "a"'));
+  expect(() => source.current.node()).toThrow(unreadable('no longer holds "a"'));
 });
 
 test('a topic that was recreated behind a quiet reading is noticed at the next recheck', async () => {
@@ -417,7 +417,7 @@ test('a topic that was recreated behind a quiet reading is noticed at the next r
   expect(names()).toEqual(['a']);
   reading(1).caughtUp();
   await settle();
-  expect(() => source.current()).toThrow(unreadable('no longer holds "a"'));
+  expect(() => source.current.node()).toThrow(unreadable('no longer holds "a"'));
 });
 
 test('a recheck that does not come to its end in time refuses', async () => {
@@ -431,7 +431,7 @@ test('a recheck that does not come to its end in time refuses', async () => {
   clock.nowMs = REREAD_GRACE_MS;
   expect(names()).toEqual(['a']);
   clock.nowMs += 1;
-  expect(() => source.current()).toThrow(unreadable('takes long'));
+  expect(() => source.current.node()).toThrow(unreadable('takes long'));
   reading(1)
     .records(applied(appliedPolicy({ name: 'a' }), 5))
     .caughtUp();

@@ -9,7 +9,7 @@ import { image, inventory } from '../../fixtures/inventory.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
 
-const SET = policySet([appliedPolicy()], [pauseRecord()]);
+const SET = policySet('node', [appliedPolicy()], [pauseRecord()]);
 
 test('the set of policies is on the log before the first decision under it', async () => {
   const { deps, publish, records } = await decisionLog(() => SET);

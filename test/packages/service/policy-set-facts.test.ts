@@ -10,8 +10,8 @@ import { pauseRecord } from '../../fixtures/policy.ts';
 
 const web = appliedPolicy({ name: 'web' });
 const batch = appliedPolicy({ name: 'batch' });
-const first = policySet([web, batch], []);
-const second = policySet([web], [pauseRecord()]);
+const first = policySet('node', [web, batch], []);
+const second = policySet('node', [web], [pauseRecord()]);
 
 /** A log that notes what it takes and, while `refuses`, takes nothing. */
 function telling() {
@@ -43,20 +43,20 @@ const finding =
     records.find((record) => record.hash === hash);
 
 test('a set is told with all that it takes to put it together again', async () => {
-  expect(rebuiltPolicySet(await toldOf(first), finding(web, batch))).toEqual(first);
-  expect(rebuiltPolicySet(await toldOf(second), finding(web, batch))).toEqual(second);
+  expect(rebuiltPolicySet('node', await toldOf(first), finding(web, batch))).toEqual(first);
+  expect(rebuiltPolicySet('node', await toldOf(second), finding(web, batch))).toEqual(second);
 });
 
 test('a content that was applied twice has the version that was in force', async () => {
-  const again = policySet([{ ...web, policyVersion: 3 }], []);
-  expect(rebuiltPolicySet(await toldOf(again), finding(web))).toEqual(again);
+  const again = policySet('node', [{ ...web, policyVersion: 3 }], []);
+  expect(rebuiltPolicySet('node', await toldOf(again), finding(web))).toEqual(again);
 });
 
 test('a set with a policy that is not found, or that is not what its hash says, is none', async () => {
   const record = await toldOf(first);
-  expect(rebuiltPolicySet(record, finding(web))).toBeNull();
-  expect(rebuiltPolicySet({ ...record, pauses: [pauseRecord()] }, finding(web, batch))).toBeNull();
-  expect(rebuiltPolicySet({ ...record, hash: second.hash }, finding(web, batch))).toBeNull();
+  expect(rebuiltPolicySet('node', record, finding(web))).toBeNull();
+  expect(rebuiltPolicySet('node', { ...record, pauses: [pauseRecord()] }, finding(web, batch))).toBeNull();
+  expect(rebuiltPolicySet('node', { ...record, hash: second.hash }, finding(web, batch))).toBeNull();
 });
 
 test('each set once, also when it comes back, and none under which nothing was decided', async () => {

@@ -22,7 +22,7 @@ export async function startDeciders(
   const outside = { now: monotonicNow, random, wait };
   const policies = startPolicySource({ log, logger, metrics, recheckMs, outside });
   await policies.caughtUp;
-  const deps = { log, policies: policies.current, logger, metrics, ids, now, monotonicNow };
+  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
   const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));
   return {
     policies,

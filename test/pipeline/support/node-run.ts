@@ -69,7 +69,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const agent = new NodeAgent({
     identity: NODE,
     nodeLabels: {},
-    policies: policies.current,
+    policies: policies.current.node,
     runtime,
     contents: loggedContentReading({ containerd: containerd && killable(containerd, life), clock, logger }),
     filesystems: node.filesystems,
@@ -92,7 +92,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       filesystems: node.filesystems,
       clock,
       state,
-      policy: () => policyInForce(policies.current, { ...NODE, nodeLabels: {} }),
+      policy: () => policyInForce(policies.current.node, { ...NODE, nodeLabels: {} }),
       takeInventory: agent.takeInventory,
       diskHistory: agent.diskHistory,
       wantedByPods: pods.wanted,

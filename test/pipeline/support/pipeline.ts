@@ -91,10 +91,10 @@ export async function startPipeline({
   const policySources = () => [...(deciders ? [deciders] : []), ...nodeRuns].map(({ policies }) => policies);
   /** Writes to `gc.policies` and waits until every process knows. */
   const write = async (key: string, record: Parameters<typeof toOutgoing>[1]): Promise<void> => {
-    const before = policySources().map((source) => source.current().hash);
+    const before = policySources().map((source) => source.current.node().hash);
     await log.publish([toOutgoing(key, record)]);
     await waitUntil('the policies to be known everywhere', BOUND_MS, () =>
-      policySources().every((source, index) => source.current().hash !== before[index]),
+      policySources().every((source, index) => source.current.node().hash !== before[index]),
     );
   };
   const pipeline = {
@@ -105,7 +105,7 @@ export async function startPipeline({
     lines: lines.lines,
     directory,
     /** As the first process knows them. */
-    policies: (): PolicySet => policySources()[0]?.current() ?? policySet([], []),
+    policies: (): PolicySet => policySources()[0]?.current.node() ?? policySet('node', [], []),
     policyProblem: (): string | null => deciders?.policies.problem() ?? null,
     applyPolicy: (changes: Partial<Policy>) => {
       const record = appliedPolicy(changes);

@@ -14,7 +14,7 @@ import { outgoing } from '../../support/log-record.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 
 const SIGNAL = new AbortController().signal;
-const NO_POLICIES = policySet([], []);
+const NO_POLICIES = policySet('node', [], []);
 
 /** A log on which nodes were heard, so long before `NOW`. */
 async function heardLog(heard: readonly (readonly [agoMs: number, over: Partial<DiskStats>])[]) {
@@ -51,7 +51,7 @@ test('every node of the last day is there, by its newest statistics, with what h
     selector: { clusters: [], nodeNames: ['web-2'], pools: [], nodeLabels: {} },
     reason: 'upgrade',
   });
-  const found = await nodes(policySet([policy], [pause]));
+  const found = await nodes(policySet('node', [policy], [pause]));
 
   expect(FleetNodes.parse(found)).toEqual(found);
   expect(found.nodes.map(({ cluster, node }) => `${cluster}/${node}`)).toEqual([

@@ -11,13 +11,15 @@ function setUp() {
   const fleet = fleetInNoTime(7, 0);
   const [node] = nodesOf(fleet, 1);
   if (node === undefined) throw new Error('there is no node');
-  const set = policySet([appliedPolicy({})], []);
+  const set = policySet('node', [appliedPolicy({})], []);
   const log = { isReached: true };
   const policies = {
     problem: () => (log.isReached ? null : 'Kafka is away'),
-    current: () => {
-      if (!log.isReached) throw new FleetGcError('POLICIES_UNREADABLE', 'Kafka is away');
-      return set;
+    current: {
+      node: () => {
+        if (!log.isReached) throw new FleetGcError('POLICIES_UNREADABLE', 'Kafka is away');
+        return set;
+      },
     },
   };
   const tally = createFleetTally({ fleet, policies, realNowMs: () => 0 });

@@ -1,7 +1,6 @@
 import { decisionId } from '../../../../packages/decision/decision-record.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
-import { nodeKey } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import { placeOf, placeText } from '../../events/log-position.ts';
@@ -39,7 +38,7 @@ export interface DecidingAgain extends ReadFromLog, Coverages {
 
 /** Decides a recorded decision again, with its own decider and policies, and tells whether the record is the same. */
 export async function decideAgain(decision: RecordedDecision, parts: DecidingAgain): Promise<Redecided> {
-  const { head } = decision;
+  const { head, subject } = decision;
   if (head.id !== nameOf(head)) return { input: null, outputs: wrongId(decision, parts) };
   tellNotInForce(decision, parts);
   const input = await parts.inputs.find(head.input);
@@ -52,7 +51,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
   if (head.outcome === 'overtaken')
     return { input, outputs: await overtaken(decision, { ...parts, decider }, { input, position }) };
-  const policies = parts.policies.policySetOf(head.policySetHash);
+  const policies = parts.policies.policySetOf(subject.kind, head.policySetHash);
   if (policies === null) {
     const why = parts.policies.whyUnknown(head.policySetHash);
     return { input, outputs: gap(decision, parts, 'unknown-policy-set', why) };
@@ -62,11 +61,11 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
 }
 
 function tellNotInForce(decision: RecordedDecision, { policies, inForce, findings }: DecidingAgain): void {
-  const set = policies.policySetOf(decision.head.policySetHash);
+  const set = policies.policySetOf(decision.subject.kind, decision.head.policySetHash);
   const problem = set && inForce.problemOf(set, decision.record.timestampMs);
   if (problem === null) return;
   const { kind, message } = problem;
-  const { node, places } = subject(decision);
+  const { node, places } = whereOf(decision);
   findings.deviation({ kind, message, node, places: [...places, ...problem.places] });
 }
 
@@ -74,7 +73,7 @@ async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promi
   const why = await whyNeverWas(decision, parts);
   if (why === null) return await tellInputGone(decision, parts);
   const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
-  parts.findings.deviation({ kind: 'input-never-was', message, ...subject(decision) });
+  parts.findings.deviation({ kind: 'input-never-was', message, ...whereOf(decision) });
   return null;
 }
 
@@ -109,12 +108,12 @@ async function overtaken(
   const { policySetHash } = decision.head;
   const judged = await judgeOvertaken(decision, passedOver, parts);
   if (judged.kind === 'right') {
-    if (policies.policySetOf(policySetHash) !== null) findings.counts.verified++;
+    if (policies.policySetOf(decision.subject.kind, policySetHash) !== null) findings.counts.verified++;
     else gap(decision, parts, 'unknown-policy-set', policies.whyUnknown(policySetHash));
     return [];
   }
   const { message, newer } = judged;
-  const { node, places } = subject(decision);
+  const { node, places } = whereOf(decision);
   const named = [...places, placeOf(passedOver.input), ...(newer === null ? [] : [newer])];
   if (judged.kind === 'gone') findings.gap({ kind: 'input-gone', message, node, places: named });
   else findings.deviation({ kind: judged.kind, message, node, places: named });
@@ -145,8 +144,8 @@ function compare(
 const difference = ({ value, head }: RecordedDecision, expected: unknown): string =>
   `${head.decider.name} ${head.decider.version} decides otherwise on the same bytes and policies: in the record ${firstDifference(value, expected)}`;
 
-const subject = ({ record, head }: RecordedDecision): Pick<Deviation, 'node' | 'places'> => ({
-  node: nodeKey(head),
+const whereOf = ({ record, subject }: RecordedDecision): Pick<Deviation, 'node' | 'places'> => ({
+  node: subject.key,
   places: [placeOf(record)],
 });
 
@@ -156,14 +155,14 @@ function deviate(
   message: string,
   input: LogRecord,
 ): void {
-  const { node, places } = subject(decision);
+  const { node, places } = whereOf(decision);
   findings.deviation({ kind: 'decided-differently', message, node, places: [...places, placeOf(input)] });
 }
 
 function wrongId(decision: RecordedDecision, { findings }: DecidingAgain): null {
   const message =
     'the id of the record does not follow from its decider, its input and its policies, so one of them was changed';
-  findings.deviation({ kind: 'wrong-id', message, ...subject(decision) });
+  findings.deviation({ kind: 'wrong-id', message, ...whereOf(decision) });
   return null;
 }
 
@@ -184,7 +183,7 @@ async function otherInput(decision: RecordedDecision, parts: DecidingAgain, inpu
 function inputChanged(decision: RecordedDecision, { findings }: DecidingAgain, input: LogRecord): null {
   const isNewer = input.timestampMs > decision.record.timestampMs;
   const message = `the message at the position that the record names does not have the SHA-256 that it was decided with${isNewer ? `, and was logged after the record: what stood there was replaced, the topic was made anew, or the record names what nobody had written yet` : ''}`;
-  const { node, places } = subject(decision);
+  const { node, places } = whereOf(decision);
   findings.deviation({ kind: 'input-changed', message, node, places: [...places, placeOf(input)] });
   return null;
 }
@@ -195,7 +194,7 @@ function gap(
   kind: Gap['kind'],
   message: string,
 ): null {
-  findings.gap({ kind, message, ...subject(decision) });
+  findings.gap({ kind, message, ...whereOf(decision) });
   return null;
 }
 

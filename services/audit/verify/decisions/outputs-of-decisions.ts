@@ -1,6 +1,5 @@
 import { endingId } from '../../../../packages/decision/decision-record.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { nodeKey } from '../../../../schemas/events/identity.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import type { RecordedDecision } from '../../events/recorded-decision.ts';
@@ -27,14 +26,14 @@ export interface Decided {
 
 /** All that must lie on the log after a decision. */
 export function decidedBy(
-  { record, value, head }: RecordedDecision,
+  { record, subject, value, head }: RecordedDecision,
   { input, outputs }: Redecided,
   inputs: Inputs,
 ): readonly Decided[] {
   const inventory = input && head.outcome === 'commanded' ? inputs.messageOf(input) : null;
   const common = {
     decision: placeOf(record),
-    node: nodeKey(head),
+    node: subject.key,
     decider: head.decider.name,
     removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
     removals: outputs === null && head.outputIds.length > 0 ? removalCounts(value) : null,

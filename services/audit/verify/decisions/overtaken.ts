@@ -4,7 +4,7 @@ import { HEADS, parseHead } from '../../../../packages/pipeline/parse/parse-head
 import { disagreement } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { MessageReference } from '../../../../schemas/events/decision.ts';
-import { nodeKey } from '../../../../schemas/events/identity.ts';
+import { SUBJECTS } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import { type Place, placeOf, placeText } from '../../events/log-position.ts';
@@ -125,7 +125,9 @@ function readNewer(
 ): NewerEvent | null {
   const event = readOrNothing(record, { inputs, decider });
   const head = HEADS[topic].safeParse(event).data;
-  if (head === undefined || disagreement(nodeKey(head), head, record)) return null;
+  if (head === undefined) return null;
+  const { keyOf } = SUBJECTS[TOPICS[topic].key];
+  if (disagreement(keyOf(head), head, record)) return null;
   return { id: head.id, ...withoutLists(event) };
 }
 

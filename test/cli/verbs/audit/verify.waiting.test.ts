@@ -14,7 +14,7 @@ import { type OwnLog, ownLog } from '../../fleetgc.ts';
 import { readTopic } from '../../read-topic.ts';
 
 const record = appliedPolicy({ imageMaximumGCAgeMs: 60_000 });
-const set = policySet([record], []);
+const set = policySet('node', [record], []);
 const old = inventory({ images: [image('sha256:old')] });
 
 const versions: readonly Output[] = [

@@ -50,7 +50,7 @@ export interface Question {
 export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
   const text = JSON.stringify(event);
   const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
-  return { message: deepFrozen(JSON.parse(text)), position, policies: policySet(policies, pauses) };
+  return { message: deepFrozen(JSON.parse(text)), position, policies: policySet('node', policies, pauses) };
 }
 
 /** The canonical JSON of all that a decider gives. */
@@ -69,7 +69,7 @@ export function answerToOvertaking(
   const event = deepFrozen(read(newer));
   const { id } = z.object({ id: z.string() }).parse(event);
   const overtakenBy = { ...place, offset: '43', id };
-  const policySetHash = policySet([], []).hash;
+  const policySetHash = policySet('node', [], []).hash;
   return canonicalJson(
     passOver({ older: deepFrozen(older), newer: event, position, overtakenBy, policySetHash }),
   );

@@ -23,13 +23,13 @@ function rebuilt(bodies: readonly unknown[], setHash: string) {
   const sets = bodies.flatMap((body) => PolicySetRecord.safeParse(body).data ?? []);
   const versions = bodies.flatMap((body) => PolicyRecord.safeParse(body).data ?? []);
   const told = sets.find(({ hash }) => hash === setHash);
-  const set = told && rebuiltPolicySet(told, (hash) => versions.find((each) => each.hash === hash));
+  const set = told && rebuiltPolicySet('node', told, (hash) => versions.find((each) => each.hash === hash));
   if (!set) throw new Error('the set of policies cannot be put together');
   return set;
 }
 
 test('what a service decided is decided again from the log alone, byte for byte', async () => {
-  const { deps, start, publish, records } = await decisionLog(() => policySet(POLICIES, PAUSES));
+  const { deps, start, publish, records } = await decisionLog(() => policySet('node', POLICIES, PAUSES));
   const publication = { source: '/fleetgc/operator', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
   await writePolicies(
     { log: deps.log, publication },

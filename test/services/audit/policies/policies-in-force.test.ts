@@ -56,11 +56,11 @@ async function told(
   return inForce.problemOf(set, NOW + minute * MINUTE)?.kind ?? 'held';
 }
 
-const ofFirst = policySet([first], []);
-const ofSecond = policySet([second], []);
-const ofBoth = policySet([first, other], []);
-const paused = policySet([first], [pause]);
-const none = policySet([], []);
+const ofFirst = policySet('node', [first], []);
+const ofSecond = policySet('node', [second], []);
+const ofBoth = policySet('node', [first, other], []);
+const paused = policySet('node', [first], [pause]);
+const none = policySet('node', [], []);
 
 /** `first` from the beginning, `second` since an hour, deleted after two. */
 const CHANGES: readonly Written[] = [
@@ -75,7 +75,7 @@ test('a record that could not be read is the pause that it amounted to, as long 
   const records = [{ minute: 0, event: first }, broken, { minute: 120, key: 'other' }];
   const entry = policyEntryOf(written(broken, 1));
   if (entry?.kind !== 'unreadable' || entry.hold === null) throw new Error('it can be read');
-  const held = policySet([first], [entry.hold]);
+  const held = policySet('node', [first], [entry.hold]);
 
   expect(await told(records, held, { minute: 90 })).toBe('held');
   expect(await told(records, ofFirst, { minute: 90 })).toBe('policies-outdated');
@@ -144,13 +144,18 @@ describe('compaction took what is older', () => {
     ['what stood before is not known', ofFirst, 30, 'held'],
     ['nothing may have stood before', none, 30, 'held'],
     ['what stands is', ofFirst, 71, 'policies-outdated'],
-    ['a policy without a record may have been deleted since', policySet([second, other], []), 100, 'held'],
+    [
+      'a policy without a record may have been deleted since',
+      policySet('node', [second, other], []),
+      100,
+      'held',
+    ],
   ])('%s', async (_name, set, minute, kind) => {
     expect(await told(left, set, { minute })).toBe(kind);
   });
 
   test('a deletion is known for a day: what has no record now did not stand lately', async () => {
-    const set = policySet([second, other], []);
+    const set = policySet('node', [second, other], []);
     const since = (hours: number) => ({ minute: 30 * 60, readMinute: (30 + hours) * 60 });
 
     expect(await told(left, set, since(22))).toBe('policies-never-held');
@@ -167,7 +172,7 @@ describe('compaction took what is older', () => {
     ];
 
     const between = (policies: readonly PolicyRecord[]) =>
-      told(archived, policySet(policies, []), { minute: 30, deletes: false });
+      told(archived, policySet('node', policies, []), { minute: 30, deletes: false });
     expect(await between([second, other])).toBe('held');
     expect(await between([second, { ...other, policyVersion: 2 }])).toBe('policies-never-held');
     expect(await between([second])).toBe('policies-never-held');
@@ -180,7 +185,9 @@ describe('compaction took what is older', () => {
     ];
 
     expect(await told(some, ofBoth, { minute: 30 })).toBe('held');
-    expect(await told(some, policySet([second, other], []), { minute: 30 })).toBe('policies-never-held');
+    expect(await told(some, policySet('node', [second, other], []), { minute: 30 })).toBe(
+      'policies-never-held',
+    );
   });
 });
 
@@ -209,7 +216,7 @@ test('a set is put together from what gc.policy-versions has of a content, which
     { minute: 60, event: second },
     { minute: 120, event: again },
   ];
-  const putTogether = policySet([{ ...again, policyVersion: first.policyVersion }], []);
+  const putTogether = policySet('node', [{ ...again, policyVersion: first.policyVersion }], []);
   expect(await told(records, putTogether, { minute: 30 })).toBe('held');
   expect(await told(records, putTogether, { minute: 100 })).toBe('policies-outdated');
 });

@@ -24,7 +24,7 @@ const PAUSE: PauseRecord = {
 const KEY = pauseKey(PAUSE.selector);
 
 const setOf = (policies: readonly PolicyRecord[], pauses: readonly PauseRecord[] = []): PolicySetRecord => {
-  const { hash } = policySet(policies, pauses);
+  const { hash } = policySet('node', policies, pauses);
   const named = policies.map(({ policy: { name }, policyVersion, hash: content }) => ({
     name,
     policyVersion,

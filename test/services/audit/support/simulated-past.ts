@@ -21,7 +21,7 @@ import { logOf } from './archives.ts';
 
 /** Usage thresholds alone, and images may go however young they are. */
 export const policies = (overrides: Partial<Policy> = {}): PolicySet =>
-  policySet([appliedPolicy({ evictionThresholds: [], imageMinimumGCAgeMs: 0, ...overrides })], []);
+  policySet('node', [appliedPolicy({ evictionThresholds: [], imageMinimumGCAgeMs: 0, ...overrides })], []);
 
 /** Images of 100 bytes on a disk of 1000, `a` least recently used, then `b`, and so on. */
 export const hundred = (id: string, overrides: Partial<InventoryImage> = {}): InventoryImage =>

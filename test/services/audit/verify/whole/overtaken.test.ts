@@ -26,7 +26,7 @@ import { named, verify } from '../../support/verify-recording.ts';
 
 const TOPIC = TOPICS.inventory.name;
 const POLICY = appliedPolicy({ imageMaximumGCAgeMs: HOUR });
-const SET = policySet([POLICY], []);
+const SET = policySet('node', [POLICY], []);
 const PARTITION = partitionOf(TOPIC, 'prod/web-1');
 /** A node that shares the partition. */
 const NEIGHBOUR = Array.from({ length: 500 }, (_, number) => `web-${number + 2}`).find(

@@ -16,7 +16,7 @@ import { type TimedLog, timedLog } from '../../support/timed-log.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 
 const record = appliedPolicy({ imageMaximumGCAgeMs: 60_000 });
-const set = policySet([record], []);
+const set = policySet('node', [record], []);
 const old = inventory({ images: [image('sha256:old')] });
 
 async function publishPolicies({ publishAt }: TimedLog, timeMs: number): Promise<void> {
