@@ -19,7 +19,7 @@ const ROUNDS = 8;
 const LOUD_INVENTORIES = 300;
 const LOUD_PARTITION = 0;
 const PUBLISHED_AT_ONCE = 50;
-/** docs/how-it-works/architecture.md, "Who holds up whom": a slice of 2 MiB, or the largest message. */
+/** docs/how-it-works/at-scale.md, "What one busy partition costs the others": a slice of 2 MiB, or the largest message. */
 const BOUND_MS = 200;
 const DONE_MS = 60_000;
 
