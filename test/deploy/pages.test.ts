@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY, textOf } from './files.ts';
-import { anchorsOf, type LocalLink, localLinks } from './markdown.ts';
+import { anchorsOf, type LocalLink, localLinks, tableRows } from './markdown.ts';
 
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: REPOSITORY });
 
@@ -28,6 +28,10 @@ test('the page of where to change what names files that exist', () => {
   expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual(
     [],
   );
+});
+
+test('the glossary has at most 25 terms', () => {
+  expect(tableRows(textOf('docs/reference/glossary.md'), 'term').length).toBeLessThanOrEqual(25);
 });
 
 const MAX_COLUMNS = 100;
