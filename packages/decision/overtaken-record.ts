@@ -20,12 +20,14 @@ export const overtakenHandler =
       null,
     );
 
+const REASONS: Readonly<Record<EventHead['type'], string>> = {
+  'fleetgc.node.inventory': 'a newer look was already there',
+  'fleetgc.node.disk-stats': 'a newer reading was already there',
+};
+
 const passedOver = (event: EventHead): Conclusion => ({
   outcome: 'overtaken',
-  reason:
-    event.type === 'fleetgc.node.inventory'
-      ? 'a newer look was already there'
-      : 'a newer reading was already there',
+  reason: REASONS[event.type],
   notBelieved: [],
   verdicts: [],
   estimatedBytes: 0,

@@ -29,14 +29,15 @@ export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
-/** All topics, causes before effects, where the log gives several of them the same time. */
-export const CAUSES_FIRST: readonly TopicId[] = [
-  ...new Set<TopicId>([
-    'policies',
-    'policyVersions',
-    ...SubjectKind.options.flatMap((kind) => SUBJECT_TOPICS[kind]),
-  ]),
+export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];
+
+/** The topics of all subjects: they have as many partitions each, and a partition is read through once. */
+export const TOPICS_OF_SUBJECTS: readonly SubjectTopic[] = [
+  ...new Set(SubjectKind.options.flatMap((kind): readonly SubjectTopic[] => SUBJECT_TOPICS[kind])),
 ];
+
+/** All topics, causes before effects, where the log gives several of them the same time. */
+export const CAUSES_FIRST: readonly TopicId[] = ['policies', 'policyVersions', ...TOPICS_OF_SUBJECTS];
 
 /**
  * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its

@@ -3,7 +3,7 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { claimOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { parseJson, parseValueOf, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
 import { DECISIONS } from '../../../schemas/events/decision.ts';
-import { type Subject, SubjectKind, subjectNamed } from '../../../schemas/events/identity.ts';
+import { type Subject, type SubjectKind, subjectNamed } from '../../../schemas/events/identity.ts';
 import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
 
 /** What has to be known of a record to decide again, whatever it is about. */
@@ -44,46 +44,52 @@ export type OnDecisions =
   | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved }
   | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
-export function readOnDecisions(record: LogRecord): OnDecisions {
+/** What lies on the topic of decisions about such subjects. */
+export function readOnDecisions(kind: SubjectKind, record: LogRecord): OnDecisions {
   const json = parseJson(record.topic, record.value);
-  return json.ok ? onDecisions(record, json.event) : { kind: 'rejected', rejection: json.rejection };
+  return json.ok ? onDecisions(kind, record, json.event) : { kind: 'rejected', rejection: json.rejection };
 }
 
 /** The same where `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
-export function onDecisions(record: LogRecord, value: unknown): OnDecisions {
-  const claimed = kindClaimed(value);
-  const understood = claimed && UNDERSTAND[claimed](value);
-  if (understood !== null && agrees(understood, record))
-    return { kind: 'decision', decision: { record, value, ...understood } };
-  const parsed = parseValueOf('decisions', value, record);
-  if (!parsed.ok) return { kind: 'rejected', rejection: parsed.rejection };
-  const { event } = parsed;
-  return event.type === 'fleetgc.node.decision'
-    ? {
-        kind: 'decision',
-        decision: { record, subject: subjectNamed('node', event), value: event, head: event },
-      }
-    : { kind: 'unrelieved', event };
+export function onDecisions(kind: SubjectKind, record: LogRecord, value: unknown): OnDecisions {
+  const { understand, parse } = READERS[kind];
+  const understood = isDecision(kind, value) ? understand(value) : null;
+  return understood !== null && agrees(understood, record)
+    ? { kind: 'decision', decision: { record, value, ...understood } }
+    : parse(record, value);
 }
 
-/** About what kind of subject a value says that it is a decision. */
-function kindClaimed(value: unknown): SubjectKind | null {
+function isDecision(kind: SubjectKind, value: unknown): boolean {
+  const { type, version } = DECISIONS[kind].shape;
   const claim = claimOf(value);
-  const isClaimed = (kind: SubjectKind): boolean => {
-    const { type, version } = DECISIONS[kind].shape;
-    return claim?.type === type.value && claim.version === version.value;
-  };
-  return SubjectKind.options.find(isClaimed) ?? null;
+  return claim?.type === type.value && claim.version === version.value;
 }
 
 type Understood = Pick<RecordedDecision, 'head' | 'subject'>;
 
-const UNDERSTAND: { readonly [Kind in SubjectKind]: (value: unknown) => Understood | null } = {
-  node: (value) => {
-    const head = NodeHead.safeParse(value).data;
-    return head === undefined ? null : { head, subject: subjectNamed('node', head) };
+interface Reader {
+  readonly understand: (value: unknown) => Understood | null;
+  readonly parse: (record: LogRecord, value: unknown) => OnDecisions;
+}
+
+const READERS: { readonly [Kind in SubjectKind]: Reader } = {
+  node: {
+    understand: (value) => {
+      const head = NodeHead.safeParse(value).data;
+      return head === undefined ? null : { head, subject: subjectNamed('node', head) };
+    },
+    parse: parseOnNodeDecisions,
   },
 };
+
+function parseOnNodeDecisions(record: LogRecord, value: unknown): OnDecisions {
+  const parsed = parseValueOf('decisions', value, record);
+  if (!parsed.ok) return { kind: 'rejected', rejection: parsed.rejection };
+  const { event } = parsed;
+  if (event.type !== 'fleetgc.node.decision') return { kind: 'unrelieved', event };
+  const subject = subjectNamed('node', event);
+  return { kind: 'decision', decision: { record, subject, value: event, head: event } };
+}
 
 const agrees = ({ head, subject }: Understood, { key, headers }: LogRecord): boolean =>
   key === subject.key && headers.ce_id === head.id;

@@ -92,7 +92,7 @@ export class Tally {
   }
 
   #takeOnDecisions(record: LogRecord): void {
-    const on = readOnDecisions(record);
+    const on = readOnDecisions('node', record);
     if (on.kind === 'rejected') this.read.unreadable++;
     else if (on.kind === 'unrelieved') {
       if (this.read.isNew(on.event, record)) this.#unrelieved.add(on.event, record.timestampMs);

@@ -1,7 +1,11 @@
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
-import { type RecordedEvent, SUBJECT_TOPICS } from '../../../packages/pipeline/read-log.ts';
+import {
+  type RecordedEvent,
+  type SubjectTopic,
+  TOPICS_OF_SUBJECTS,
+} from '../../../packages/pipeline/read-log.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { onDecisions, type RecordedDecision, readOnDecisions } from '../events/recorded-decision.ts';
 import { AnsweredCommands } from './commands/answered-commands.ts';
@@ -35,10 +39,7 @@ export class PartitionCheck {
   #lastMs = 0;
   #judgedMs = 0;
 
-  readonly #takers: Record<
-    (typeof SUBJECT_TOPICS)['node'][number],
-    (record: LogRecord) => void | Promise<void>
-  > = {
+  readonly #takers: Record<SubjectTopic, (record: LogRecord) => void | Promise<void>> = {
     diskStats: (record) => this.#takeDiskStats(record),
     inventory: (record) => this.#takeInventory(record),
     observe: (record) => this.#takeOrder(record),
@@ -75,7 +76,7 @@ export class PartitionCheck {
     counts.bytes += record.value?.length ?? 0;
     this.#lastMs = Math.max(this.#lastMs, record.timestampMs);
     this.#records.follow(record);
-    const verified = SUBJECT_TOPICS.node.find((id) => id === topicId);
+    const verified = TOPICS_OF_SUBJECTS.find((id) => id === topicId);
     if (verified !== undefined) await this.#takers[verified](record);
     if (this.#lastMs - this.#judgedMs >= JUDGE_EVERY_MS) this.#judge(this.#lastMs - SETTLED_MS, false);
   }
@@ -174,7 +175,7 @@ export class PartitionCheck {
       return;
     }
     const { event: value } = json;
-    const found = onDecisions(record, value);
+    const found = onDecisions('node', record, value);
     if (found.kind === 'decision') await this.#takeDecision(found.decision);
     else if (found.kind === 'rejected') this.#reject('decisions', record, found.rejection);
     else await this.#takeEffect({ event: found.event, value, record });
@@ -244,7 +245,7 @@ export class PartitionCheck {
 
   #takeEarlierDecision(record: LogRecord): void {
     if (!mayHaveOutputs(record)) return;
-    const found = readOnDecisions(record);
+    const found = readOnDecisions('node', record);
     if (found.kind !== 'decision') return;
     this.#earlierDecisions.decided(found.decision);
     this.#orders.decided(found.decision.value, record);

@@ -4,8 +4,8 @@ import {
   type PartitionReading,
   type RecordedEvent,
   readPartition,
-  SUBJECT_TOPICS,
   type TimeRange,
+  TOPICS_OF_SUBJECTS,
 } from '../../../packages/pipeline/read-log.ts';
 import { createBreath } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
@@ -66,7 +66,7 @@ export const createVerifier =
     try {
       for (const topicId of EARLIER_CAUSES)
         await readAll(rightBefore(range, { topicId, partition }), (event) => check.takeEarlier(event));
-      await readAll({ topics: SUBJECT_TOPICS.node, partition, range }, take);
+      await readAll({ topics: TOPICS_OF_SUBJECTS, partition, range }, take);
       const isLate = check.finish();
       if (isLate) await readAll(allEarlierCommands(range, partition), (event) => check.takeForLate(event));
     } finally {
@@ -84,7 +84,7 @@ async function coveragesIn(
 ): Promise<Coverages> {
   const keptSinceMs: Partial<Record<TopicId, number>> = {};
   const beganMs: Partial<Record<TopicId, number>> = {};
-  for (const topicId of SUBJECT_TOPICS.node) {
+  for (const topicId of TOPICS_OF_SUBJECTS) {
     const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
     const oldest = await firstRecord(log, request, signal);
     if (oldest === null) continue;

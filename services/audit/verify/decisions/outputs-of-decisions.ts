@@ -1,8 +1,10 @@
 import { endingId } from '../../../../packages/decision/decision-record.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import type { TopicId } from '../../../../schemas/events/topics.ts';
+import { EVENT_SCHEMAS } from '../../../../packages/pipeline/parse/event-schemas.ts';
+import type { SubjectKind } from '../../../../schemas/events/identity.ts';
+import type { TopicAbout, TopicId } from '../../../../schemas/events/topics.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
-import type { RecordedDecision } from '../../events/recorded-decision.ts';
+import type { DecisionHead, RecordedDecision } from '../../events/recorded-decision.ts';
 import { noCounts } from '../findings.ts';
 import { type DecidingAgain, decideAgain, type OutputEvent, type Redecided } from './decide-again.ts';
 import { removableObjects, removalCounts } from './decided-removals.ts';
@@ -43,17 +45,30 @@ export function decidedBy(
       ...common,
       id: content.id,
       content,
-      topicId: topicOf(content.type),
+      topicId: topicOf(subject.kind, content.type),
     }));
-  const topicId = head.outcome === 'commanded' ? 'commands' : 'observe';
+  const topicId = FOLLOWING[subject.kind].listedBy(head);
   const listed = head.outputIds.map((id) => ({ ...common, id, content: null, topicId }) as const);
   return [...listed, { ...common, id: endingId(head.id), content: null, topicId: null }];
 }
 
-function topicOf(type: string): TopicId {
-  if (type === 'fleetgc.node.command') return 'commands';
-  return type === 'fleetgc.node.observe' ? 'observe' : 'decisions';
+interface Following<Kind extends SubjectKind> {
+  /** Where what follows from a decision may lie, beside its record or elsewhere. */
+  readonly topics: readonly TopicAbout<Kind>[];
+  /** Where that lies which a decision lists. */
+  readonly listedBy: (head: DecisionHead) => TopicAbout<Kind>;
 }
+
+const FOLLOWING: { readonly [Kind in SubjectKind]: Following<Kind> } = {
+  node: {
+    topics: ['commands', 'observe', 'decisions'],
+    listedBy: ({ outcome }) => (outcome === 'commanded' ? 'commands' : 'observe'),
+  },
+};
+
+/** `null` for what no decider of this release gives. */
+const topicOf = (kind: SubjectKind, type: string): TopicId | null =>
+  FOLLOWING[kind].topics.find((topicId) => EVENT_SCHEMAS[topicId].versionsOf(type).length > 0) ?? null;
 
 /**
  * Decisions from right before the range: what follows from them may lie in it, and is compared with what they give. Only those
