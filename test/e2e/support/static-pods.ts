@@ -1,5 +1,6 @@
 import { connectRemover } from '../../../packages/cri/client.ts';
 import type { RuntimeContainer } from '../../../packages/cri/port.ts';
+import { compareText } from '../../../packages/decision/listing.ts';
 import type { KubeletPodStatus } from '../../support/kubelet-answers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { WantedPod } from '../../support/wanted-pod.ts';
@@ -27,8 +28,6 @@ export async function containersOf(
   );
   return ofPod.toSorted((a, b) => compareText(a.name, b.name) || a.attempt - b.attempt);
 }
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** How often the runtime holds each container of the pod, in any state, in the order of their names. */
 export async function copiesOf(node: FleetKubeletNode, pod: WantedPod): Promise<readonly number[]> {
