@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { pointMs, rangeOptions, timeRange } from '../../../../cli/views/audit/time-options.ts';
-import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { inventory } from '../../../fixtures/inventory.ts';
-import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
-import { timedLog } from '../../../services/audit/support/timed-log.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { pointMs, rangeOptions, timeRange } from '../../../cli/options/time-options.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { inventory } from '../../fixtures/inventory.ts';
+import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
+import { timedLog } from '../../services/audit/support/timed-log.ts';
+import { outgoing } from '../../support/log-record.ts';
 
 const { signal } = new AbortController();
 /** Of whoever gives times, and needs no record. */

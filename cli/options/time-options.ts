@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { TOPIC_NAMES, topicSpec } from '../../../packages/event-log/partition.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { DAY_MS } from '../../../packages/process/durations.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
-import { withMeta } from '../../../packages/process/options/options.ts';
-import { timeText } from '../../../packages/text/time-text.ts';
-import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
-import type { InventoryTimes } from '../../../services/audit/events/inventory-times.ts';
-import { type LogPosition, timeOfPosition } from '../../../services/audit/events/log-position.ts';
+import { TOPIC_NAMES, topicSpec } from '../../packages/event-log/partition.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import type { TimeRange } from '../../packages/pipeline/read-log.ts';
+import { DAY_MS } from '../../packages/process/durations.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import { parseDurationMs } from '../../schemas/policy/quantity.ts';
+import { type LogPosition, timeOfPosition } from '../../services/audit/events/log-position.ts';
 
 /** A time, how long ago, or when a record was written. */
 export type PointInTime =
@@ -115,9 +114,3 @@ export const LongDuration = withMeta(
   }),
   { placeholder: 'DURATION' },
 );
-
-/** For those who asked for another time; to be put behind a sentence. */
-export const keptText = (kept: InventoryTimes | null): string =>
-  kept === null
-    ? '; there is no inventory at any other time either'
-    : `; there are inventories from ${timeText(kept.firstMs)} to ${timeText(kept.lastMs)}`;

@@ -1,4 +1,4 @@
-import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 
 /** Loads code that needs DuckDB. Throws `NOT_FOUND` where that is not installed. */
 export async function loadArchiveCode<Code>(load: () => Promise<Code>): Promise<Code> {
