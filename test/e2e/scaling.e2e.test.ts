@@ -9,10 +9,11 @@ import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
 import { goneFrom, settledAccount } from './support/accounts.ts';
 import { longest, type Wait, waitsFor } from './support/decision-waits.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import { policyFor } from './support/fleet/policies.ts';
+import { putCommands } from './support/fleet/put-commands.ts';
 import { LOAD_CLUSTER, startLoad } from './support/load.ts';
 import { decisionsOf } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
 import {
   pullUntilPressed,
   pushEqualImages,
@@ -20,7 +21,6 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
-import { putCommands } from './support/put-commands.ts';
 
 const LOAD = { nodes: 48, inventoriesPerSecond: 15 };
 /**

@@ -3,8 +3,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { PushedImage } from '../../support/registry.ts';
-import type { FleetLog, Seen } from './fleet-log.ts';
-import type { FleetNode } from './fleet-node.ts';
+import type { FleetLog, Seen } from './fleet/fleet-log.ts';
+import type { FleetNode } from './fleet/fleet-node.ts';
 
 const SETTLED_MS = 30_000;
 

@@ -12,7 +12,7 @@ import { HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../../support/manual-clock.ts';
 import { runs } from '../../support/property-runs.ts';
-import { memoryState } from '../node-executor/memory-state.ts';
+import { memoryState } from '../node-executor/support/memory-state.ts';
 
 const WATCH: Watch = {
   bootId: BOOT_A,

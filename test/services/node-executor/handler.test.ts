@@ -12,7 +12,7 @@ import { NODE } from '../../fixtures/inventory.ts';
 import { instant } from '../../fixtures/time.ts';
 import { recordOf, TRACEPARENT } from '../../support/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
-import { addImages, type ExecutorNode, executorNode, until } from './executor-node.ts';
+import { addImages, type ExecutorNode, executorNode, until } from './support/executor-node.ts';
 
 describe('a command', () => {
   test('is in the journal when the handler returns', async () => {
