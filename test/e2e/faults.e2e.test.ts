@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NodeProcess } from '../support/node-process.ts';
-import type { PushedImage } from '../support/registry.ts';
+import type { NodeProcess } from '../support/nodes/node-process.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import type { Service } from '../support/service.ts';
 import { accountOf, expectRemovedIsGone, undecided } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet/fleet.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startApiServer } from '../support/api-server.ts';
-import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
-import type { PushedImage } from '../support/registry.ts';
-import { boundPodManifest, type WantedPod } from '../support/wanted-pod.ts';
+import { startApiServer } from '../support/nodes/api-server.ts';
+import { emptyDisk, fillDisk } from '../support/nodes/disk-filler.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
+import { boundPodManifest, type WantedPod } from '../support/nodes/wanted-pod.ts';
 import { type Fleet, startFleet } from './support/fleet/fleet.ts';
 import { policyFor } from './support/fleet/policies.ts';
 import { namesOf, pushImages } from './support/images.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { partitionOf } from '../../packages/event-log/partition.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PushedImage } from '../support/registry.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import { accountOf, expectRemovedIsGone } from './support/accounts.ts';
 import { type Fleet, startFleet } from './support/fleet/fleet.ts';
 import type { FleetNode } from './support/fleet/fleet-node.ts';

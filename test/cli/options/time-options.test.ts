@@ -5,7 +5,7 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { timedLog } from '../../services/audit/support/timed-log.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 
 const { signal } = new AbortController();
 /** Of whoever gives times, and needs no record. */

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
-import { kafkaSettings } from '../../support/kafka-answer.ts';
+import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import type { Fleet } from './fleet/fleet.ts';
 
 const Verified = z.object({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fillDisk } from '../../support/disk-filler.ts';
+import { fillDisk } from '../../support/nodes/disk-filler.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { policyFor } from './fleet/policies.ts';
 import { pauseImage, pushImages } from './images.ts';

@@ -1,5 +1,5 @@
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
-import type { PushedImage, Registry } from '../../support/registry.ts';
+import type { PushedImage, Registry } from '../../support/nodes/registry.ts';
 import type { FleetLog } from './fleet/fleet-log.ts';
 import type { FleetNode } from './fleet/fleet-node.ts';
 

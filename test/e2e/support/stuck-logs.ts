@@ -1,4 +1,4 @@
-import type { ContainerdNode } from '../../support/containerd-node.ts';
+import type { ContainerdNode } from '../../support/nodes/containerd-node.ts';
 import type { FleetLog } from './fleet/fleet-log.ts';
 import type { FleetKubeletNode } from './kubelet/fleet-kubelet-node.ts';
 

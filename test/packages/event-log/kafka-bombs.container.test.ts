@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
-import { type Broker, startBroker } from '../../support/kafka.ts';
+import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
 
 /** Some ten kilobytes with zstd, two hundred with gzip. */

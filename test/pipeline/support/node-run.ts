@@ -22,7 +22,7 @@ import { killable, killableState, type Life } from '../../../sim/fleet-run/killa
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/support/memory-state.ts';
-import { directRuntime } from '../../support/direct-connection.ts';
+import { directRuntime } from '../../support/runtime/direct-connection.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export interface NodeRunParts extends Surroundings {

@@ -16,7 +16,7 @@ import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { countedIds } from '../../support/log-record.ts';
+import { countedIds } from '../../support/logs/log-record.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { waitUntil } from '../../support/wait-until.ts';

@@ -1,10 +1,10 @@
 import { connectReader } from '../../../../packages/cri/client.ts';
 import type { RuntimeReader } from '../../../../packages/cri/port.ts';
-import { type ContainerdNode, startContainerdNode } from '../../../support/containerd-node.ts';
-import { connectWorkload } from '../../../support/cri-workload.ts';
 import type { TestNetwork } from '../../../support/network.ts';
-import { type NodeProcess, startFleetgc } from '../../../support/node-process.ts';
-import type { PushedImage } from '../../../support/registry.ts';
+import { type ContainerdNode, startContainerdNode } from '../../../support/nodes/containerd-node.ts';
+import { connectWorkload } from '../../../support/nodes/cri-workload.ts';
+import { type NodeProcess, startFleetgc } from '../../../support/nodes/node-process.ts';
+import type { PushedImage } from '../../../support/nodes/registry.ts';
 import { type FakeKubelet, KUBELET_URL, startFakeKubelet } from '../kubelet/fake-kubelet.ts';
 import type { FleetLog } from './fleet-log.ts';
 

@@ -1,8 +1,8 @@
 import type { PolicyFile } from '../../../../schemas/policy/policy-file.ts';
 import { fleetgc } from '../../../cli/fleetgc.ts';
-import { type Broker, startBroker } from '../../../support/kafka.ts';
+import { type Broker, startBroker } from '../../../support/kafka/kafka.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
-import { type Registry, startRegistry } from '../../../support/registry.ts';
+import { type Registry, startRegistry } from '../../../support/nodes/registry.ts';
 import { type Service, startService } from '../../../support/service.ts';
 import { ensureToolchain } from '../../../support/toolchain/toolchain.ts';
 import {

@@ -5,8 +5,8 @@ import { METHODS } from '../../../../packages/cri/methods.ts';
 import type { RpcMethod } from '../../../../packages/cri/rpc.ts';
 import { type CriHandlers, serveCri } from '../../../../packages/cri/server.ts';
 import { socketPathOf } from '../../../../packages/cri/socket-path.ts';
-import type { ContainerdNode } from '../../../support/containerd-node.ts';
-import { SOCKET_FOLDER } from '../../../support/node-container.ts';
+import type { ContainerdNode } from '../../../support/nodes/containerd-node.ts';
+import { SOCKET_FOLDER } from '../../../support/nodes/node-container.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
 const SOCKET = 'gate.sock';

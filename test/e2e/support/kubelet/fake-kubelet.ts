@@ -1,5 +1,5 @@
-import type { ContainerdNode } from '../../../support/containerd-node.ts';
-import { startInNode } from '../../../support/node-process.ts';
+import type { ContainerdNode } from '../../../support/nodes/containerd-node.ts';
+import { startInNode } from '../../../support/nodes/node-process.ts';
 import type { Pod } from '../../../support/pods.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
@@ -10,7 +10,7 @@ export const KUBELET_URL = `http://127.0.0.1:${PORT}`;
 const PODS_FILE = '/run/fleetgc-node/pods.json';
 const PROGRAM = [
   '/opt/fleetgc/node_modules/.bin/node',
-  '/opt/fleetgc/test/e2e/support/fake-kubelet-process.ts',
+  '/opt/fleetgc/test/e2e/support/kubelet/fake-kubelet-process.ts',
 ];
 const START_MS = 20_000;
 

@@ -1,9 +1,9 @@
-import { REAL_KUBELET_URL } from '../../../support/kubelet-answers.ts';
+import { REAL_KUBELET_URL } from '../../../support/nodes/kubelet-answers.ts';
 import {
   type KubeletNode,
   type KubeletNodeOptions,
   startKubeletNode,
-} from '../../../support/kubelet-node.ts';
+} from '../../../support/nodes/kubelet-node.ts';
 import { type FleetgcOnNode, fleetgcOn, type Surroundings } from '../fleet/fleet-node.ts';
 
 export interface FleetKubeletNodeOptions extends Omit<KubeletNodeOptions, 'network'> {

@@ -1,9 +1,9 @@
 import { connectRemover } from '../../../../packages/cri/client.ts';
 import type { RuntimeContainer } from '../../../../packages/cri/port.ts';
 import { compareText } from '../../../../packages/decision/listing.ts';
-import type { KubeletPodStatus } from '../../../support/kubelet-answers.ts';
+import type { KubeletPodStatus } from '../../../support/nodes/kubelet-answers.ts';
+import type { WantedPod } from '../../../support/nodes/wanted-pod.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
-import type { WantedPod } from '../../../support/wanted-pod.ts';
 import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
 
 const SETTLED_MS = 90_000;

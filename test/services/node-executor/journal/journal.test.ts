@@ -21,7 +21,7 @@ import { digestOf } from '../../../fixtures/listing.ts';
 import { refusedCommand } from '../../../fixtures/results.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
-import { TRACEPARENT } from '../../../support/log-record.ts';
+import { TRACEPARENT } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { addContainer, addImages, executorNode, until } from '../support/executor-node.ts';
 import { diskFull, memoryState } from '../support/memory-state.ts';

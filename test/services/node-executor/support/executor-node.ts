@@ -29,7 +29,7 @@ import { NODE } from '../../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../../fixtures/listing.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
-import { countedIds, NOW_MS, onLog } from '../../../support/log-record.ts';
+import { countedIds, NOW_MS, onLog } from '../../../support/logs/log-record.ts';
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts';
 import { patiently } from '../../../support/patience.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
