@@ -127,7 +127,9 @@ const ROOMS = {
     'packages/process',
     'packages/text',
     'packages/event-log',
+    'packages/pipeline',
     'packages/policy',
+    'services/audit',
     'services/dead-letters',
   ],
   'cli/framework': [
@@ -136,6 +138,7 @@ const ROOMS = {
     'packages/event-log',
     'packages/pipeline',
     'packages/service',
+    'services/audit',
     'cli/options',
   ],
   'cli/views': [

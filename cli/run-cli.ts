@@ -1,5 +1,5 @@
-import packageJson from '../package.json' with { type: 'json' };
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
+import { PRODUCT_VERSION } from '../packages/process/product-version.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
 import { familyHelp, overviewHelp } from './help.ts';
@@ -19,7 +19,7 @@ export async function runCli(argv: readonly string[], outside: CommandProcess): 
 async function carryOut(wanted: Wanted, outside: CommandProcess): Promise<number> {
   switch (wanted.kind) {
     case 'version':
-      await outside.writeOut(`fleetgc ${packageJson.version}\n`);
+      await outside.writeOut(`fleetgc ${PRODUCT_VERSION}\n`);
       return 0;
     case 'overview':
       return await showHelp(overviewHelp(), wanted.asked, outside);

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
-import { readPolicyFiles } from '../../packages/policy/file/read-policy-file.ts';
+import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
-import { FleetGcError } from '../../packages/process/errors.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
@@ -18,12 +17,11 @@ import { operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Tale } from '../views/narration/narrator.ts';
-import { whenAllReported } from './all-reported.ts';
-import { DEMO_POLICY } from './policy.ts';
+import { DEMO_POLICY, demoPolicy } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { lastRemovedImage, type RemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
-import { watchLog } from './watch.ts';
+import { watchLog, whenAllReported } from './watch.ts';
 
 export interface DemoOptions {
   readonly duration: number;
@@ -102,14 +100,7 @@ const introduction = (durationMs: number): readonly string[] => [
   '',
 ];
 
-function demoPolicy(): { readonly policy: Policy; readonly written: Parameters<typeof policyChanges>[0] } {
-  const files = readPolicyFiles([{ file: 'demo policy', text: DEMO_POLICY }]);
-  const [first] = files.valid ? files.policies : [];
-  if (!files.valid || !first) throw new FleetGcError('INTERNAL', 'the policy of the demo is not valid');
-  return { policy: first.policy, written: files.policies };
-}
-
-async function apply(log: EventLog, written: Parameters<typeof policyChanges>[0]): Promise<void> {
+async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<void> {
   await log.createTopics();
   await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, new Map()));
 }

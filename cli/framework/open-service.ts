@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { EventLogOptions } from '../../packages/event-log/open.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { Address } from '../../packages/process/options/options.ts';
+import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
@@ -34,7 +34,7 @@ export interface ServiceNeeds {
 
 /** The same on an event log that is settled already. */
 export function openServiceOn({ service, ...needs }: ServiceNeeds): Promise<ServiceProcess> {
-  const { version } = packageJson;
+  const version = PRODUCT_VERSION;
   needs.logger.info({ version, log: needs.eventLog.kind }, 'starting');
   return openServiceProcess({ ...needs, build: { service, version }, sources: systemSources });
 }

@@ -1,10 +1,10 @@
-import packageJson from '../../package.json' with { type: 'json' };
 import { connectReader } from '../../packages/cri/client.ts';
 import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { runTogether, untilAborted } from '../../packages/process/loops.ts';
+import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
@@ -56,7 +56,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   if (signal.aborted || json) return policies;
   const introduction = introductionLines({
     ...pipeline,
-    version: packageJson.version,
+    version: PRODUCT_VERSION,
     node: { ...node.identity, nodeLabels: node.nodeLabels },
     runtime: await runtimeText(node),
     policies: policies.current.node(),

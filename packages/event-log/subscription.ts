@@ -1,14 +1,8 @@
 import { backOffMs, pause } from '../process/back-off.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { BACK_OFFS } from './back-offs.ts';
 import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
 import { type LastingTrouble, lastingTrouble, type Problems, trackProblems } from './problems.ts';
-
-/**
- * After a slice that failed, and after a member that did. The loops are ours and not cockatiel's: they serve for ever, and repeat no
- * single call that is to succeed once.
- */
-const SLICE_BACK_OFF = { firstMs: 100, mostMs: 5000 };
-const MEMBER_BACK_OFF = { firstMs: 200, mostMs: 5000 };
 
 /** One partition as a member serves it. */
 export interface SliceSource {
@@ -64,7 +58,7 @@ async function backOff(
   const problem = `${source.name} stands still, try ${failures}: ${message}`;
   trouble.met(code, { err: error, failures }, problem);
   problems.set(source.name, problem);
-  await pause(backOffMs(SLICE_BACK_OFF, failures - 1, context.random), ending);
+  await pause(backOffMs(BACK_OFFS.partition, failures - 1, context.random), ending);
 }
 
 /**
@@ -139,7 +133,7 @@ async function keepServing(
     } catch (error) {
       if (state.joined) trouble.well(begunAtMs);
       noteFailure(trouble, supervised.group, state, toFleetGcError(error));
-      await pause(backOffMs(MEMBER_BACK_OFF, failures, context.random), stopping);
+      await pause(backOffMs(BACK_OFFS.member, failures, context.random), stopping);
       failures += 1;
     } finally {
       state.served = [];

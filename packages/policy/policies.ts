@@ -11,7 +11,7 @@ import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
 /** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
 export const POLICY_RECHECK_MS = 300_000;
-const BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
 
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
@@ -83,8 +83,8 @@ async function follow(following: Following): Promise<void> {
     const failure = await readOnce(following);
     if (failure === null) continue;
     knowledge.fail(failure);
-    failures = outside.now() - beganAtMs > BACK_OFF.mostMs ? 0 : failures + 1;
-    await outside.wait(backOffMs(BACK_OFF, failures, outside.random), closing);
+    failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
+    await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
   }
 }
 

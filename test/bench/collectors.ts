@@ -1,11 +1,11 @@
 import { connectReader } from '../../packages/cri/client.ts';
-import type { ContainerdNode } from '../support/containerd-node.ts';
-import { connectWorkload } from '../support/cri-workload.ts';
-import { REAL_KUBELET_URL } from '../support/kubelet-answers.ts';
-import type { KubeletSettings } from '../support/kubelet-configuration.ts';
-import { type KubeletNode, startKubeletNode } from '../support/kubelet-node.ts';
-import { startFleetgc } from '../support/node-process.ts';
-import type { PushedImage } from '../support/registry.ts';
+import type { ContainerdNode } from '../support/nodes/containerd-node.ts';
+import { connectWorkload } from '../support/nodes/cri-workload.ts';
+import { REAL_KUBELET_URL } from '../support/nodes/kubelet-answers.ts';
+import type { KubeletSettings } from '../support/nodes/kubelet-configuration.ts';
+import { type KubeletNode, startKubeletNode } from '../support/nodes/kubelet-node.ts';
+import { startFleetgc } from '../support/nodes/node-process.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { BenchKafka } from './kafka.ts';
 

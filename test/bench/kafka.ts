@@ -10,7 +10,7 @@ import {
   type BrokerOptions,
   startBroker,
   startCluster,
-} from '../support/kafka.ts';
+} from '../support/kafka/kafka.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { logContext } from './context.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { type SecureBroker, startSecureBroker } from '../support/kafka.ts';
+import { type SecureBroker, startSecureBroker } from '../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Ended, fleetgc } from './fleetgc.ts';
 

@@ -3,8 +3,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { testLabels } from '../support/cleanup.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { ensureNodeImage } from '../support/toolchain/base-images.ts';
 import { run } from '../support/toolchain/command.ts';
+import { ensureNodeImage } from '../support/toolchain/images/base-images.ts';
 import { NODE_IMAGE } from '../support/toolchain/versions.ts';
 import { REPOSITORY, workloads } from './files.ts';
 

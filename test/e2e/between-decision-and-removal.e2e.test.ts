@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { CommandResult } from '../../schemas/events/result.ts';
 import { runPod } from '../support/pods.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetNode } from './support/fleet-node.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import type { FleetNode } from './support/fleet/fleet-node.ts';
+import { policyFor } from './support/fleet/policies.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
 
 /** On a disk of 200 MiB each takes 9 %, all together more than the high threshold. */
 const SIZES = { a: 9, b: 9, c: 9, d: 9, e: 9, f: 9 };

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NodeProcess } from '../support/node-process.ts';
-import type { PushedImage } from '../support/registry.ts';
+import type { NodeProcess } from '../support/nodes/node-process.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import type { Service } from '../support/service.ts';
 import { accountOf, expectRemovedIsGone, undecided } from './support/accounts.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetNode } from './support/fleet-node.ts';
-import { policyFor } from './support/policies.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import type { FleetNode } from './support/fleet/fleet-node.ts';
+import { policyFor } from './support/fleet/policies.ts';
+import { GATE_ENDPOINT, openRuntimeGate, type RuntimeGate } from './support/fleet/runtime-gate.ts';
 import {
   pullAnother,
   pullUntilPressed,
@@ -14,7 +15,6 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
-import { GATE_ENDPOINT, openRuntimeGate, type RuntimeGate } from './support/runtime-gate.ts';
 
 const RELIEVED_MS = 90_000;
 const DECIDED_MS = 30_000;

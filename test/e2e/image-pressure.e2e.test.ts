@@ -3,10 +3,10 @@ import type { FleetEvent } from '../../schemas/events/topics.ts';
 import { runPod } from '../support/pods.ts';
 import { archived, deleteTopics, expectVerified, explained } from './support/audit.ts';
 import { endPod } from './support/end-pod.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import { policyFor } from './support/fleet/policies.ts';
 import { namesOf, pauseImage, pushImages } from './support/images.ts';
 import { commandAtTarget, commandedRules, removedIds } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
 import { untilOldEnough, YOUNG_MS } from './support/young-images.ts';
 
 const MEBIBYTE = 1024 * 1024;

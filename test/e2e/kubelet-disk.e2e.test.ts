@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
-import { followImageDeletions } from '../support/image-deletions.ts';
-import type { PushedImage } from '../support/registry.ts';
-import type { WantedPod } from '../support/wanted-pod.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
+import { emptyDisk, fillDisk } from '../support/nodes/disk-filler.ts';
+import { followImageDeletions } from '../support/nodes/image-deletions.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
+import type { WantedPod } from '../support/nodes/wanted-pod.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import { policyFor } from './support/fleet/policies.ts';
 import { namesOf, pushImages } from './support/images.ts';
-import { removalErrors } from './support/kubelet-errors.ts';
+import type { FleetKubeletNode } from './support/kubelet/fleet-kubelet-node.ts';
+import { removalErrors } from './support/kubelet/kubelet-errors.ts';
+import { containersOf, endStaticPod, runPods } from './support/kubelet/static-pods.ts';
 import { decisionsOf, imageRules, objectResults, removedIds } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
-import { containersOf, endStaticPod, runPods } from './support/static-pods.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const DISK_MEBIBYTES = 300;

@@ -1,11 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startApiServer } from '../support/api-server.ts';
-import { emptyDisk, fillDisk } from '../support/disk-filler.ts';
-import type { PushedImage } from '../support/registry.ts';
-import { boundPodManifest, type WantedPod } from '../support/wanted-pod.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetKubeletNode } from './support/fleet-kubelet-node.ts';
+import { startApiServer } from '../support/nodes/api-server.ts';
+import { emptyDisk, fillDisk } from '../support/nodes/disk-filler.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
+import { boundPodManifest, type WantedPod } from '../support/nodes/wanted-pod.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import { policyFor } from './support/fleet/policies.ts';
 import { namesOf, pushImages } from './support/images.ts';
+import type { FleetKubeletNode } from './support/kubelet/fleet-kubelet-node.ts';
+import {
+  containersOf,
+  copiesOf,
+  endStaticPod,
+  type PodRemains,
+  remainsOf,
+  runPods,
+} from './support/kubelet/static-pods.ts';
 import {
   containerDecisionsSince,
   containersSeen,
@@ -15,15 +24,6 @@ import {
   removedIds,
   verdictsOnEnded,
 } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
-import {
-  containersOf,
-  copiesOf,
-  endStaticPod,
-  type PodRemains,
-  remainsOf,
-  runPods,
-} from './support/static-pods.ts';
 import { endForgotten } from './support/stuck-logs.ts';
 
 const NODE = 'kubelet-pods';

@@ -4,12 +4,12 @@ import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { type Pod, runPod } from '../support/pods.ts';
 import { deadPods } from './support/dead-pods.ts';
 import { stopPod } from './support/end-pod.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetNode } from './support/fleet-node.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import type { FleetNode } from './support/fleet/fleet-node.ts';
+import { policyFor } from './support/fleet/policies.ts';
 import { fullDisk } from './support/full-disk.ts';
 import { namesOf, pushImages } from './support/images.ts';
 import { decisionsOf, inventoryOf, objectResults, removedIds } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
 
 /** The history is read to 10 ms, and a reboot is told by the wall clock. */
 const CLOCK_NOISE_MS = 1_000;

@@ -3,16 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { partitionOf } from '../../packages/event-log/partition.ts';
 import type { Command } from '../../schemas/events/command.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { followImageDeletions } from '../support/image-deletions.ts';
+import { followImageDeletions } from '../support/nodes/image-deletions.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import { patiently } from '../support/patience.ts';
-import type { PushedImage } from '../support/registry.ts';
 import type { Service } from '../support/service.ts';
 import { goneFrom, settledAccount } from './support/accounts.ts';
 import { longest, type Wait, waitsFor } from './support/decision-waits.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import { policyFor } from './support/fleet/policies.ts';
+import { putCommands } from './support/fleet/put-commands.ts';
 import { LOAD_CLUSTER, startLoad } from './support/load.ts';
 import { decisionsOf } from './support/outcomes.ts';
-import { policyFor } from './support/policies.ts';
 import {
   pullUntilPressed,
   pushEqualImages,
@@ -20,7 +21,6 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
-import { putCommands } from './support/put-commands.ts';
 
 const LOAD = { nodes: 48, inventoriesPerSecond: 15 };
 /**

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { partitionOf } from '../../packages/event-log/partition.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PushedImage } from '../support/registry.ts';
+import type { PushedImage } from '../support/nodes/registry.ts';
 import { accountOf, expectRemovedIsGone } from './support/accounts.ts';
-import { type Fleet, startFleet } from './support/fleet.ts';
-import type { FleetNode } from './support/fleet-node.ts';
+import { type Fleet, startFleet } from './support/fleet/fleet.ts';
+import type { FleetNode } from './support/fleet/fleet-node.ts';
+import { putCommands } from './support/fleet/put-commands.ts';
 import {
   pullAnother,
   pullUntilPressed,
@@ -14,7 +15,6 @@ import {
   relieved,
   SMALL_DISK_MEBIBYTES,
 } from './support/pressure.ts';
-import { putCommands } from './support/put-commands.ts';
 
 const NODE = 'web-1';
 const RELIEVED_MS = 60_000;

@@ -10,7 +10,7 @@ import { createVerifier } from '../../services/audit/verify/verify-partition.ts'
 import { MINUTE } from '../fixtures/time.ts';
 import { asking } from '../services/audit/explain/support/recorded-log.ts';
 import { archived, checked } from '../services/audit/support/archives.ts';
-import { outgoing } from '../support/log-record.ts';
+import { outgoing } from '../support/logs/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { allEnded } from './support/accounts.ts';
 import { oldImages, pressure } from './support/images.ts';

@@ -3,7 +3,7 @@ import type { Decision } from '../../schemas/events/decision.ts';
 import type { EventOf } from '../../schemas/events/topics.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { verify } from '../services/audit/support/verify-recording.ts';
-import { outgoing } from '../support/log-record.ts';
+import { outgoing } from '../support/logs/log-record.ts';
 import { allEnded, expectEveryCommandAccounted } from './support/accounts.ts';
 import { oldImages } from './support/images.ts';
 import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';

@@ -5,7 +5,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
-import { outgoing } from '../support/log-record.ts';
+import { outgoing } from '../support/logs/log-record.ts';
 import { BOOT_B } from '../support/manual-clock.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { expectEveryCommandAccounted, removedOnce } from './support/accounts.ts';

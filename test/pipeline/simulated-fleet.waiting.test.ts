@@ -8,7 +8,7 @@ import { isClean } from '../../sim/fleet-run/account.ts';
 import { runSimulatedFleet } from '../../sim/fleet-run/run-fleet.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { logLines } from '../support/log-lines.ts';
-import { outgoing } from '../support/log-record.ts';
+import { outgoing } from '../support/logs/log-record.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { TEST_BOUND_MS } from './support/pipeline.ts';
 

@@ -14,8 +14,8 @@ import { nodeSubscription } from '../../services/node-executor/main.ts';
 import { fullNode } from '../bench/inventories.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { collector, silentContext } from '../packages/event-log/probe.ts';
-import { type BrokerCluster, startCluster } from '../support/kafka.ts';
-import { outgoing } from '../support/log-record.ts';
+import { type BrokerCluster, startCluster } from '../support/kafka/kafka.ts';
+import { outgoing } from '../support/logs/log-record.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const NODES = 8;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ContainerdNode } from './containerd-node.ts';
-import { connectWorkload, kubeletLabels, type PodSpec } from './cri-workload.ts';
+import type { ContainerdNode } from './nodes/containerd-node.ts';
+import { connectWorkload, kubeletLabels, type PodSpec } from './nodes/cri-workload.ts';
 
 const LOGS = '/var/log/pods';
 const LINKS = '/var/log/containers';

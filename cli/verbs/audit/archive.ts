@@ -5,6 +5,7 @@ import { type Address, Switch, Text, withMeta } from '../../../packages/process/
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
+import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult } from '../../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
@@ -18,7 +19,6 @@ import {
 } from '../../options/event-log-options.ts';
 import { runLines, runValue } from '../../views/audit/archive/archive-lines.ts';
 import { followArchive } from '../../views/audit/archive/follow-archive.ts';
-import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 
 const LEAST_EVERY_MS = 10_000;

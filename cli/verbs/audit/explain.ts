@@ -6,11 +6,10 @@ import { counted } from '../../../packages/text/counted.ts';
 import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
 import { explain } from '../../../services/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../services/audit/explain/question.ts';
+import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
-import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
   type Asking,
   type PointInTime,
@@ -18,7 +17,9 @@ import {
   pointOption,
   rangeOptions,
   timeRange,
-} from '../../views/audit/time-options.ts';
+} from '../../options/time-options.ts';
+import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
 
 export const verb = defineVerb({
   help: [

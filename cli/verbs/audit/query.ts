@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
+import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { tableLines } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
-import { loadArchiveCode } from '../../views/audit/archive/load-archive-code.ts';
 
 /** Of a table; there is no end to what a query may give. */
 const MOST_ROWS = 1_000;

@@ -5,20 +5,21 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
+import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
-import { reportMarkdown, reportNdjson } from '../../views/audit/report/report-formats.ts';
-import { reportHtml } from '../../views/audit/report/report-html.ts';
-import type { WhichParts } from '../../views/audit/report/report-parts.ts';
+import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
   type Asking,
-  keptText,
   LongDuration,
   type PointInTime,
   rangeOptionsWith,
   timeRange,
-} from '../../views/audit/time-options.ts';
+} from '../../options/time-options.ts';
+import { keptText } from '../../views/audit/kept-times.ts';
+import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { reportMarkdown, reportNdjson } from '../../views/audit/report/report-formats.ts';
+import { reportHtml } from '../../views/audit/report/report-html.ts';
+import type { WhichParts } from '../../views/audit/report/report-parts.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 

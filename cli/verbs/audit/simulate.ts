@@ -9,13 +9,14 @@ import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import { simulate } from '../../../services/audit/simulate/simulate.ts';
 import { newestDeciders } from '../../../services/audit/simulate/simulated-decisions.ts';
+import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
+import { auditLogOptions } from '../../options/audit-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
-import { auditLogOptions, openAuditLog } from '../../views/audit/audit-log.ts';
+import { LongDuration, rangeOptions, timeRange } from '../../options/time-options.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 import { simulationLines, simulationNdjson } from '../../views/audit/simulation-lines.ts';
-import { LongDuration, rangeOptions, timeRange } from '../../views/audit/time-options.ts';
 
 export const verb = defineVerb({
   help: [

@@ -12,11 +12,13 @@ import { readPolicyHistory } from '../../../services/audit/policies/policy-histo
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
+import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions, openAuditLog, threadSource } from '../../views/audit/audit-log.ts';
+import { auditLogOptions, threadSource } from '../../options/audit-log-options.ts';
+import { rangeOptions, timeRange } from '../../options/time-options.ts';
+import { keptText } from '../../views/audit/kept-times.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
-import { keptText, rangeOptions, timeRange } from '../../views/audit/time-options.ts';
 import {
   uncheckedText,
   unverifiedText,

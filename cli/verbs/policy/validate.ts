@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
-import { policyTable } from '../../views/policy/policy-table.ts';
+import { writtenPolicyTable } from '../../views/policy/policy-list.ts';
 
 export const verb = defineVerb({
   help: [
@@ -14,6 +14,7 @@ export const verb = defineVerb({
     const files = loadPolicyFiles(paths);
     if (output !== 'table') print(formatResult(output, { value: files, lines: [] }));
     const written = requireValid(files, logger, 'nothing in these files can be applied');
-    if (output === 'table') for (const line of policyTable(written.map(({ policy }) => policy))) print(line);
+    if (output === 'table')
+      for (const line of writtenPolicyTable(written.map(({ policy }) => policy))) print(line);
   },
 });

@@ -1,6 +1,7 @@
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPause, StoredPolicies, StoredPolicy } from '../../../packages/policy/stored-policies.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Policies in the order in which selection asks them: the first that selects a node holds there. */
@@ -29,6 +30,19 @@ const policyTable = (policies: readonly StoredPolicy[]): readonly string[] =>
       String(policy.priority),
       `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
       timeText(appliedAtMs),
+      selectorText(policy.selector),
+    ]),
+  );
+
+/** Of policies that are written and not applied: one line each, the one that wins on a node first. */
+export const writtenPolicyTable = (policies: readonly Policy[]): readonly string[] =>
+  tableLines(
+    ['NAME', 'MODE', 'PRIORITY', 'IMAGES', 'NODES'],
+    policies.map((policy) => [
+      policy.name,
+      policy.mode,
+      String(policy.priority),
+      `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
       selectorText(policy.selector),
     ]),
   );

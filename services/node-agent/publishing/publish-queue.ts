@@ -38,7 +38,7 @@ interface PublishQueueParts {
   readonly onDropped: () => void;
 }
 
-const RETRY = { firstMs: 1_000, mostMs: 30_000 };
+const PUBLISH_BACK_OFF = { firstMs: 1_000, mostMs: 30_000 };
 
 export function createPublishQueue({
   what,
@@ -93,7 +93,7 @@ export function createPublishQueue({
     run: async (signal) => {
       while (!signal.aborted) {
         await publishNext();
-        if (failures > 0) await sleep(backOffMs(RETRY, failures - 1, random), signal);
+        if (failures > 0) await sleep(backOffMs(PUBLISH_BACK_OFF, failures - 1, random), signal);
         else if (waiting.length === 0) await wakeSignal.wait(Number.POSITIVE_INFINITY, signal);
       }
     },

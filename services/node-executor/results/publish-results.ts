@@ -9,7 +9,7 @@ import { published, type Unpublished } from '../journal/journal-state.ts';
 
 /** Events of one publish; each is far below a kilobyte or two. */
 const MAX_BATCH = 100;
-const RETRY = { firstMs: 200, mostMs: 30_000 };
+const PUBLISH_BACK_OFF = { firstMs: 200, mostMs: 30_000 };
 
 interface ResultPublishing {
   readonly journal: Journal;
@@ -37,7 +37,7 @@ export async function publishResults(parts: ResultPublishing, signal: AbortSigna
       continue;
     }
     if (failures === 0) logger.warn({ problem }, 'results cannot be published, trying again');
-    await sleep(backOffMs(RETRY, failures++, random), signal);
+    await sleep(backOffMs(PUBLISH_BACK_OFF, failures++, random), signal);
   }
 }
 

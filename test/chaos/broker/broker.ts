@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../support/container.ts';
-import { type Launched, launchBroker, RUN_BROKER } from '../../support/kafka-launch.ts';
-import { brokerProperties } from '../../support/kafka-properties.ts';
+import { type Launched, launchBroker, RUN_BROKER } from '../../support/kafka/kafka-launch.ts';
+import { brokerProperties } from '../../support/kafka/kafka-properties.ts';
 import { fillUp, smallFilesystem } from '../fleet/small-filesystem.ts';
 import { type NetworkProxy, openProxy } from './proxy.ts';
 

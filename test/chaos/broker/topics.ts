@@ -1,6 +1,6 @@
 import { type Admin, Kafka } from 'kafkajs';
 import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
-import { kafkaSettings } from '../../support/kafka-answer.ts';
+import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const GONE_MS = 20_000;

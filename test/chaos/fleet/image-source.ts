@@ -1,5 +1,5 @@
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
-import { startRegistry } from '../../support/registry.ts';
+import { startRegistry } from '../../support/nodes/registry.ts';
 import { ALWAYS_KEPT_IMAGES, REPOSITORIES, TEAM_IMAGES } from '../node/life.ts';
 
 /** The registry of the names in `REPOSITORIES`. */

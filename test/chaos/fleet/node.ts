@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ContainerdNode, startContainerdNode } from '../../support/containerd-node.ts';
+import { type ContainerdNode, startContainerdNode } from '../../support/nodes/containerd-node.ts';
 import type { FromNode, NodeStart, ToNode } from '../node/messages.ts';
 import { type ImageSource, REGISTRY } from './image-source.ts';
 import { smallFilesystem } from './small-filesystem.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../../cli/run-cli.ts';
 import type { StopSignal } from '../../../packages/process/run.ts';
-import { startFakeBroker } from '../../support/fake-broker.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
+import { startFakeBroker } from '../../support/kafka/fake-broker.ts';
 
 /** Only ends what hangs: the product promises 10 s for the error, and 2 s for a stop. */
 const BOUND_MS = 100_000;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { imageRemoval } from '../../fixtures/command.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { ENFORCE, imagesOf, machine, removals, said, start } from './machine.ts';
 

@@ -5,7 +5,7 @@ import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
 
 const letter: DeadLetter = {

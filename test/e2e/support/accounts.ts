@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 import type { Command } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
-import type { PushedImage } from '../../support/registry.ts';
-import type { FleetLog, Seen } from './fleet-log.ts';
-import type { FleetNode } from './fleet-node.ts';
+import type { PushedImage } from '../../support/nodes/registry.ts';
+import type { FleetLog, Seen } from './fleet/fleet-log.ts';
+import type { FleetNode } from './fleet/fleet-node.ts';
 
 const SETTLED_MS = 30_000;
 

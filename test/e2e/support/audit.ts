@@ -6,8 +6,8 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
-import { kafkaSettings } from '../../support/kafka-answer.ts';
-import type { Fleet } from './fleet.ts';
+import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
+import type { Fleet } from './fleet/fleet.ts';
 
 const Verified = z.object({
   counts: z.object({ decisions: z.int(), verified: z.int(), removals: z.int() }),

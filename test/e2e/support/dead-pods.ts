@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { killContainer, type Pod, restartContainer, runPod } from '../../support/pods.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { stopPod } from './end-pod.ts';
-import type { Fleet } from './fleet.ts';
-import type { FleetNode } from './fleet-node.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { FleetNode } from './fleet/fleet-node.ts';
+import { policyFor } from './fleet/policies.ts';
 import { objectResults, removedIds } from './outcomes.ts';
-import { policyFor } from './policies.ts';
 
 const IMAGE = 'docker.io/local/app:1';
 /** Two good answers of the kubelet that lack a pod lie at least 60 s apart, and detections come every 10 s. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
-import type { FleetLog } from './fleet-log.ts';
+import type { FleetLog } from './fleet/fleet-log.ts';
 
 /** How long one inventory waited for one decider, by the log's own clock. */
 export interface Wait {

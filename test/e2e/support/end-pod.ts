@@ -1,5 +1,5 @@
 import { connectReader, connectRemover } from '../../../packages/cri/client.ts';
-import type { ContainerdNode } from '../../support/containerd-node.ts';
+import type { ContainerdNode } from '../../support/nodes/containerd-node.ts';
 import type { Pod } from '../../support/pods.ts';
 
 /** Ends a pod and takes all of it away, as a kubelet that collects at once. */

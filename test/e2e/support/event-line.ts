@@ -3,7 +3,7 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
-import type { FollowedTopic } from './followed-topics.ts';
+import type { FollowedTopic } from './fleet/followed-topics.ts';
 
 type FollowedEvent = EventOf<FollowedTopic>;
 

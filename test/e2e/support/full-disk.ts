@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { fillDisk } from '../../support/disk-filler.ts';
-import type { Fleet } from './fleet.ts';
+import { fillDisk } from '../../support/nodes/disk-filler.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import { policyFor } from './fleet/policies.ts';
 import { pauseImage, pushImages } from './images.ts';
 import { commandAtTarget, commandedRules, removedIds } from './outcomes.ts';
-import { policyFor } from './policies.ts';
 import { untilOldEnough, YOUNG_MS } from './young-images.ts';
 
 const RELIEVED_MS = 30_000;

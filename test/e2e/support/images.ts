@@ -1,7 +1,7 @@
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
-import { PAUSE_IMAGE } from '../../support/containerd-node.ts';
-import type { PushedImage, Registry } from '../../support/registry.ts';
-import type { FleetNode } from './fleet-node.ts';
+import { PAUSE_IMAGE } from '../../support/nodes/containerd-node.ts';
+import type { PushedImage, Registry } from '../../support/nodes/registry.ts';
+import type { FleetNode } from './fleet/fleet-node.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { ofKind } from '../../fixtures/verdicts.ts';
-import type { FleetLog } from './fleet-log.ts';
+import type { FleetLog } from './fleet/fleet-log.ts';
 
 /** What became of the objects that were commanded on a node, in order. */
 export const objectResults = (log: FleetLog, node: string): ObjectResult[] =>

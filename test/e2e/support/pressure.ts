@@ -1,7 +1,7 @@
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
-import type { PushedImage, Registry } from '../../support/registry.ts';
-import type { FleetLog } from './fleet-log.ts';
-import type { FleetNode } from './fleet-node.ts';
+import type { PushedImage, Registry } from '../../support/nodes/registry.ts';
+import type { FleetLog } from './fleet/fleet-log.ts';
+import type { FleetNode } from './fleet/fleet-node.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const IMAGE_MEBIBYTES = 6;

@@ -1,6 +1,6 @@
-import type { ContainerdNode } from '../../support/containerd-node.ts';
-import type { FleetKubeletNode } from './fleet-kubelet-node.ts';
-import type { FleetLog } from './fleet-log.ts';
+import type { ContainerdNode } from '../../support/nodes/containerd-node.ts';
+import type { FleetLog } from './fleet/fleet-log.ts';
+import type { FleetKubeletNode } from './kubelet/fleet-kubelet-node.ts';
 
 /** The kubelet tries the log directories of ended pods once a minute. */
 const FAILED_MS = 90_000;

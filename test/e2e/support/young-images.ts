@@ -1,4 +1,4 @@
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from './fleet/fleet.ts';
 
 /** A minimum age that a test can wait for, and within which a busy machine pulls two images and is relieved. */
 export const YOUNG_MS = 20_000;

@@ -10,9 +10,9 @@ import {
 } from '../../../packages/cri/client.ts';
 import type { RuntimeRemover } from '../../../packages/cri/port.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { plainHttpServer, rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { plainHttpServer, rawGrpcServer, silentServer } from '../../support/unix-socket-server.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const IMPATIENT: CallTimeouts = { readMs: 100, removeImageMs: 100, removeMs: 100 };

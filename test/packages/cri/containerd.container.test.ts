@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type ContainerdNode, PAUSE_IMAGE, startContainerdNode } from '../../support/containerd-node.ts';
-import { connectWorkload } from '../../support/cri-workload.ts';
 import { createNetwork } from '../../support/network.ts';
+import {
+  type ContainerdNode,
+  PAUSE_IMAGE,
+  startContainerdNode,
+} from '../../support/nodes/containerd-node.ts';
+import { connectWorkload } from '../../support/nodes/cri-workload.ts';
+import { type Registry, startRegistry } from '../../support/nodes/registry.ts';
 import { killContainer } from '../../support/pods.ts';
-import { type Registry, startRegistry } from '../../support/registry.ts';
 import type { NodeRuntime } from '../../support/toolchain/versions.ts';
 import type { ContractNode, PulledImage } from './contract/node.ts';
 import { runtimeContract } from './contract.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { connectRemover } from '../../../packages/cri/client.ts';
-import { connectWorkload } from '../../support/cri-workload.ts';
+import { connectWorkload } from '../../support/nodes/cri-workload.ts';
 import { containerContract } from './contract/containers.ts';
 import { imageContract } from './contract/images.ts';
 import { layerContract } from './contract/layers.ts';

@@ -1,6 +1,6 @@
 import { Kafka } from 'kafkajs';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { type ClientSettings, kafkaSettings } from '../../support/kafka-answer.ts';
+import { type ClientSettings, kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 
 /** Gives a topic more partitions, as an operator might who knows no better. */
 export const addPartitions = (settings: ClientSettings) => async (topic: TopicName, count: number) => {

@@ -1,6 +1,6 @@
 import { Kafka } from 'kafkajs';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { type ClientSettings, kafkaSettings } from '../../support/kafka-answer.ts';
+import { type ClientSettings, kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import { until } from './probe.ts';
 
 /** Deletes a topic, and waits until the broker is done with it. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import { type SecureBroker, startSecureBroker } from '../../support/kafka.ts';
+import { type SecureBroker, startSecureBroker } from '../../support/kafka/kafka.ts';
 import { outgoing, readAll, silentContext, subscriptionOf, uniqueKey, until } from './probe.ts';
 
 const PATIENCE_MS = 30_000;

@@ -5,7 +5,7 @@ import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { type Broker, startBroker } from '../../support/kafka.ts';
+import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
 
 /** Some ten kilobytes with zstd, two hundred with gzip. */

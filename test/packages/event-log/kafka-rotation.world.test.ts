@@ -5,11 +5,11 @@ import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.t
 import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { type SecureBroker, startSecureBroker } from '../../support/kafka.ts';
-import { BROKER_ALIAS } from '../../support/kafka-launch.ts';
+import { type SecureBroker, startSecureBroker } from '../../support/kafka/kafka.ts';
+import { BROKER_ALIAS } from '../../support/kafka/kafka-launch.ts';
+import { createTlsFiles, renewClient, renewServer } from '../../support/kafka/tls-files.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { createTlsFiles, renewClient, renewServer } from '../../support/tls-files.ts';
 import { outgoing, readAll, silentContext, subscriptionOf, uniqueKey, until } from './probe.ts';
 
 const BOUND_MS = 600_000;

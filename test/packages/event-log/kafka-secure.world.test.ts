@@ -1,5 +1,5 @@
 import { EventLogOptions } from '../../../packages/event-log/open.ts';
-import { startSecureBroker } from '../../support/kafka.ts';
+import { startSecureBroker } from '../../support/kafka/kafka.ts';
 import { addPartitions } from './add-partitions.ts';
 import { eventLogContract } from './contract.ts';
 import { deleteTopic } from './delete-topic.ts';

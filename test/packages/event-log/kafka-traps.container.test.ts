@@ -8,8 +8,8 @@ import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.t
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, EventLogContext, LogRecord } from '../../../packages/event-log/port.ts';
-import { type Broker, startBroker } from '../../support/kafka.ts';
-import { kafkaSettings } from '../../support/kafka-answer.ts';
+import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
+import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import {
   collector,
   deferred,

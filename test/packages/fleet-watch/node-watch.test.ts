@@ -9,7 +9,7 @@ import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { recordOf } from '../../support/log-record.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
 
 const NO_POLICIES = policySet('node', [], []);
 

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { KubeletOptions } from '../../../packages/kubelet/kubelet-connection.ts';
 import { kubeletPodSource } from '../../../packages/kubelet/kubelet-pods.ts';
 import type { PodSource } from '../../../packages/kubelet/pod-source.ts';
+import { createTlsFiles } from '../../support/kafka/tls-files.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { createTlsFiles } from '../../support/tls-files.ts';
 
 const POD = {
   metadata: {

@@ -8,8 +8,8 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { recordOf } from '../../support/log-record.ts';
-import { readableLog } from '../../support/readable-log.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
+import { readableLog } from '../../support/logs/readable-log.ts';
 
 const TOPIC = 'gc.node.disk-stats';
 const reading = (number: number): LogRecord =>

@@ -8,8 +8,8 @@ import { image, incompleteInventory, inventory } from '../../fixtures/inventory.
 import { observe } from '../../fixtures/observe.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { recordOf } from '../../support/log-record.ts';
-import { readableLog } from '../../support/readable-log.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
+import { readableLog } from '../../support/logs/readable-log.ts';
 
 const at = (number: number) => ({
   id: `m${number}`,

@@ -27,9 +27,9 @@ import { arbitraryNode, arbitraryPolicy } from '../../fixtures/arbitrary-node.ts
 import { incompleteInventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { countedIds, NOW_MS, recordOf } from '../../support/log-record.ts';
+import { countedIds, NOW_MS, recordOf } from '../../support/logs/log-record.ts';
+import { readableLog } from '../../support/logs/readable-log.ts';
 import { runs } from '../../support/property-runs.ts';
-import { readableLog } from '../../support/readable-log.ts';
 
 const TOPIC = TOPICS.inventory.name;
 const DECIDERS = [

@@ -19,7 +19,7 @@ import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { PATIENT } from '../../support/patience.ts';
 import { pauseFor } from '../../support/pause-for.ts';
 import { decide } from './consumer-under-test.ts';

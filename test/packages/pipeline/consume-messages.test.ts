@@ -5,7 +5,7 @@ import { type Input, nodeOutput } from '../../../packages/decision/handler.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
-import { NOW_MS, recordOf, TRACEPARENT } from '../../support/log-record.ts';
+import { NOW_MS, recordOf, TRACEPARENT } from '../../support/logs/log-record.ts';
 import { consumer, garbage, message, unreachable } from './consumer-under-test.ts';
 
 describe('subscribing', () => {

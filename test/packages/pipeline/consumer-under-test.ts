@@ -11,8 +11,8 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { countedIds, NOW_MS, recordOf } from '../../support/log-record.ts';
-import { ScriptedLog } from '../../support/scripted-log.ts';
+import { countedIds, NOW_MS, recordOf } from '../../support/logs/log-record.ts';
+import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 
 /** A decision and an order, in this sequence. */
 export const decide: Handler<DiskStats> = ({ event }) => [

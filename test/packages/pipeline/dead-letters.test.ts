@@ -14,8 +14,8 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { anyText } from '../../fixtures/any-text.ts';
 import { logLines, parsedLines } from '../../support/log-lines.ts';
-import { countedIds, NOW_MS, onLog, TRACEPARENT } from '../../support/log-record.ts';
-import { ScriptedLog } from '../../support/scripted-log.ts';
+import { countedIds, NOW_MS, onLog, TRACEPARENT } from '../../support/logs/log-record.ts';
+import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 
 function setUp() {
   const log = new ScriptedLog();

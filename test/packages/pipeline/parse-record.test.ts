@@ -15,7 +15,7 @@ import { inventory, NODE } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command } from '../../fixtures/outputs.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
-import { recordOf } from '../../support/log-record.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
 
 const diskStats = (over: Partial<DiskStats> = {}) => diskStatsOf({}, over);
 const good = (over: Partial<LogRecord> = {}): LogRecord =>

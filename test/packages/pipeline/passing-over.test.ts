@@ -18,7 +18,7 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { container, image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
+import { bodyOf, decisionLog, fact } from '../../support/logs/decision-log.ts';
 
 const at = (minutes: number) => ({ takenAt: instant({ sinceBootMs: 24 * HOUR + minutes * MINUTE }) });
 const look = (minutes: number, over = {}) =>

@@ -5,7 +5,7 @@ import { newTrace, nextHop, parseTraceparent } from '../../../packages/process/t
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';
 import { decision } from '../../fixtures/outputs.ts';
-import { countedIds, NOW_MS, TRACEPARENT } from '../../support/log-record.ts';
+import { countedIds, NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 test('an event becomes a CloudEvent in binary mode', () => {
   const record = toRecord(nodeOutput('decisions', decision()), {

@@ -10,7 +10,7 @@ import { inventory, NODE } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
 import { timedLog } from '../../services/audit/support/timed-log.ts';
-import { onLog, outgoing } from '../../support/log-record.ts';
+import { onLog, outgoing } from '../../support/logs/log-record.ts';
 
 const ALL: readonly TopicId[] = ['results', 'commands', 'decisions', 'observe', 'inventory', 'diskStats'];
 const PARTITION = partitionOf(TOPICS.inventory.name, `${NODE.cluster}/${NODE.node}`);

@@ -18,9 +18,9 @@ import { startLoad } from '../../e2e/support/load.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { type Broker, startBroker } from '../../support/kafka.ts';
+import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const SHARED_MS = 60_000;

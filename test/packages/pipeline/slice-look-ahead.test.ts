@@ -9,7 +9,7 @@ import { image, incompleteInventory, inventory } from '../../fixtures/inventory.
 import { observe } from '../../fixtures/observe.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { recordOf } from '../../support/log-record.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
 
 /** The inventory `i<n>` of a node, n minutes after the first, as it lies at offset n. */
 function look(number: number, over: Partial<CompleteInventory> = {}, record: Partial<LogRecord> = {}) {

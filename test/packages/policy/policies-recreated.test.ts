@@ -10,7 +10,7 @@ import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { pauseFor } from '../../support/pause-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { silentContext, until } from '../event-log/probe.ts';

@@ -15,9 +15,9 @@ import {
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { recordOf } from '../../support/log-record.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
+import { ScriptedLog, type ScriptedReading } from '../../support/logs/scripted-log.ts';
 import { pauseFor } from '../../support/pause-for.ts';
-import { ScriptedLog, type ScriptedReading } from '../../support/scripted-log.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: {} };
 

@@ -4,7 +4,7 @@ import { policyChanges, toPolicyRecord } from '../../../packages/policy/policy-c
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { policy } from '../../fixtures/policy.ts';
-import { NOW_MS, TRACEPARENT } from '../../support/log-record.ts';
+import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 const written = (name: string) => ({ policy: policy({ name }), source: `name: ${name}\n` });

@@ -7,7 +7,7 @@ import { startImageGc } from '../../../services/image-gc/main.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
-import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
+import { bodyOf, decisionLog, fact } from '../../support/logs/decision-log.ts';
 
 const SET = policySet('node', [appliedPolicy()], [pauseRecord()]);
 

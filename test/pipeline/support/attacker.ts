@@ -12,7 +12,7 @@ import { observe } from '../../fixtures/observe.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { objectResult, reclaimGoesOn } from '../../fixtures/results.ts';
 import { HOUR } from '../../fixtures/time.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** What somebody writes who has every right on Kafka but that on policies. */

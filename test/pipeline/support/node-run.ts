@@ -21,8 +21,8 @@ import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { killable, killableState, type Life } from '../../../sim/fleet-run/killable.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
-import type { MemoryState } from '../../services/node-executor/memory-state.ts';
-import { directRuntime } from '../../support/direct-connection.ts';
+import type { MemoryState } from '../../services/node-executor/support/memory-state.ts';
+import { directRuntime } from '../../support/runtime/direct-connection.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export interface NodeRunParts extends Surroundings {

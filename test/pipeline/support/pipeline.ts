@@ -13,9 +13,9 @@ import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../.
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/node.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
-import { memoryState } from '../../services/node-executor/memory-state.ts';
+import { memoryState } from '../../services/node-executor/support/memory-state.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { countedIds, outgoing } from '../../support/log-record.ts';
+import { countedIds, outgoing } from '../../support/logs/log-record.ts';
 import { patiently } from '../../support/patience.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { type DeciderRun, startDeciders } from './deciders.ts';

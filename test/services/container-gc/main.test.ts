@@ -5,7 +5,7 @@ import { Observe } from '../../../schemas/events/observe.ts';
 import { startContainerGc } from '../../../services/container-gc/main.ts';
 import { container, gonePod, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
-import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
+import { bodyOf, decisionLog, fact } from '../../support/logs/decision-log.ts';
 
 test('an inventory on the log becomes a decision and a command, from container-gc', async () => {
   const { start, publish, records } = await decisionLog();

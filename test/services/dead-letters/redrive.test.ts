@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { planRedrive, redrive } from '../../../services/dead-letters/redrive.ts';
-import { NOW_MS, TRACEPARENT } from '../../support/log-record.ts';
+import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 

@@ -10,7 +10,7 @@ import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 
 const SIGNAL = new AbortController().signal;

@@ -4,8 +4,8 @@ import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
 import { groupOf, SERVICES, statusProblems } from '../../../services/fleet-status/fleet-status.ts';
 import { NOW } from '../../fixtures/time.ts';
-import { decisionLog } from '../../support/decision-log.ts';
-import { ScriptedLog } from '../../support/scripted-log.ts';
+import { decisionLog } from '../../support/logs/decision-log.ts';
+import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 
 const service = (name: string, lag: number) => ({
   name,

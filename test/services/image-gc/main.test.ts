@@ -4,7 +4,7 @@ import { Decision } from '../../../schemas/events/decision.ts';
 import { startImageGc } from '../../../services/image-gc/main.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
-import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
+import { bodyOf, decisionLog, fact } from '../../support/logs/decision-log.ts';
 
 test('an inventory on the log becomes a decision and a command, from image-gc', async () => {
   const { start, publish, records } = await decisionLog();

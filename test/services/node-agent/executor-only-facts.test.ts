@@ -12,8 +12,8 @@ import { listedContainer, runtimeImage } from '../../fixtures/listing.ts';
 import { HOUR, MINUTE, SECOND } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { fakeRuntime } from '../node-executor/fake-runtime.ts';
-import { memoryState } from '../node-executor/memory-state.ts';
+import { fakeRuntime } from '../node-executor/support/fake-runtime.ts';
+import { memoryState } from '../node-executor/support/memory-state.ts';
 
 const image = runtimeImage('app');
 const POD = 'pod-uid';

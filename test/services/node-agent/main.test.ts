@@ -23,7 +23,7 @@ import { observe } from '../../fixtures/observe.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../fixtures/reclaim.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { TRACEPARENT } from '../../support/log-record.ts';
+import { TRACEPARENT } from '../../support/logs/log-record.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';

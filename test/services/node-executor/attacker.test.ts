@@ -12,7 +12,13 @@ import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
-import { addContainer, addSandbox, type ExecutorNode, executorNode, knowImage } from './executor-node.ts';
+import {
+  addContainer,
+  addSandbox,
+  type ExecutorNode,
+  executorNode,
+  knowImage,
+} from './support/executor-node.ts';
 
 /** Whatever reclaim somebody claims who may write everything but policies. */
 const forgedReclaim: fc.Arbitrary<Reclaim | null> = fc.option(

@@ -9,7 +9,7 @@ import { imageRemoval } from '../../fixtures/command.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { SECOND } from '../../fixtures/time.ts';
 import { silentContext } from '../../packages/event-log/probe.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

@@ -18,12 +18,12 @@ import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { instant } from '../../fixtures/time.ts';
-import { bodyOf, decisionLog } from '../../support/decision-log.ts';
-import { outgoing } from '../../support/log-record.ts';
+import { bodyOf, decisionLog } from '../../support/logs/decision-log.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
-import { fakeRuntime } from './fake-runtime.ts';
+import { AGREEING_POLICY, agreeingInventory } from './support/agreeing-inventory.ts';
+import { fakeRuntime } from './support/fake-runtime.ts';
 
 /** An executor on an embedded log and a state directory of its own, as a process runs it. */
 async function runExecutor() {

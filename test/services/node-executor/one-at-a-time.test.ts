@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
-import { addContainer, addImages, executorNode, until } from './executor-node.ts';
+import { addContainer, addImages, executorNode, until } from './support/executor-node.ts';
 
 test('[K7] commands that come together are carried out one removal at a time, in their order', async () => {
   const node = executorNode();

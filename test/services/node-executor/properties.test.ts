@@ -15,7 +15,7 @@ import {
   type ExecutorNode,
   executorNode,
   POD_LABELS,
-} from './executor-node.ts';
+} from './support/executor-node.ts';
 
 const IMAGES = ['a', 'b', 'c', 'd', 'e'];
 const CONTAINERS = ['k1', 'k2', 'k3', 'k4'];

@@ -16,13 +16,13 @@ import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { countedIds } from '../../support/log-record.ts';
+import { countedIds } from '../../support/logs/log-record.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
-import { knowImage } from './executor-node.ts';
-import { memoryState } from './memory-state.ts';
+import { AGREEING_POLICY, agreeingInventory } from './support/agreeing-inventory.ts';
+import { knowImage } from './support/executor-node.ts';
+import { memoryState } from './support/memory-state.ts';
 
 const GB = 1_000_000_000n;
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1' } };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { imageRemoval } from '../../fixtures/command.ts';
 import { listedContainer } from '../../fixtures/listing.ts';
-import { addImages, addSandbox, executorNode, knowImage } from './executor-node.ts';
+import { addImages, addSandbox, executorNode, knowImage } from './support/executor-node.ts';
 
 /** The lock of the state directory keeps a second process away; a directory that was copied has a lock of its own. */
 test('two processes of one node that carry out the same command remove each image once, and nothing that is in use', async () => {

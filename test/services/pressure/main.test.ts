@@ -6,7 +6,7 @@ import { startPressure } from '../../../services/pressure/main.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { DAY, instant } from '../../fixtures/time.ts';
-import { bodyOf, decisionLog, fact } from '../../support/decision-log.ts';
+import { bodyOf, decisionLog, fact } from '../../support/logs/decision-log.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 test('disk statistics on the log become a decision and an order to observe, from pressure', async () => {

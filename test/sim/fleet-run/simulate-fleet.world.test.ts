@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FleetAccount } from '../../../sim/fleet-run/account.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
-import { startBroker } from '../../support/kafka.ts';
+import { startBroker } from '../../support/kafka/kafka.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';

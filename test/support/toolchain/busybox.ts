@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDirectory } from './cache.ts';
 import { run } from './command.ts';
-import { imageId } from './image.ts';
+import { imageId } from './images/build-image.ts';
 import { nodeImage } from './versions.ts';
 
 const DOCKER_MS = 60_000;

@@ -1,14 +1,14 @@
-import { ensureApiServerImage } from './api-server-image.ts';
-import { ensureKafkaImage } from './base-images.ts';
 import { busyboxFile } from './busybox.ts';
 import { ensureCompose } from './compose.ts';
-import { ensureContainerdImage } from './containerd-image.ts';
 import { ensureDocker } from './docker.ts';
+import { ensureApiServerImage } from './images/api-server-image.ts';
+import { ensureKafkaImage } from './images/base-images.ts';
+import { ensureContainerdImage } from './images/containerd-image.ts';
+import { ensureKubeletImage } from './images/kubelet-image.ts';
+import { ensureRegistryImage } from './images/registry-image.ts';
+import { ensureServiceImage } from './images/service-image.ts';
 import { ensureKubectl } from './kubectl.ts';
-import { ensureKubeletImage } from './kubelet-image.ts';
 import { ensurePromtool } from './promtool.ts';
-import { ensureRegistryImage } from './registry-image.ts';
-import { ensureServiceImage } from './service-image.ts';
 
 const PREPARE = {
   kafka: ensureKafkaImage,

@@ -6,7 +6,7 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit-report.ts';
 import { freedSumText } from '../../narration/freed-text.ts';
 import { holdersText } from '../../narration/holder-text.ts';
-import { keptText } from '../time-options.ts';
+import { keptText } from '../kept-times.ts';
 import { dryRunParts } from './report-dry-run-parts.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';

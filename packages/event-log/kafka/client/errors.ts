@@ -84,7 +84,7 @@ export const isBetweenLeaders = (error: unknown): boolean =>
     'REQUEST_TIMED_OUT',
   ].includes(protocolType(error) ?? '');
 
-function codeOf(errors: readonly Error[]): ErrorCode {
+function logErrorCode(errors: readonly Error[]): ErrorCode {
   const byType = CODE_BY_TYPE[protocolType(errors[0]) ?? ''];
   if (byType !== undefined) return byType;
   const unauthorized = errors.some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
@@ -117,7 +117,7 @@ export function toLogError(brokers: readonly string[], error: unknown): FleetGcE
   if (!errors.some(({ name }) => name.startsWith('KafkaJS'))) {
     return new FleetGcError('INTERNAL', deepest, { cause: error });
   }
-  const code = codeOf(errors);
+  const code = logErrorCode(errors);
   const advice = ADVICE_BY_TYPE[protocolType(error) ?? ''] ?? ADVICE[code] ?? '';
   const message = `Kafka at ${brokers.join(', ')}: ${deepest.replace(/\.$/, '')}. ${advice}`.trim();
   return new FleetGcError(code, message, { cause: error });

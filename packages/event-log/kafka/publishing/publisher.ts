@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backOffMs } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext, OutgoingRecord } from '../../port.ts';
 import { isBetweenLeaders, toLogError } from '../client/errors.ts';
@@ -7,7 +8,6 @@ import { type Batch, toBatches } from './batches.ts';
 
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
-const BACK_OFF = { firstMs: 100, mostMs: 1000 };
 /** About fifteen seconds: another broker takes over in less. */
 const ELECTION_TRIES = 20;
 
@@ -132,7 +132,7 @@ export async function sendWithRetries({ send, random, wait, tries }: Retries, ba
       return await send([batch]);
     } catch (error) {
       if (isEnough(error, failures, tries)) throw error;
-      await wait(backOffMs(BACK_OFF, failures - 1, random));
+      await wait(backOffMs(BACK_OFFS.batch, failures - 1, random));
     }
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs, pause } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { refuseTooLarge } from '../../limits.ts';
 import type { OutgoingRecord } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
@@ -10,7 +11,6 @@ import { timeLimits } from '../client/options.ts';
 import { Producer } from '../client/producer.ts';
 import { Publisher, sendWithRetries } from './publisher.ts';
 
-const CONNECT_BACK_OFF = { firstMs: 200, mostMs: 10_000 };
 /** What is on its way may still be acknowledged when the log is closed. */
 const LAST_PUBLISHES_MS = 3000;
 
@@ -90,7 +90,7 @@ export class Publishing {
         return this.#connection.reached();
       } catch (error) {
         this.#connection.explain(error);
-        await pause(backOffMs(CONNECT_BACK_OFF, failures, this.#connection.context.random), this.#closing);
+        await pause(backOffMs(BACK_OFFS.producer, failures, this.#connection.context.random), this.#closing);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { backOffMs, pause } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext } from '../../port.ts';
 import type { Broker, Cluster } from '../client/cluster.ts';
@@ -9,7 +10,6 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** A broker gives the first batch whatever its size. */
 const ONE_BATCH_BYTES = 1;
 const READ_UNCOMMITTED = 0;
-const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 /** A partition with something in it that cannot be decoded is tried again after this. */
 const REST_MS = 5000;
 /** So long, at most, a broker that had nothing is left alone while a partition without room is waited for. */
@@ -171,7 +171,7 @@ export class Fetcher {
       return await this.#restart(lost);
     }
     report(error);
-    await pause(backOffMs(BACK_OFF, failures, context.random), signal);
+    await pause(backOffMs(BACK_OFFS.partition, failures, context.random), signal);
     if (!signal.aborted) await this.#reconnect(error);
   }
 

@@ -1,11 +1,11 @@
 import { backOffMs } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName, topicSpec } from '../../partition.ts';
 import type { ReadFrom, ReadRequest } from '../../port.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
-const BACK_OFF = { firstMs: 100, mostMs: 2000 };
 /** About half a minute, for a reading that is to end: the leaders of a topic that was just created, or of a broker that went, are known by then. */
 const TRIES = 20;
 
@@ -52,7 +52,7 @@ export async function readRanges(
       return found;
     } catch (error) {
       if (isLast(failures + 1, error)) throw error;
-      await wait(backOffMs(BACK_OFF, failures, connection.context.random), signal);
+      await wait(backOffMs(BACK_OFFS.range, failures, connection.context.random), signal);
     }
   }
 }

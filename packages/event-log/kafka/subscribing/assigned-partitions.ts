@@ -1,4 +1,5 @@
 import { backOffMs, pause } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
 import { waitAtMost, waitUnless } from '../../stopping.ts';
 import type { Assignment } from '../client/assigner.ts';
@@ -7,7 +8,6 @@ import type { Committer } from './committer.ts';
 import { PartitionQueue, type Session } from './partition-queue.ts';
 import { committedStarts, type StartOffset } from './start-offsets.ts';
 
-const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 /** A group whose coordinator is away goes on without counting who dies over what. */
 const COMMITTED_MS = 5000;
 
@@ -85,7 +85,7 @@ export class AssignedPartitions {
         return;
       } catch (error) {
         report(error);
-        await pause(backOffMs(BACK_OFF, failures, connection.context.random), over);
+        await pause(backOffMs(BACK_OFFS.partition, failures, connection.context.random), over);
       }
     }
   }

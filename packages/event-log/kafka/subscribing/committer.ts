@@ -1,12 +1,11 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { backOffMs, pause } from '../../../process/back-off.ts';
+import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext } from '../../port.ts';
 import type { Consumer } from '../client/consumer.ts';
 import { isGroupChange } from '../client/errors.ts';
 import { noteOf } from './partition-deaths.ts';
-
-const BACK_OFF = { firstMs: 100, mostMs: 5000 };
 
 /** An offset to commit: the next one to be read by the group. */
 export interface Commit {
@@ -67,7 +66,7 @@ export class Committer {
         report(null);
       } catch (error) {
         if (!isGroupChange(error)) report(error);
-        await pause(backOffMs(BACK_OFF, failures, context.random), signal);
+        await pause(backOffMs(BACK_OFFS.partition, failures, context.random), signal);
         failures += 1;
       }
     }

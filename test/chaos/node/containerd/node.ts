@@ -6,7 +6,7 @@ import { runtimeImage } from '../../../../packages/cri/from-messages.ts';
 import { METHODS as CRI } from '../../../../packages/cri/methods.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { type CallFault, createFaults, type Faults } from '../../../../sim/runtime/faults.ts';
-import { connectWorkload } from '../../../support/cri-workload.ts';
+import { connectWorkload } from '../../../support/nodes/cri-workload.ts';
 import { DIFFERENT_IMAGES } from '../../fleet/image-source.ts';
 import { truthFile } from '../../truth.ts';
 import type { ChaosNode } from '../chaos-node.ts';

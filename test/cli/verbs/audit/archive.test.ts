@@ -6,7 +6,7 @@ import { nodeOutput, type Output } from '../../../../packages/decision/handler.t
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { archived, logOf } from '../../../services/audit/support/archives.ts';
-import { outgoing, recordOf } from '../../../support/log-record.ts';
+import { outgoing, recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';
 

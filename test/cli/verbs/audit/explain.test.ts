@@ -13,7 +13,7 @@ import {
   removed,
 } from '../../../services/audit/explain/support/recorded-log.ts';
 import { timedLog } from '../../../services/audit/support/timed-log.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 
 const ID = `sha256:${'ab'.repeat(32)}`;

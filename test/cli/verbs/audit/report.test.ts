@@ -9,7 +9,7 @@ import { EVERY_NODE } from '../../../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../../../fixtures/results.ts';
 import { HOUR, instant } from '../../../fixtures/time.ts';
 import { timedLog } from '../../../services/audit/support/timed-log.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { inProcess } from '../../fleetgc.ts';
 
 /** Long past what any topic keeps: who asks deletes nothing. */

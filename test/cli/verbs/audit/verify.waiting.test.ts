@@ -9,7 +9,7 @@ import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { type OwnLog, ownLog } from '../../fleetgc.ts';
 import { readTopic } from '../../read-topic.ts';
 

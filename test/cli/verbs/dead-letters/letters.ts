@@ -3,7 +3,7 @@ import type { EventLog } from '../../../../packages/event-log/port.ts';
 import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { readTopic } from '../../read-topic.ts';
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -7,7 +7,7 @@ import {
   kubeletLabels,
   type PodSpec,
   type Workload,
-} from '../../../support/cri-workload.ts';
+} from '../../../support/nodes/cri-workload.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
 export const SETTLE_MS = 10_000;

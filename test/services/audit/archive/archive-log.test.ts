@@ -10,7 +10,7 @@ import { openArchiveLog } from '../../../../services/audit/archive/read-archive.
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
-import { onLog, outgoing } from '../../../support/log-record.ts';
+import { onLog, outgoing } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, checked, logOf, NOTED_MS, recordsOf } from '../support/archives.ts';
 import { timedLog } from '../support/timed-log.ts';

@@ -16,7 +16,7 @@ import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { chained, parseManifestLine } from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { recordOf } from '../../../support/log-record.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, checked, logOf, recordsOf } from '../support/archives.ts';
 

@@ -9,7 +9,7 @@ import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.t
 import { followLog } from '../../../../services/audit/archive/follow-log.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { recordOf } from '../../../support/log-record.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, logOf, NOTED_MS, recordsOf } from '../support/archives.ts';
 

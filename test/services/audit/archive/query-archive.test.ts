@@ -11,7 +11,7 @@ import {
   queryArchive,
 } from '../../../../services/audit/archive/query-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { recordOf } from '../../../support/log-record.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, logOf } from '../support/archives.ts';
 

@@ -7,7 +7,7 @@ import type { LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { recordOf } from '../../../support/log-record.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, logOf, recordsOf } from '../support/archives.ts';
 

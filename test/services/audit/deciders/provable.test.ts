@@ -12,8 +12,8 @@ import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
-import { bodyOf, decisionLog, fact } from '../../../support/decision-log.ts';
-import { NOW_MS, TRACEPARENT } from '../../../support/log-record.ts';
+import { bodyOf, decisionLog, fact } from '../../../support/logs/decision-log.ts';
+import { NOW_MS, TRACEPARENT } from '../../../support/logs/log-record.ts';
 
 const POLICIES = [appliedPolicy({ name: 'web' }), appliedPolicy({ name: 'batch', priority: -1 })];
 const PAUSES = [pauseRecord({ selector: { ...EVERY_NODE, clusters: ['elsewhere'] } })];

@@ -8,7 +8,7 @@ import { readPoliciesInForce } from '../../../../services/audit/policies/policie
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
-import { recordOf } from '../../../support/log-record.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
 
 const first = appliedPolicy();

@@ -11,7 +11,7 @@ import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { objectResult, pressureUnrelieved, refusedCommand, removed } from '../../../fixtures/results.ts';
 import { HOUR, instant, MINUTE, SECOND } from '../../../fixtures/time.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { timedLog } from '../support/timed-log.ts';
 
 const T = Date.UTC(2026, 0, 5, 12);

@@ -9,7 +9,7 @@ import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { EVERY_NODE } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
-import { onLog, outgoing, recordOf } from '../../../support/log-record.ts';
+import { onLog, outgoing, recordOf } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
 
 const T = Date.UTC(2026, 0, 5, 12);

@@ -2,7 +2,7 @@ import { MINUTE, SECOND } from '../../../fixtures/time.ts';
 import { allEnded } from '../../../pipeline/support/accounts.ts';
 import { oldImages, pressure } from '../../../pipeline/support/images.ts';
 import { startPipeline } from '../../../pipeline/support/pipeline.ts';
-import { outgoing } from '../../../support/log-record.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
 import { type Recording, recordingOf } from './recorded-log.ts';
 
 let recorded: Promise<Recording> | null = null;

@@ -16,7 +16,7 @@ import { filesystems } from '../../../fixtures/filesystems.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { objectResult } from '../../../fixtures/results.ts';
 import { HOUR, instant, MINUTE, NOW } from '../../../fixtures/time.ts';
-import { onLog, outgoing } from '../../../support/log-record.ts';
+import { onLog, outgoing } from '../../../support/logs/log-record.ts';
 import { logOf } from './archives.ts';
 
 /** Usage thresholds alone, and images may go however young they are. */

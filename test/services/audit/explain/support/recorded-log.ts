@@ -14,7 +14,7 @@ import { imageRemoval } from '../../../../fixtures/command.ts';
 import { inventory, NODE } from '../../../../fixtures/inventory.ts';
 import { decision } from '../../../../fixtures/outputs.ts';
 import { HOUR, instant, NOW, SECOND } from '../../../../fixtures/time.ts';
-import { onLog, outgoing } from '../../../../support/log-record.ts';
+import { onLog, outgoing } from '../../../../support/logs/log-record.ts';
 import { logInMemory } from './log-in-memory.ts';
 import { nameIndexOf } from './name-index.ts';
 

@@ -4,7 +4,7 @@ import type { LogRecord, ReadEvent, ReadRequest } from '../../../../../packages/
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { Inputs } from '../../../../../services/audit/verify/decisions/inputs.ts';
 import { diskStats } from '../../../../fixtures/disk-stats.ts';
-import { recordOf } from '../../../../support/log-record.ts';
+import { recordOf } from '../../../../support/logs/log-record.ts';
 
 const TOPIC = TOPICS.diskStats.name;
 const running = new AbortController().signal;

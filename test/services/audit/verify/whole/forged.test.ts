@@ -7,7 +7,7 @@ import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
 import { placeOf } from '../../../../../services/audit/events/log-position.ts';
 import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
-import { recordOf } from '../../../../support/log-record.ts';
+import { recordOf } from '../../../../support/logs/log-record.ts';
 import {
   appended,
   lastRecord,

@@ -19,8 +19,8 @@ import { appliedPolicy } from '../../../../fixtures/applied-policy.ts';
 import { diskStats } from '../../../../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../../../../fixtures/inventory.ts';
 import { HOUR, instant, MINUTE, SECOND } from '../../../../fixtures/time.ts';
-import { decisionLog } from '../../../../support/decision-log.ts';
-import { onLog, outgoing } from '../../../../support/log-record.ts';
+import { decisionLog } from '../../../../support/logs/decision-log.ts';
+import { onLog, outgoing } from '../../../../support/logs/log-record.ts';
 import { pickedRecord, type Recording, recordingOf, replayed, without } from '../../support/recorded-log.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 

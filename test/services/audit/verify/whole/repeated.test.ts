@@ -11,7 +11,7 @@ import { appliedPolicy } from '../../../../fixtures/applied-policy.ts';
 import { diskStats } from '../../../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../../../fixtures/inventory.ts';
 import { HOUR, MINUTE, SECOND } from '../../../../fixtures/time.ts';
-import { outgoing } from '../../../../support/log-record.ts';
+import { outgoing } from '../../../../support/logs/log-record.ts';
 import { type TimedLog, timedLog } from '../../support/timed-log.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 

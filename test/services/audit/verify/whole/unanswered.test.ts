@@ -3,7 +3,7 @@ import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { Decision, type DecisionInput } from '../../../../../schemas/events/decision.ts';
 import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
-import { recordOf } from '../../../../support/log-record.ts';
+import { recordOf } from '../../../../support/logs/log-record.ts';
 import { pickedRecord, type Recording, replayed, without } from '../../support/recorded-log.ts';
 import { recordedReclaims } from '../../support/recorded-reclaims.ts';
 import { verify } from '../../support/verify-recording.ts';

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import { Text, withMeta } from '../../packages/process/options/options.ts';
+import type { WorkerSource } from '../../services/audit/verify/verify-threads.ts';
+import { eventLogOptions, forTask, readEventLogSettings } from './event-log-options.ts';
+
+/** Which log to ask: one that lives, or an archive of it. */
+export const auditLogOptions = {
+  ...eventLogOptions('kafka'),
+  log: withMeta(z.enum(['kafka', 'embedded', 'archive']).prefault('kafka'), {
+    description: 'kafka for a fleet, embedded for one machine, archive for what was archived of either.',
+  }),
+  archive: withMeta(Text.optional(), {
+    placeholder: 'DIRECTORY',
+    description: 'Where the archive is, for --log archive.',
+  }),
+};
+
+const AuditLogOptions = z.object(auditLogOptions);
+export type AuditLogOptions = z.infer<typeof AuditLogOptions>;
+
+/** For threads that open it by themselves. */
+export function threadSource({ log, archive, ...others }: AuditLogOptions): WorkerSource {
+  if (log === 'archive') return { kind: 'archive', directory: archive ?? '' };
+  const settings = readEventLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
+  return { kind: 'log', settings: forTask(settings) };
+}

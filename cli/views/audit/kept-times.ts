@@ -1,0 +1,8 @@
+import { timeText } from '../../../packages/text/time-text.ts';
+import type { InventoryTimes } from '../../../services/audit/events/inventory-times.ts';
+
+/** For those who asked for another time; to be put behind a sentence. */
+export const keptText = (kept: InventoryTimes | null): string =>
+  kept === null
+    ? '; there is no inventory at any other time either'
+    : `; there are inventories from ${timeText(kept.firstMs)} to ${timeText(kept.lastMs)}`;

@@ -1,0 +1,14 @@
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
+import type { Command } from '../../../../schemas/events/command.ts';
+import type { FleetLog } from './fleet-log.ts';
+
+/** Puts commands on the log as a decision service would. */
+export async function putCommands(
+  { log }: Pick<FleetLog, 'log'>,
+  commands: readonly Command[],
+): Promise<void> {
+  const publisher = createPublisher({ log, source: '/fleetgc/e2e', now: Date.now, ids: randomTraceIds });
+  await publisher.publish(commands.map((command) => nodeOutput('commands', command)));
+}

@@ -1,0 +1,89 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { imageRemoval } from '../../../fixtures/command.ts';
+import { addImages, executorNode } from '../support/executor-node.ts';
+
+describe("the node's last word", () => {
+  test('is waited for at the start, when the policies are not read yet', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    let asked = 0;
+    const { policy } = node;
+    node.policy = () => (asked++ < 20 ? { kind: 'unreadable', message: 'still reading' } : policy());
+    expect(await node.start().carryOut(imageRemoval([a]))).toMatchObject({ removed: 1 });
+  });
+
+  test('in the middle of a command stops it', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    node.runtime.after = (call) => {
+      if (call === `removeImage ${a}`) writeFileSync(node.localFile, 'hold: true\n');
+    };
+    await node.start().carryOut(imageRemoval([a, b]));
+    expect(node.outcomes()).toMatchObject({ [a]: { outcome: 'removed' }, [b]: { reason: 'held' } });
+  });
+
+  test('holds while an editor saves it', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    writeFileSync(node.localFile, 'keepPatterns: ["**/kept"]\n');
+    node.runtime.after = (call) => {
+      if (call === `removeImage ${a}`) rmSync(node.localFile);
+    };
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([a, b]));
+    expect(node.outcomes()).toMatchObject({ [a]: { outcome: 'removed' }, [b]: { reason: 'held' } });
+  });
+
+  test('holds after a restart at which its file is missing, though it was never asked for a removal', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    writeFileSync(node.localFile, 'keepPatterns: ["**/kept"]\n');
+    await node.start().stop();
+    rmSync(node.localFile);
+    const result = await node.start().carryOut(imageRemoval([a]));
+    expect(result).toMatchObject({ outcome: 'refused', reason: 'held' });
+  });
+
+  test('limits removals per hour over all commands and restarts', async () => {
+    const node = executorNode();
+    const [a = '', b = '', c = ''] = addImages(node, ['a', 'b', 'c']);
+    writeFileSync(node.localFile, 'maxRemovalsPerHour: 2\n');
+    const first = node.start();
+    await first.carryOut(imageRemoval([a], { id: 'first' }));
+    await first.stop();
+    node.clock.advance(30 * 60_000);
+    const second = node.start();
+    await second.carryOut(imageRemoval([b, c], { id: 'second', takenAt: node.clock.now() }));
+    expect(node.outcomes('second')).toMatchObject({
+      [b]: { outcome: 'removed' },
+      [c]: { reason: 'rate-limited' },
+    });
+    node.clock.advance(31 * 60_000);
+    await second.carryOut(imageRemoval([c], { id: 'third', takenAt: node.clock.now() }));
+    expect(node.outcomes('third')).toMatchObject({ [c]: { outcome: 'removed' } });
+  });
+
+  test('pause in the middle of a command stops it', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    node.runtime.after = (call) => {
+      if (call !== `removeImage ${a}`) return;
+      node.policy = () => ({ kind: 'paused', pause: { reason: 'maintenance' } });
+    };
+    await node.start().carryOut(imageRemoval([a, b]));
+    expect(node.outcomes()[b]).toMatchObject({
+      reason: 'paused',
+      message: expect.stringContaining('maintenance'),
+    });
+  });
+
+  test('a pause that cannot be read any more stops it', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const executor = node.start();
+    node.policy = () => ({ kind: 'unreadable', message: 'gc.policies is gone' });
+    expect(await executor.carryOut(imageRemoval([a]))).toMatchObject({ outcome: 'refused', reason: 'held' });
+    expect(node.runtime.calls).toEqual([]);
+  });
+});

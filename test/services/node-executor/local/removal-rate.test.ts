@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import {
+  type RemovalRate,
+  removalsInLastHour,
+  withRemoval,
+} from '../../../../services/node-executor/local/removal-rate.ts';
+import { HOUR, instant, MINUTE } from '../../../fixtures/time.ts';
+
+const NONE: RemovalRate = { bootId: '', minutes: [] };
+const at = (sinceBootMs: number, bootId = 'a') => instant({ bootId, sinceBootMs });
+
+test('counts the removals of the last hour', () => {
+  let rate = NONE;
+  for (const minute of [0, 0, 10, 59]) rate = withRemoval(rate, at(minute * MINUTE));
+  expect(removalsInLastHour(rate, at(59 * MINUTE))).toBe(4);
+  expect(removalsInLastHour(rate, at(HOUR))).toBe(2);
+  expect(removalsInLastHour(rate, at(HOUR + 59 * MINUTE))).toBe(0);
+});
+
+test('does not grow with the removals', () => {
+  let rate = NONE;
+  for (let n = 0; n < 500; n++) rate = withRemoval(rate, at(n * MINUTE));
+  expect(rate.minutes).toHaveLength(60);
+});
+
+test('goes on over a reboot as if it had taken no time', () => {
+  const before = withRemoval(withRemoval(NONE, at(100 * MINUTE)), at(130 * MINUTE));
+  expect(removalsInLastHour(before, at(0, 'b'))).toBe(2);
+  expect(removalsInLastHour(before, at(30 * MINUTE, 'b'))).toBe(1);
+  const after = withRemoval(before, at(20 * MINUTE, 'b'));
+  expect(removalsInLastHour(after, at(20 * MINUTE, 'b'))).toBe(3);
+  expect(removalsInLastHour(after, at(79 * MINUTE, 'b'))).toBe(1);
+});

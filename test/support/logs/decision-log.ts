@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
+import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { Consumer } from '../../../packages/pipeline/consume.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import type { DecisionServiceDeps } from '../../../packages/service/decision-service.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { policySet } from '../../fixtures/policy.ts';
+import { logLines } from '../log-lines.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { waitUntil } from '../wait-until.ts';
+import { countedIds, outgoing } from './log-record.ts';
+
+const BOUND_MS = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** An embedded log of this test's own, and what a decision service needs beside it. */
+export async function decisionLog(policies: () => PolicySet = policySet) {
+  const logger = createLogger({ service: 'test', level: 'info' }, logLines());
+  const context = { logger, now: Date.now, random: Math.random, newId: randomUUID };
+  const log = await openEmbeddedLog(
+    { path: join(temporaryDirectory(), 'log.db'), maxBytes: MAX_BYTES },
+    context,
+  );
+  onTestFinished(() => log[Symbol.asyncDispose]());
+  await log.createTopics();
+  const metrics = createMetrics();
+  const monotonicNow = () => performance.now();
+  const deps: DecisionServiceDeps<'node'> = {
+    log,
+    policies,
+    logger,
+    metrics,
+    ids: countedIds(),
+    now: Date.now,
+    monotonicNow,
+  };
+
+  const read = async (topic: TopicId): Promise<LogRecord[]> => {
+    const records: LogRecord[] = [];
+    for await (const event of log.read({ topic: TOPICS[topic].name, from: 'earliest', to: 'end' }))
+      if (event.kind === 'record') records.push(event.record);
+    return records;
+  };
+  return {
+    deps,
+    publish: (...outputs: readonly Output[]) => log.publish(outputs.map(outgoing)),
+    /** Starts a replica that ends with the test. */
+    start: async (
+      startService: (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>,
+    ): Promise<Consumer> => {
+      const consumer = await startService(deps);
+      onTestFinished(() => consumer.stop());
+      return consumer;
+    },
+    /** Waits until a topic holds so many records. */
+    records: (topic: TopicId, count: number): Promise<LogRecord[]> =>
+      waitUntil(`${count} records on ${TOPICS[topic].name}`, BOUND_MS, async () => {
+        const found = await read(topic);
+        return found.length >= count && found;
+      }),
+  };
+}
+
+export const fact = <Id extends 'diskStats' | 'inventory'>(topic: Id, event: EventOf<Id>): Output =>
+  nodeOutput(topic, event);
+
+/** What a record carries, as JSON. */
+export const bodyOf = (record: LogRecord | undefined): unknown => JSON.parse(String(record?.value));

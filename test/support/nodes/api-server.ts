@@ -1,0 +1,132 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Wait } from 'testcontainers';
+import { z } from 'zod';
+import { controlOf, started, TestContainer } from '../container.ts';
+import { createTlsFiles } from '../kafka/tls-files.ts';
+import type { TestNetwork } from '../network.ts';
+import { patiently } from '../patience.ts';
+import { ensureToolchain } from '../toolchain/toolchain.ts';
+import { API_SERVER_IMAGE } from '../toolchain/versions.ts';
+import { waitUntil } from '../wait-until.ts';
+
+const ALIAS = 'api-server';
+const PORT = 6443;
+const START_MS = 60_000;
+const READY_MS = 60_000;
+const REQUEST_MS = 10_000;
+/** Whoever has it may do everything; the server is gone with its test. */
+const TOKEN = 'test-token';
+const NAMESPACE = '/api/v1/namespaces/default';
+
+/** A real API server of Kubernetes without a cluster: no controller and no scheduler, only what kubelets join. */
+export interface ApiServer extends AsyncDisposable {
+  /** With this file a kubelet of the same network joins. */
+  readonly kubeconfig: unknown;
+  /** The same for a program on this machine. */
+  readonly localKubeconfig: unknown;
+  /** Creates a pod in the namespace `default` as it is written; resolves to its UID. */
+  createPod(manifest: unknown): Promise<string>;
+  /** What the pod's kubelet last told of it; `null` when there is no such pod. */
+  podStatus(name: string): Promise<ApiPodStatus | null>;
+  /** Deletes a pod; its kubelet sees to the rest. */
+  deletePod(name: string): Promise<void>;
+}
+
+const Created = z.object({ metadata: z.object({ uid: z.string() }) });
+const ApiPod = z.object({
+  status: z.object({
+    phase: z.string().optional(),
+    reason: z.string().optional(),
+    containerStatuses: z.array(z.object({ restartCount: z.int() })).default([]),
+  }),
+});
+export type ApiPodStatus = z.infer<typeof ApiPod>['status'];
+
+/** Starts it in a container of its own; resolves when pods can be created. */
+export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
+  await ensureToolchain(['api-server']);
+  await using stack = new AsyncDisposableStack();
+  const files = mkdtempSync(join(tmpdir(), 'fleetgc-api-server-'));
+  stack.defer(() => rmSync(files, { recursive: true, force: true }));
+  const { authority, serverKeyStore } = await createTlsFiles(files, [ALIAS, '127.0.0.1']);
+  const tokens = join(files, 'tokens.csv');
+  writeFileSync(tokens, `${TOKEN},admin,admin,system:masters\n`);
+  const running = await started(
+    new TestContainer(API_SERVER_IMAGE)
+      .withExposedPorts(PORT)
+      .withTmpFs({ '/run': 'rw' })
+      .withNetworkMode(network.name)
+      .withNetworkAliases(ALIAS)
+      .withBindMounts([
+        { source: serverKeyStore, target: '/etc/kubernetes/server.pem', mode: 'ro' },
+        { source: tokens, target: '/etc/kubernetes/tokens.csv', mode: 'ro' },
+      ])
+      .withWaitStrategy(Wait.forLogMessage(/Serving securely/))
+      .withStartupTimeout(patiently(START_MS)),
+  );
+  const { remove } = await controlOf(running.getId());
+  stack.defer(remove);
+  const ca = readFileSync(authority);
+  const local = `https://127.0.0.1:${running.getMappedPort(PORT)}`;
+  const call = caller(local, ca);
+  await waitUntil('the API server to have its namespaces', READY_MS, async () => {
+    return (await call('GET', NAMESPACE)) !== null;
+  });
+  const owned = stack.move();
+  return {
+    kubeconfig: kubeconfigOf(`https://${ALIAS}:${PORT}`, ca),
+    localKubeconfig: kubeconfigOf(local, ca),
+    createPod: async (manifest) => {
+      const created = await call('POST', `${NAMESPACE}/pods`, manifest);
+      return Created.parse(created).metadata.uid;
+    },
+    podStatus: async (name) => {
+      const found = await call('GET', `${NAMESPACE}/pods/${name}`);
+      return found === null ? null : ApiPod.parse(found).status;
+    },
+    deletePod: async (name) => void (await call('DELETE', `${NAMESPACE}/pods/${name}`)),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const kubeconfigOf = (server: string, ca: Buffer): unknown => ({
+  apiVersion: 'v1',
+  kind: 'Config',
+  clusters: [
+    {
+      name: 'test',
+      cluster: {
+        server,
+        'certificate-authority-data': ca.toString('base64'),
+      },
+    },
+  ],
+  users: [{ name: 'kubelet', user: { token: TOKEN } }],
+  contexts: [{ name: 'test', context: { cluster: 'test', user: 'kubelet' } }],
+  'current-context': 'test',
+});
+
+/** Resolves to the answer's body, `null` where there is none such. */
+type Call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) => Promise<unknown>;
+
+function caller(base: string, ca: Buffer): Call {
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  return async (method, path, body) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const signal = AbortSignal.timeout(patiently(REQUEST_MS));
+    request(new URL(path, base), { method, ca, headers, signal }, resolve)
+      .on('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body));
+    const response = await promise;
+    const answer = await text(response);
+    const { statusCode = 0 } = response;
+    if (statusCode === 404) return null;
+    if (statusCode >= 300) throw new Error(`${method} ${path}: ${statusCode} ${answer}`);
+    return JSON.parse(answer);
+  };
+}

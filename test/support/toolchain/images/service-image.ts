@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { withLock } from '../lock.ts';
+import { step } from '../progress.ts';
+import { SERVICE_IMAGE } from '../versions.ts';
+import { ensureDebianImage, ensureNodeImage } from './base-images.ts';
+import { dockerBuild } from './build-image.ts';
+
+const LOCK_MS = 1_800_000;
+const REPOSITORY = join(import.meta.dirname, '..', '..', '..', '..');
+
+let built: Promise<string> | null = null;
+
+/** Our own image from the repository's Dockerfile, built once per process: what runs side by side is of one build. */
+export function ensureServiceImage(): Promise<string> {
+  built ??= buildServiceImage();
+  return built;
+}
+
+/** Docker's layer cache makes an unchanged one cheap. */
+async function buildServiceImage(): Promise<string> {
+  if (!existsSync(join(REPOSITORY, 'Dockerfile')))
+    throw new Error('there is no Dockerfile to build our image from');
+  await ensureDebianImage();
+  await ensureNodeImage();
+  await withLock('image-service', LOCK_MS, () =>
+    step(`building our own image ${SERVICE_IMAGE}`, () =>
+      dockerBuild(SERVICE_IMAGE, 'checkout', [REPOSITORY]),
+    ),
+  );
+  return SERVICE_IMAGE;
+}
