@@ -1,6 +1,7 @@
 /*
- * Our own, and not pretty-bytes: what was freed is never told as more than it was, so sizes are rounded down; the library rounds
- * 999,950 bytes up to 1 MB.
+ * Our own, and not pretty-bytes: what was freed is never told as more than it was, while the library rounds up by default
+ * (999,950 bytes are 1 MB), and where it cuts off it reckons with doubles, by which 8,099,999,999,999,999 bytes are 8.1 PB.
+ * One digit behind the point below ten and none above would stay ours, which is half of this file.
  */
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
