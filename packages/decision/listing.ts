@@ -1,5 +1,6 @@
 import { MAX_OBJECT_ID_BYTES, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory, InventoryImage } from '../../schemas/events/inventory.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import { MAX_BACKOFF_MS } from '../../schemas/state/backoff.ts';
 import type { Doubt, Kept } from './conclusion.ts';
 
@@ -71,6 +72,3 @@ export function tooLongForCommand(id: string): Kept | undefined {
   const isTooLong = id.length > MAX_OBJECT_ID_LENGTH || idBytes > MAX_OBJECT_ID_BYTES;
   return isTooLong ? { rule: 'P8', facts: { idBytes, idLength: id.length } } : undefined;
 }
-
-/** By code units: the same on every machine, whatever its locale. */
-export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

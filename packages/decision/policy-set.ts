@@ -1,4 +1,5 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import {
   isPolicyFor,
   type PauseRecord,
@@ -8,7 +9,6 @@ import {
 } from '../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
-import { compareText } from './listing.ts';
 
 /**
  * All policies of one moment for one kind of subject, in an order of their own: whatever order they came in, equal sets have equal

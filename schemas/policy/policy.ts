@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import type { SubjectKind } from '../events/identity.ts';
+import { compareText } from '../events/text-order.ts';
 import { EvictionThreshold } from './eviction.ts';
 import { Globs, globMatcher } from './glob.ts';
 import { NamedKeep } from './image-pattern.ts';
@@ -230,5 +231,3 @@ export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: S
     Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
   );
 }
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -6,7 +6,7 @@ import { carryOut, measuredNow } from './removal/command-removal.ts';
 import { unmeasured } from './removal/interrupted-removal.ts';
 import type { RemovalParts } from './removal/object-work.ts';
 import { afterAbandoned } from './results/reclaim.ts';
-import { recordDone, recordItem } from './results/recorder.ts';
+import { recordDone, recordItem } from './results/record-results.ts';
 
 /**
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;

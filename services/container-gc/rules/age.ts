@@ -1,5 +1,5 @@
-import { compareText } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 export const NS_PER_MS = 1_000_000n;

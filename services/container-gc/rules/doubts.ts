@@ -1,6 +1,7 @@
 import type { Doubt, Note } from '../../../packages/decision/conclusion.ts';
-import { compareText, doubtAbout, listedTwice } from '../../../packages/decision/listing.ts';
+import { doubtAbout, listedTwice } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NS_PER_MS } from './age.ts';
 

@@ -1,6 +1,7 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { compareText, listedTwice } from '../../../packages/decision/listing.ts';
+import { listedTwice } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Protection, type Purpose, protections } from './protection.ts';

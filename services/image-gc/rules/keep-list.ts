@@ -1,6 +1,6 @@
 import type { Note } from '../../../packages/decision/conclusion.ts';
-import { compareText } from '../../../packages/decision/listing.ts';
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import { rulesWithoutMatch, tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
 import type { PolicyKeep } from '../../../schemas/policy/policy.ts';
 

@@ -6,7 +6,7 @@ import { commandRefusal, holding, NO_POLICY } from '../checks/command-checks.ts'
 import { nothingPlanned, type OwnPlan, ownPlan } from '../checks/own-plan.ts';
 import { begun, type JournalEntry } from '../journal/journal-state.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../results/reclaim.ts';
-import { recordDone, recordRefused } from '../results/recorder.ts';
+import { recordDone, recordRefused } from '../results/record-results.ts';
 import { count, type Refusal } from '../results/results.ts';
 import {
   isReached,

@@ -2,7 +2,7 @@ import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { CommandItem } from '../checks/removable.ts';
 import type { ItemProgress } from '../journal/journal-state.ts';
-import type { ItemEnd, Recorder } from '../results/recorder.ts';
+import type { ItemEnd, Recorder } from '../results/record-results.ts';
 
 /** An object that an earlier process asked the runtime to remove, which ended before it had an answer. */
 export interface InterruptedRemoval {

@@ -1,7 +1,7 @@
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import { type JudgeAgain, type Judgement, judgedOnFreshFacts, judgeObject } from '../checks/judge-object.ts';
 import { isLog, nameOf } from '../checks/removable.ts';
-import { recordItem } from '../results/recorder.ts';
+import { recordItem } from '../results/record-results.ts';
 import { isGone, unlessGoneSoon } from './gone.ts';
 import { type End, goneSince, mayBeRemoved, removedEarlier } from './interrupted-removal.ts';
 import { isReached, measuredFilesystem, readFilesystem } from './measure.ts';

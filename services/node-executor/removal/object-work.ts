@@ -5,7 +5,7 @@ import type { JudgeTools } from '../checks/judge-object.ts';
 import type { OwnFactsSince, OwnPlan } from '../checks/own-plan.ts';
 import type { CommandItem } from '../checks/removable.ts';
 import { type ItemProgress, type JournalEntry, progressed } from '../journal/journal-state.ts';
-import type { Recorder } from '../results/recorder.ts';
+import type { Recorder } from '../results/record-results.ts';
 import type { InterruptedRemoval } from './interrupted-removal.ts';
 import type { Reading } from './measure.ts';
 

@@ -88,7 +88,7 @@ async function openAsItself(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
-    if (['ENOTDIR', 'ELOOP', 'ENOENT'].includes(codeOf(error))) return null;
+    if (['ENOTDIR', 'ELOOP', 'ENOENT'].includes(errnoOf(error))) return null;
     throw error;
   }
 }
@@ -103,7 +103,7 @@ function inWordsOf(error: unknown, at: string, path: string): unknown {
 }
 
 /** The system's code of an error, e.g. `ENOENT`; empty when it has none. */
-const codeOf = (error: unknown): string =>
+const errnoOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
 /** `otherwise` where what was asked for is not there; any other error is passed on. */
@@ -111,7 +111,7 @@ export async function unlessMissing<T, U>(result: Promise<T>, otherwise: U): Pro
   try {
     return await result;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return otherwise;
+    if (errnoOf(error) === 'ENOENT') return otherwise;
     throw error;
   }
 }

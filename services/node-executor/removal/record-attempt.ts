@@ -1,7 +1,7 @@
 import type { ObjectOutcome, ObjectRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { isLog } from '../checks/removable.ts';
-import { type Recorder, recordItem } from '../results/recorder.ts';
+import { type Recorder, recordItem } from '../results/record-results.ts';
 import { afterInterrupted, durationMs, type End, estimateOf } from './interrupted-removal.ts';
 import { measuredBetween, measuredFilesystem, type Reading, SETTLE_MS, settled } from './measure.ts';
 import { type MeasuredWork, progressTo, type RemovalParts } from './object-work.ts';

@@ -1,6 +1,6 @@
 import { connectRemover } from '../../../../packages/cri/client.ts';
 import type { RuntimeContainer } from '../../../../packages/cri/port.ts';
-import { compareText } from '../../../../packages/decision/listing.ts';
+import { compareText } from '../../../../schemas/events/text-order.ts';
 import type { KubeletPodStatus } from '../../../support/nodes/kubelet-answers.ts';
 import type { WantedPod } from '../../../support/nodes/wanted-pod.ts';
 import { waitUntil } from '../../../support/wait-until.ts';

@@ -3,8 +3,8 @@ import { type LayerTable, readImageLayers } from '../../../../packages/cri/conta
 import { readImageContent } from '../../../../packages/cri/containerd/layer-store.ts';
 import { pulledImages } from '../../../../packages/cri/containerd/pulled-images.ts';
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
-import { compareText } from '../../../../packages/decision/listing.ts';
 import type { InventoryLayer } from '../../../../schemas/events/inventory.ts';
+import { compareText } from '../../../../schemas/events/text-order.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { SETTLE_MS, type Tried } from './node.ts';
 
