@@ -1,7 +1,7 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import type { NodeTeller } from './node-teller.ts';
+import type { NodeTeller } from './event-lines.ts';
 
 const FOLLOWED = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
 

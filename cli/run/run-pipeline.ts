@@ -11,9 +11,9 @@ import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
 import { operatorPublication } from '../framework/task-event-log.ts';
+import { jsonTeller, lineTeller } from './event-lines.ts';
 import { follow } from './follow.ts';
 import { introductionLines } from './introduction.ts';
-import { jsonTeller, lineTeller } from './node-teller.ts';
 import { settlePolicies } from './settle-policies.ts';
 
 export interface Pipeline {

@@ -8,7 +8,7 @@ import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
-import { warnOfUnreadable } from '../views/policy/policy-warnings.ts';
+import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [

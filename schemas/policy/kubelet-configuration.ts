@@ -9,7 +9,7 @@ import {
   ON_ANY_MAP,
   thresholdsInOrder,
 } from './policy-checks.ts';
-import { POLICY_DEFAULTS } from './policy-file.ts';
+import { POLICY_DEFAULTS } from './policy-defaults.ts';
 import { duration, missingOr, notNegative, percent, truth } from './written-values.ts';
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';

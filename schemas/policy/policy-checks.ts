@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { brokenTexts, HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { EvictionSignal, LONGEST_GRACE_PERIOD_MS } from './eviction.ts';
+import { DEFAULT_IMAGE_MINIMUM_AGE_MS, DEFAULT_THRESHOLDS } from './policy-defaults.ts';
 
 /** A problem between settings, at the one that is most likely to be mended. */
 export interface CrossProblem {
@@ -16,11 +17,6 @@ const Thresholds = z.object({
   imageGCHighThresholdPercent: whole.nullish(),
   imageGCLowThresholdPercent: whole.nullish(),
 });
-
-/** What omitted thresholds mean (B14). */
-export const DEFAULT_THRESHOLDS: Readonly<
-  Record<'imageGCHighThresholdPercent' | 'imageGCLowThresholdPercent', number>
-> = { imageGCHighThresholdPercent: 85, imageGCLowThresholdPercent: 80 };
 
 /** B7; told at a setting that is written, since nobody finds one that is not. */
 export const thresholdsInOrder: CrossCheck = (settings) => {
@@ -39,8 +35,6 @@ export const thresholdsInOrder: CrossCheck = (settings) => {
   return [{ path: ['imageGCLowThresholdPercent'], message }];
 };
 
-/** What a zero `imageMinimumGCAge` becomes (B3). */
-export const DEFAULT_IMAGE_MINIMUM_AGE_MS = 120_000;
 export const minimumAgeMs = (writtenMs: number): number =>
   writtenMs === 0 ? DEFAULT_IMAGE_MINIMUM_AGE_MS : writtenMs;
 

@@ -5,7 +5,6 @@ import {
   addProblems,
   bothOrNone,
   type CrossCheck,
-  DEFAULT_THRESHOLDS,
   gracePeriods,
   inodeThresholdsInOrder,
   maximumAboveMinimumAge,
@@ -17,6 +16,7 @@ import {
   thresholdsInOrder,
   wholeCharacters,
 } from './policy-checks.ts';
+import { DEFAULT_CREATED_CONTAINER_AGE_MS, DEFAULT_THRESHOLDS, POLICY_DEFAULTS } from './policy-defaults.ts';
 import { Keep, Selector } from './policy-sections.ts';
 import {
   duration,
@@ -29,23 +29,6 @@ import {
   wholeNumber,
 } from './written-values.ts';
 
-/** What an omitted field means: the defaults of KubeletConfiguration and the kubelet's flags, where they have it. */
-export const POLICY_DEFAULTS = {
-  priority: 0,
-  profile: 'fleetgc',
-  ...DEFAULT_THRESHOLDS,
-  imageMinimumGCAge: '2m',
-  imageMaximumGCAge: '0s',
-  mergeDefaultEvictionSettings: false,
-  forcedGC: true,
-  minimumContainerTTLDuration: '0s',
-  minimumCreatedContainerAge: '5m',
-  maximumDeadContainersPerContainer: 1,
-  maximumDeadContainers: -1,
-  commandLifetime: '60s',
-} as const;
-
-const DEFAULT_CREATED_CONTAINER_AGE_MS = 300_000;
 const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
 
 /** What a policy may be called. */

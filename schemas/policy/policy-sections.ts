@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ClusterName } from '../events/identity.ts';
 import { globWritten, MAX_GLOBS, TOO_MANY_GLOBS } from './glob.ts';
 import { KeepRules } from './image-pattern.ts';
+import { KEEP_DEFAULTS } from './policy-defaults.ts';
 import { list, MAX_INT32, section, text, truth, wholeNumber } from './written-values.ts';
 
 const labels = z.record(
@@ -63,6 +64,6 @@ export const Keep = section({
   lastVersions: wholeNumber('must be a whole number; 0 is off')
     .min(0, { error: 'must be at least 0' })
     .max(MAX_INT32, { error: 'is too large' })
-    .default(0)
+    .default(KEEP_DEFAULTS.lastVersions)
     .describe('How many of the newest images of each repository stay; 0 is off.'),
 });

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { POLICY_DEFAULTS, POLICY_SETTINGS } from '../../schemas/policy/policy-file.ts';
+import { POLICY_DEFAULTS } from '../../schemas/policy/policy-defaults.ts';
+import { POLICY_SETTINGS } from '../../schemas/policy/policy-file.ts';
 import { inProcess } from '../cli/fleetgc.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf } from './files.ts';

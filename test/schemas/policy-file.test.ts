@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { EvictionSignal, EvictionThreshold } from '../../schemas/policy/eviction.ts';
 import { Policy } from '../../schemas/policy/policy.ts';
-import { POLICY_DEFAULTS, POLICY_SETTINGS, PolicyFile } from '../../schemas/policy/policy-file.ts';
+import { POLICY_DEFAULTS } from '../../schemas/policy/policy-defaults.ts';
+import { POLICY_SETTINGS, PolicyFile } from '../../schemas/policy/policy-file.ts';
 
 const MINIMAL = { name: 'web', mode: 'enforce' };
 const given = (settings: object) => PolicyFile.safeParse({ ...MINIMAL, ...settings });

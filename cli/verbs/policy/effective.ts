@@ -13,7 +13,7 @@ import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type EventLogChoice, eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, requireValid } from '../../options/policy-files.ts';
 import { effectiveLines } from '../../views/policy/effective-text.ts';
-import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
+import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
 const commandLineOnly = true;
 

@@ -5,7 +5,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
-import { warnOfUnreadable } from '../../views/policy/policy-warnings.ts';
+import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [

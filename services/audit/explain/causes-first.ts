@@ -1,10 +1,10 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { type FleetEvent, TOPICS } from '../../../schemas/events/topics.ts';
-import type { NodeWatch } from './node-watch.ts';
+import type { NodeFollower } from './node-follower.ts';
 
 interface Waiter {
-  readonly watch: NodeWatch;
+  readonly watch: NodeFollower;
   readonly event: FleetEvent;
   readonly record: LogRecord;
 }
@@ -21,7 +21,7 @@ export class CausesFirst {
   #lastOffset = -1n;
   #waiters: Waiter[] = [];
 
-  tell(watch: NodeWatch, event: FleetEvent, record: LogRecord): void {
+  tell(watch: NodeFollower, event: FleetEvent, record: LogRecord): void {
     const waiter = { watch, event, record };
     const [first] = this.#waiters;
     if (first && record.timestampMs - first.record.timestampMs > MOST_MS) this.release();

@@ -8,7 +8,7 @@ import { type PartitionTaker, type ReadingProgress, readNodes } from '../events/
 import { CausesFirst } from './causes-first.ts';
 import { meansNode } from './meanings.ts';
 import { askableNames } from './near-names.ts';
-import { NodeWatch } from './node-watch.ts';
+import { NodeFollower } from './node-follower.ts';
 import { type AskedName, type NodeFilter, nodeOfKey, type WatchedNode } from './question.ts';
 import type { Subject } from './subjects.ts';
 
@@ -56,7 +56,7 @@ export async function watchPartitions(
 /** A node with any record that was read. */
 interface WatchedKey {
   readonly node: WatchedNode;
-  readonly watch: NodeWatch;
+  readonly watch: NodeFollower;
   /** The first and the last, for near names. */
   inventories: readonly LogRecord[];
 }
@@ -117,7 +117,11 @@ class PartitionWatch implements PartitionTaker<Watched> {
 
   #watchOf(node: WatchedNode): WatchedKey {
     const key = nodeKey(node);
-    const known = this.#nodes.get(key) ?? { node, watch: new NodeWatch(this.#asked, node), inventories: [] };
+    const known = this.#nodes.get(key) ?? {
+      node,
+      watch: new NodeFollower(this.#asked, node),
+      inventories: [],
+    };
     this.#nodes.set(key, known);
     return known;
   }

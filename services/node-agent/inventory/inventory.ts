@@ -2,6 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { deriveId } from '../../../packages/canonical/ids.ts';
 import type { ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeVersion } from '../../../packages/cri/port.ts';
+import { entriesOf } from '../../../packages/decision/listed-objects.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
@@ -14,6 +15,7 @@ import {
   MAX_INVENTORY_COMPRESSED_BYTES,
   MAX_INVENTORY_OBJECTS,
 } from '../../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { DiskFacts } from '../disks/disk-watch.ts';
@@ -118,7 +120,7 @@ export function inventoryOf(header: InventoryHeader, scan: NodeScan, parts: Inve
   const broken = problemsOfTexts(inventory, json);
   if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
   const counts = countsOf(inventory, json);
-  if (!isTooLarge(counts)) return inventory;
+  if (!isTooLarge(inventory, counts)) return inventory;
   return parts.layers === null
     ? { ...header, status: 'too-large', counts }
     : inventoryOf(header, scan, { ...parts, layers: null });
@@ -193,11 +195,13 @@ type Counts = Extract<Inventory, { status: 'too-large' }>['counts'];
 
 /** `bytes` is 0 where the number of objects alone is too large: nobody waits for their compression. */
 function countsOf(inventory: CompleteInventory, json: string): Counts {
-  const images = inventory.images.length;
-  const containers = inventory.containers.length;
-  const sandboxes = inventory.sandboxes.length;
-  const isSizeAsked = images + containers + sandboxes <= MAX_INVENTORY_OBJECTS;
-  return { images, containers, sandboxes, bytes: isSizeAsked ? publishedBytes(json) : 0 };
+  const isSizeAsked = objectsIn(inventory) <= MAX_INVENTORY_OBJECTS;
+  return {
+    images: inventory.images.length,
+    containers: inventory.containers.length,
+    sandboxes: inventory.sandboxes.length,
+    bytes: isSizeAsked ? publishedBytes(json) : 0,
+  };
 }
 
 /** What is small enough as it is need not be compressed to know it. */
@@ -206,5 +210,19 @@ function publishedBytes(json: string): number {
   return bytes <= MAX_INVENTORY_COMPRESSED_BYTES ? bytes : zstdCompressSync(Buffer.from(json)).length;
 }
 
-const isTooLarge = ({ images, containers, sandboxes, bytes }: Counts): boolean =>
-  images + containers + sandboxes > MAX_INVENTORY_OBJECTS || bytes > MAX_INVENTORY_COMPRESSED_BYTES;
+/** Which kinds count; entries of log directories are bounded where they are listed. */
+const IS_COUNTED: Readonly<Record<ObjectKind, boolean>> = {
+  container: true,
+  sandbox: true,
+  'pod-log-directory': false,
+  'log-symlink': false,
+  image: true,
+};
+
+const objectsIn = (inventory: CompleteInventory): number =>
+  ObjectKind.options
+    .filter((kind) => IS_COUNTED[kind])
+    .reduce((sum, kind) => sum + entriesOf(inventory, kind).length, 0);
+
+const isTooLarge = (inventory: CompleteInventory, { bytes }: Counts): boolean =>
+  objectsIn(inventory) > MAX_INVENTORY_OBJECTS || bytes > MAX_INVENTORY_COMPRESSED_BYTES;

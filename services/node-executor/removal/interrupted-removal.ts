@@ -62,7 +62,7 @@ export const unmeasured = (item: CommandItem, { durationMs }: Removal): ObjectOu
 
 /** Sizes of anything but images are not known before. */
 export const estimateOf = (item: CommandItem): number | null =>
-  item.kind === 'image' ? item.estimatedBytes : null;
+  'estimatedBytes' in item ? item.estimatedBytes : null;
 
 /** Over a reboot nobody knows. */
 export const durationMs = (since: Instant, until: Instant): number =>

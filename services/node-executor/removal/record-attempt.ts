@@ -54,7 +54,7 @@ function measureAfter(
     target: entry.command.reclaim?.target ?? null,
     before,
     estimatedBytes: BigInt(estimateOf(item) ?? 0),
-    waitMs: item.kind === 'image' && attempt.outcome !== 'failed' ? SETTLE_MS : 0,
+    waitMs: estimateOf(item) !== null && attempt.outcome !== 'failed' ? SETTLE_MS : 0,
   };
   return settled(expectation, { filesystems, clock: recorder.clock, sleep: tools.sleep }, signal);
 }

@@ -3,7 +3,8 @@ import type { EventLogContext } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { openClient } from './client.ts';
 import { unanswered } from './errors.ts';
-import { type KafkaOptions, timeLimits } from './options.ts';
+import type { KafkaOptions } from './options.ts';
+import { timeLimits } from './time-limits.ts';
 import { watchAnswers } from './watchdog.ts';
 
 const END_MS = 1000;

@@ -11,7 +11,7 @@ import { waitAtMost } from '../../stopping.ts';
 import type { Batch } from '../publishing/batches.ts';
 import { type KafkaClient, openClient } from './client.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
-import { timeLimits } from './options.ts';
+import { timeLimits } from './time-limits.ts';
 
 const ACKS_ALL = -1;
 const END_MS = 1000;

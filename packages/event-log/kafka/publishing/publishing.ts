@@ -7,8 +7,8 @@ import { waitAtMost } from '../../stopping.ts';
 import { DeclaredCheck } from '../admin/declared-partitions.ts';
 import { withAdmin } from '../client/admin.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
-import { timeLimits } from '../client/options.ts';
 import { Producer } from '../client/producer.ts';
+import { timeLimits } from '../client/time-limits.ts';
 import { Publisher, sendWithRetries } from './publisher.ts';
 
 /** What is on its way may still be acknowledged when the log is closed. */

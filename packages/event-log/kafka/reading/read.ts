@@ -10,7 +10,7 @@ import { Consumer } from '../client/consumer.ts';
 import { unanswered, undecodable } from '../client/errors.ts';
 import { followerName } from '../client/health.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
-import { timeLimits } from '../client/options.ts';
+import { timeLimits } from '../client/time-limits.ts';
 import { type Watchdog, watchAnswers } from '../client/watchdog.ts';
 import type { Cursor } from './cursor.ts';
 import { Fetcher } from './fetcher.ts';

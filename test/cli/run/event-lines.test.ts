@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineTeller } from '../../../cli/run/node-teller.ts';
+import { lineTeller } from '../../../cli/run/event-lines.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';

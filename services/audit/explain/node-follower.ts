@@ -11,7 +11,7 @@ import { nodeSubject, type OnNode, objectSubject, type Subject, type Tracked } f
 import { createTimeline, type Moment } from './timeline.ts';
 
 /** Follows on one node whatever the name means there. */
-export class NodeWatch {
+export class NodeFollower {
   readonly #asked: AskedName;
   readonly #where: WatchedNode;
   readonly #timeline = createTimeline();
