@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { generateJsonSchemas } from '../../schemas/generate.ts';
@@ -63,4 +64,8 @@ test.each(Object.values<TopicSpec>(TOPICS))('the events of $name are those of th
 
 test('the headers are those of the envelope', () => {
   expect(tableRows(page, 'header').map(([name]) => name)).toEqual(Object.keys(EnvelopeHeaders.shape));
+});
+
+test('the causes of dead letters are those of the schema', () => {
+  expect(tableRows(page, 'cause').map(([cause]) => cause)).toEqual(DeadLetterCause.options);
 });
