@@ -50,22 +50,28 @@ const TABLES = `
 const pragma = (db: DatabaseSync, name: string): number =>
   Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 
-function createTables(db: DatabaseSync, path: string): void {
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  if (tables.length > 0) throw noEventLogError(path, 'it is an SQLite database of something else');
-  db.exec(TABLES);
-}
-
-function ensureTables(db: DatabaseSync, path: string): void {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    if (pragma(db, 'application_id') !== APPLICATION_ID) createTables(db, path);
+/** Of an open file, before anything is written to it. Throws `LOG_CORRUPT` for what is no log of this release. */
+function requireOwnFile(db: DatabaseSync, path: string): void {
+  const application = pragma(db, 'application_id');
+  if (application === APPLICATION_ID) {
     const format = pragma(db, 'user_version');
     if (format !== FORMAT)
       throw corruptError(
         path,
         `another release wrote it: its format is ${format}, and this release reads ${FORMAT}`,
       );
+    return;
+  }
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (application !== 0 || tables.length > 0)
+    throw noEventLogError(path, 'it is an SQLite database of something else');
+}
+
+function ensureTables(db: DatabaseSync, path: string): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    requireOwnFile(db, path);
+    if (pragma(db, 'application_id') !== APPLICATION_ID) db.exec(TABLES);
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -82,6 +88,7 @@ export function openFile(path: string, maxBytes: number): DatabaseSync {
   if (problem !== null) throw noDirectoryError(path, problem);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
+    requireOwnFile(db, path);
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`);
     db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)};`);
     ensureTables(db, path);

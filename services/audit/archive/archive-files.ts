@@ -71,7 +71,7 @@ export function requireUnchanged(directory: string, [problem]: readonly string[]
 const otherRelease = (directory: string, version: number): FleetGcError =>
   new FleetGcError(
     'ARCHIVE_OF_ANOTHER_RELEASE',
-    `another release of FleetGC wrote the archive in ${directory}: its version is ${version}, and this release reads ${ARCHIVE_VERSION}. Read it with that release, or name another directory to begin a new one`,
+    `the archive in ${directory} says that another release of FleetGC wrote it: its version is ${version}, and this release reads ${ARCHIVE_VERSION}. Read it with that release, or name another directory to begin a new one`,
   );
 
 /** `problem` says what of it. */

@@ -151,6 +151,13 @@ describe('a file that is not readable', () => {
     const db = foreigner();
     db.exec('CREATE TABLE bookmarks (url TEXT)');
     await expect(open()).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+    expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' });
+  });
+
+  test('an SQLite file that another program has marked as its own, empty as it is', async () => {
+    foreigner().exec('PRAGMA application_id = 77');
+    await expect(open()).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+    expect(foreigner().prepare('PRAGMA application_id').get()).toEqual({ application_id: 77 });
   });
 
   test.each([1, 99])('a log of another release: format %d', async (format) => {

@@ -223,7 +223,7 @@ test('an archive of another release is refused with a sentence that says so', as
 
   await expect(openArchiveLog(directory)).rejects.toMatchObject({
     code: 'ARCHIVE_OF_ANOTHER_RELEASE',
-    message: `another release of FleetGC wrote the archive in ${directory}: its version is 1, and this release reads 2. Read it with that release, or name another directory to begin a new one`,
+    message: `the archive in ${directory} says that another release of FleetGC wrote it: its version is 1, and this release reads 2. Read it with that release, or name another directory to begin a new one`,
   });
 });
 
