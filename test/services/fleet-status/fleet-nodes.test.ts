@@ -86,6 +86,22 @@ test('a node that fell silent is found in the day before, with the moment in whi
   expect(found[0]?.warnings).toMatchObject([{ kind: 'silent' }]);
 });
 
+test.each([
+  { endedAgo: 6 * MINUTE, ranFor: 3 * MINUTE },
+  { endedAgo: 25 * MINUTE, ranFor: 2 * MINUTE },
+  { endedAgo: 7 * HOUR, ranFor: MINUTE },
+  { endedAgo: 16 * HOUR, ranFor: 40 * MINUTE },
+])(
+  'a node that ran only between two samples is heard: $ranFor ms, until $endedAgo ms ago',
+  async ({ endedAgo, ranFor }) => {
+    const { nodes } = await heardLog(everyMinute(endedAgo + ranFor, endedAgo - MINUTE, { node: 'brief' }));
+    const { nodes: found } = await nodes();
+    expect(found.map(({ node, isSilent, heardMs }) => [node, isSilent, NOW - heardMs])).toEqual([
+      ['brief', true, endedAgo],
+    ]);
+  },
+);
+
 test('not all of the log is read, however much there is', async () => {
   const { log } = await heardLog(everyMinute(5 * HOUR, 0, {}));
   let read = 0;
