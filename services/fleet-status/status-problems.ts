@@ -88,14 +88,25 @@ function ofLetters({ deadLetters }: Known): readonly string[] {
   ];
 }
 
+/** Told of all nodes at once: where there is one there may be many. */
+const TOGETHER: Partial<Record<Warning['kind'], (nodes: readonly string[]) => string>> = {
+  silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
+  'above-threshold': (nodes) =>
+    `${haveMet(nodes)}: ${named(nodes)}. fleetgc audit explain node/<cluster>/<node> tells what holds the space.`,
+  'above-threshold-dry-run': (nodes) =>
+    `${haveMet(nodes)}, and the policy says dry-run, so nothing is removed there: ${named(nodes)}.`,
+};
+type Warning = FleetStatus['warnings'][number];
+
+const haveMet = (nodes: readonly string[]): string =>
+  `${counted(nodes.length, 'node has', 'nodes have')} met a threshold of the policy for 15 minutes or more`;
+
 function ofNodes({ nodes, policies, warnings }: Known): readonly string[] {
-  const silent = warnings.filter(({ kind }) => kind === 'silent').map(({ subject }) => subject);
-  const others = warnings.filter(({ kind }) => kind !== 'silent');
+  const byKind = Map.groupBy(warnings, ({ kind }) => kind);
+  const others = warnings.filter(({ kind }) => TOGETHER[kind] === undefined);
   const keepAll = policies?.length === 0 ? 0 : (nodes?.withoutPolicy ?? 0);
   return [
-    ...(silent.length === 0
-      ? []
-      : [`${counted(silent.length, 'node is', 'nodes are')} not heard any more: ${named(silent)}.`]),
+    ...[...byKind].flatMap(([kind, of]) => TOGETHER[kind]?.(of.map(({ subject }) => subject)) ?? []),
     ...(keepAll === 0
       ? []
       : [`${counted(keepAll, 'node keeps', 'nodes keep')} everything, since no policy selects them.`]),

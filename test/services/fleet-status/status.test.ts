@@ -73,6 +73,22 @@ test.each([
     told: /^4 nodes are not heard any more: prod\/a, prod\/b, prod\/c and 1 more \(fleetgc nodes\)\.$/,
   },
   {
+    name: 'nodes that stay above a threshold',
+    over: {
+      warnings: ['a', 'b'].map(
+        (node) => ({ subject: `prod/${node}`, kind: 'above-threshold', message: 'it is' }) as const,
+      ),
+    },
+    told: /^2 nodes have met a threshold of the policy for 15 minutes or more: prod\/a, prod\/b\. /,
+  },
+  {
+    name: 'a node that stays above a threshold in dry-run',
+    over: {
+      warnings: [{ subject: 'prod/a', kind: 'above-threshold-dry-run', message: 'it is' } as const],
+    },
+    told: /^1 node has met a threshold .*, and the policy says dry-run, so nothing is removed there: prod\/a\.$/,
+  },
+  {
     name: 'a clock',
     over: { warnings: [{ subject: 'prod/a', kind: 'clock', message: 'its clock is wrong' } as const] },
     told: /^prod\/a: its clock is wrong\.$/,
