@@ -12,7 +12,7 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists every node that was heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads only samples of a few minutes of the log, however large the fleet is.',
+    'Lists the nodes that were heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads the last minutes whole, and before them only samples (from 15 minutes, 1, 4, 12 and 24 hours ago), however large the fleet is: a node that ran only in between and is gone can be missing where others are there.',
   ],
   examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
   options: z.object({

@@ -7,7 +7,15 @@ const EpochMs = z.int().nonnegative();
 
 /** What a person should look at, of one node. */
 export const FleetNodeWarning = z.object({
-  kind: z.enum(['clock', 'two-machines', 'stray-cluster', 'silent', 'no-reading']),
+  kind: z.enum([
+    'clock',
+    'two-machines',
+    'stray-cluster',
+    'silent',
+    'no-reading',
+    'above-threshold',
+    'above-threshold-dry-run',
+  ]),
   /** For people; may be reworded. */
   message: z.string(),
 });

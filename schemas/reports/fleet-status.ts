@@ -30,34 +30,42 @@ export const FleetStatus = z.object({
       topics: z.record(z.string(), Count).nullable(),
     }),
   ),
-  policies: z.array(
-    z.object({
-      name: z.string(),
-      policyVersion: z.int().positive(),
-      mode: Policy.shape.mode,
-      /** Nodes that were heard in the last day and for which it holds, paused or not. */
-      nodes: Count,
-    }),
-  ),
-  pauses: z.array(
-    z.object({
-      selector: NodeSelector,
-      reason: z.string(),
-      sinceMs: EpochMs,
-      /** Nodes that were heard in the last day and that it stops. */
-      nodes: Count,
-    }),
-  ),
-  /** Records of `gc.policies` that nobody can read. */
-  unreadablePolicies: Count,
-  /** Of the last 24 hours. */
-  deadLetters: z.object({
-    total: Count,
-    redriven: Count,
-    byCause: z.partialRecord(DeadLetterCause, Count),
-  }),
-  /** Of those that were heard in the last 24 hours. */
-  nodes: z.object({ heard: Count, silent: Count, withoutPolicy: Count, warned: Count }),
+  /** `null`: unknown, since their topic cannot be read. */
+  policies: z
+    .array(
+      z.object({
+        name: z.string(),
+        policyVersion: z.int().positive(),
+        mode: Policy.shape.mode,
+        /** Nodes that were heard in the last day and for which it holds, paused or not; `null`: unknown. */
+        nodes: Count.nullable(),
+      }),
+    )
+    .nullable(),
+  /** `null`: unknown. */
+  pauses: z
+    .array(
+      z.object({
+        selector: NodeSelector,
+        reason: z.string(),
+        sinceMs: EpochMs,
+        /** Nodes that were heard in the last day and that it stops; `null`: unknown. */
+        nodes: Count.nullable(),
+      }),
+    )
+    .nullable(),
+  /** Records of `gc.policies` that nobody can read; `null`: unknown. */
+  unreadablePolicies: Count.nullable(),
+  /** Of the last 24 hours; `null`: unknown. */
+  deadLetters: z
+    .object({
+      total: Count,
+      redriven: Count,
+      byCause: z.partialRecord(DeadLetterCause, Count),
+    })
+    .nullable(),
+  /** Of those that were heard in the last 24 hours; `null`: unknown. */
+  nodes: z.object({ heard: Count, silent: Count, withoutPolicy: Count.nullable(), warned: Count }).nullable(),
   warnings: z.array(z.object({ subject: z.string(), ...FleetNodeWarning.shape })),
   /** What a person should look at, in sentences; empty when all is well. */
   problems: z.array(z.string()),

@@ -1,11 +1,14 @@
 import { believeUsage, usagePercent } from '../../packages/decision/thresholds/filesystem-usage.ts';
 import { clustersNamedBy, odditiesOf, oddityText, strayText } from '../../packages/fleet-watch/node-track.ts';
 import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
+import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../schemas/events/filesystem.ts';
-import { type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { type PolicyRecord, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
 import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
 import type { HeardNode, HeardNodes } from './heard-nodes.ts';
+import { lastingPressure } from './lasting-pressure.ts';
 
 /** Nodes publish at least once a minute. */
 const SILENT_AFTER_MS = 5 * 60_000;
@@ -63,10 +66,16 @@ function fleetNode(heard: HeardNode, fleet: Fleet): FleetNode {
 }
 
 function policyOf(stats: DiskStats, policies: PolicySet): FleetNode['policy'] {
-  const selection = selectPolicy({ ...policies, pauses: [] }, stats);
-  if (selection.kind !== 'policy') return null;
-  const { policy, policyVersion } = selection.record;
+  const record = selectedFor(stats, policies);
+  if (record === null) return null;
+  const { policy, policyVersion } = record;
   return { name: policy.name, policyVersion, mode: policy.mode };
+}
+
+/** Paused or not. */
+function selectedFor(stats: DiskStats, policies: PolicySet): PolicyRecord | null {
+  const selection = selectPolicy({ ...policies, pauses: [] }, stats);
+  return selection.kind === 'policy' ? selection.record : null;
 }
 
 function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['filesystems']['imagefs'] {
@@ -80,7 +89,7 @@ function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['fil
   };
 }
 
-function warningsOf({ stats, track }: HeardNode, { strays, readAtMs }: Fleet): FleetNodeWarning[] {
+function warningsOf({ stats, track }: HeardNode, { policies, strays, readAtMs }: Fleet): FleetNodeWarning[] {
   const heardMs = track.last.loggedAtMs;
   const stray = strays.get(stats.cluster);
   return [
@@ -93,7 +102,7 @@ function warningsOf({ stats, track }: HeardNode, { strays, readAtMs }: Fleet): F
             message: 'it is not heard any more: is the node up, and does fleetgc node run there?',
           } as const,
         ]
-      : []),
+      : pressureWarnings(stats, policies)),
     ...(useOf(stats, 'imagefs') === null
       ? [
           {
@@ -103,4 +112,21 @@ function warningsOf({ stats, track }: HeardNode, { strays, readAtMs }: Fleet): F
         ]
       : []),
   ];
+}
+
+function pressureWarnings(stats: DiskStats, policies: PolicySet): FleetNodeWarning[] {
+  const record = selectedFor(stats, policies);
+  const lasting = record && lastingPressure(stats, record.policy);
+  if (record === null || lasting === null) return [];
+  const { name, mode } = record.policy;
+  const met = `its ${lasting.filesystem} has met a threshold of policy ${name} for ${Math.floor(lasting.forMs / MINUTE_MS)} minutes or more`;
+  if (mode === 'dry-run')
+    return [
+      { kind: 'above-threshold-dry-run', message: `${met}, and the policy says dry-run: nothing is removed` },
+    ];
+  const paused = selectPolicy(policies, stats).kind === 'paused';
+  const why = paused
+    ? 'a pause holds for it'
+    : `fleetgc audit explain node/${nodeKey(stats)} tells what holds the space`;
+  return [{ kind: 'above-threshold', message: `${met}: ${why}` }];
 }

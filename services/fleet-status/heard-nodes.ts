@@ -2,11 +2,11 @@ import pMap from 'p-map';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type NodeTrack, track } from '../../packages/fleet-watch/node-track.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
-import { readPartition } from '../../packages/pipeline/read-log.ts';
-import { HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
+import { firstRecord, readPartition } from '../../packages/pipeline/read-log.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
-import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
+import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
 
 /** A node as its newest disk statistics tell it. */
 export interface HeardNode {
@@ -34,6 +34,8 @@ const WINDOW_MS = 1.5 * MINUTE_MS;
 const NEWEST_MS = 3.5 * MINUTE_MS;
 /** Where nodes that are silent now are looked for; the topic keeps a day. */
 const EARLIER_MS = [15 * MINUTE_MS, HOUR_MS, 4 * HOUR_MS, 12 * HOUR_MS, 23.75 * HOUR_MS];
+/** Where nobody was heard in any window, this far apart at most: who lived between two windows is found there. */
+const SWEEP_MS = 10 * MINUTE_MS;
 const PARTITIONS_AT_ONCE = 8;
 /** Of so many silent nodes the exact moment is looked up. */
 const MOST_DATED = 30;
@@ -42,7 +44,8 @@ const PARTITIONS = Array.from({ length: NODE_PARTITIONS }, (_, partition) => par
 
 /**
  * Who was heard in the last day, without reading all of it: the last minutes whole, and of the time before a window here and
- * there. Ends early when `signal` aborts.
+ * there. So a node that lived between two windows may be missed where others share its partition; a partition in which
+ * somebody was heard is never taken for empty. Ends early when `signal` aborts.
  */
 export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Promise<HeardNodes> {
   const reading = new Reading(needs, signal);
@@ -55,6 +58,8 @@ export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Pr
       silentSinceMs.set(key, laterMs);
     laterMs = fromMs;
   }
+  for (const key of await reading.sweep({ fromMs: needs.nowMs - DAY_MS, toMs: needs.nowMs - NEWEST_MS }))
+    silentSinceMs.set(key, needs.nowMs - NEWEST_MS);
   const silent = [...silentSinceMs].slice(0, MOST_DATED);
   await pMap(silent, ([key, atMs]) => reading.date(key, atMs), { concurrency: PARTITIONS_AT_ONCE });
   return { nodes: reading.nodes, unreadable: reading.unreadable };
@@ -63,6 +68,11 @@ export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Pr
 interface Window {
   readonly fromMs: number;
   readonly toMs: number | null;
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 class Reading {
@@ -79,12 +89,37 @@ class Reading {
 
   /** Hears those that were not heard in a later window; resolves to their keys. */
   async window(range: Window): Promise<readonly string[]> {
-    const known = new Set(this.nodes.keys());
-    await pMap(PARTITIONS, (partition) => this.#hear(partition, range, (key) => !known.has(key)), {
-      concurrency: PARTITIONS_AT_ONCE,
+    return await this.#newlyHeard(PARTITIONS, (partition, isNew) => this.#hear(partition, range, isNew));
+  }
+
+  /** As `window`, of partitions in which nobody was heard yet: from record to record, so that what is empty costs nothing. */
+  async sweep(range: Span): Promise<readonly string[]> {
+    const heard = new Set([...this.nodes.values()].map(({ partition }) => partition));
+    const quiet = PARTITIONS.filter((partition) => !heard.has(partition));
+    return await this.#newlyHeard(quiet, async (partition, isNew) => {
+      let fromMs = await this.#firstMs(partition, range.fromMs);
+      while (fromMs !== null && fromMs < range.toMs) {
+        await this.#hear(partition, { fromMs, toMs: fromMs + WINDOW_MS }, isNew);
+        fromMs = await this.#firstMs(partition, fromMs + SWEEP_MS);
+      }
     });
+  }
+
+  async #newlyHeard(
+    partitions: readonly number[],
+    hear: (partition: number, isNew: (key: string) => boolean) => Promise<void>,
+  ): Promise<readonly string[]> {
+    const known = new Set(this.nodes.keys());
+    const isNew = (key: string): boolean => !known.has(key);
+    await pMap(partitions, (partition) => hear(partition, isNew), { concurrency: PARTITIONS_AT_ONCE });
     this.#needs.onProgress(`${this.#records} records read, ${this.nodes.size} nodes heard`);
-    return [...this.nodes.keys()].filter((key) => !known.has(key));
+    return [...this.nodes.keys()].filter(isNew);
+  }
+
+  /** When the first record at or after a time came; `null` when none did. */
+  async #firstMs(partition: number, fromMs: number): Promise<number | null> {
+    const request = { topic: TOPICS.diskStats.name, partition, from: { timestampMs: fromMs } } as const;
+    return (await firstRecord(this.#needs.log, request, this.#signal))?.timestampMs ?? null;
   }
 
   /** When a node fell silent, by halves: it was heard, and was not any more at `silentMs`. */

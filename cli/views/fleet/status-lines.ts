@@ -6,7 +6,7 @@ import { tableLines } from '../../framework/output.ts';
 
 /** What is wrong first, then how it all stands. */
 export function statusLines(status: FleetStatus): readonly string[] {
-  const { problems, log, nodes, deadLetters, readAtMs } = status;
+  const { problems, log, readAtMs } = status;
   return [
     ...(problems.length === 0 ? ['All is well.'] : problems.map((problem) => `! ${problem}`)),
     '',
@@ -15,28 +15,43 @@ export function statusLines(status: FleetStatus): readonly string[] {
       ? `Log: Kafka, ${counted(log.servers.length, 'broker')}: ${log.servers.join(', ')}`
       : `Log: embedded, ${log.servers.join(', ')}`,
     `Topics: ${log.topicProblems.length === 0 ? 'as declared' : counted(log.topicProblems.length, 'difference')}`,
-    `Nodes: ${nodes.heard} heard, ${nodes.silent} silent in the last day; ${nodes.withoutPolicy} without a policy, ${nodes.warned} with warnings`,
-    `Messages that could not be processed in the last day: ${deadLetters.total}${deadLetters.redriven === 0 ? '' : `, of which ${deadLetters.redriven} were put back`}`,
+    `Nodes: ${nodesText(status)}`,
+    `Messages that could not be processed in the last day: ${lettersText(status)}`,
+    ...(status.policies === null ? ['Policies and pauses: unknown, since gc.policies cannot be read'] : []),
     ...part(['SERVICE', 'MEMBERS', 'LAG', 'LAG BY TOPIC'], status.services.map(serviceCells)),
     ...part(
       ['POLICY', 'VERSION', 'MODE', 'NODES'],
-      status.policies.map(({ name, policyVersion, mode, nodes: held }) => [
+      (status.policies ?? []).map(({ name, policyVersion, mode, nodes: held }) => [
         name,
         String(policyVersion),
         mode,
-        String(held),
+        countText(held),
       ]),
     ),
     ...part(
       ['PAUSED', 'SINCE', 'NODES', 'REASON'],
-      status.pauses.map(({ selector, sinceMs, nodes: held, reason }) => [
+      (status.pauses ?? []).map(({ selector, sinceMs, nodes: held, reason }) => [
         selectorText(selector),
         timeText(sinceMs),
-        String(held),
+        countText(held),
         reason,
       ]),
     ),
   ];
+}
+
+const countText = (count: number | null): string => (count === null ? 'unknown' : String(count));
+
+function nodesText({ nodes }: FleetStatus): string {
+  if (nodes === null) return 'unknown, since gc.node.disk-stats cannot be read';
+  const { heard, silent, withoutPolicy, warned } = nodes;
+  return `${heard} heard, ${silent} silent in the last day; ${countText(withoutPolicy)} without a policy, ${warned} with warnings`;
+}
+
+function lettersText({ deadLetters }: FleetStatus): string {
+  if (deadLetters === null) return 'unknown, since gc.dead-letters cannot be read';
+  const { total, redriven } = deadLetters;
+  return redriven === 0 ? String(total) : `${total}, of which ${redriven} were put back`;
 }
 
 const part = (header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>

@@ -1,8 +1,10 @@
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -26,6 +28,12 @@ const letter: DeadLetter = {
   suppressedBefore: 0,
 };
 const now = () => instant({ wallTimeMs: Date.now() });
+
+function deleteTopic(path: string, topic: string): void {
+  const db = new DatabaseSync(path);
+  db.prepare('DELETE FROM partitions WHERE topic = ?').run(topic);
+  db.close();
+}
 
 test('nodes and status tell a fleet as it is, for people and for machines', async () => {
   const { log, run } = await ownLog();
@@ -80,11 +88,47 @@ test('an empty log is told as such', async () => {
 test('topics that are missing are what status tells, and no other verb has to', async () => {
   const path = (await ownLog()).path.replace('event-log.db', 'other.db');
   await inProcess(['topics', 'create', '--log', 'embedded', '--log-path', path]);
-  const { DatabaseSync } = await import('node:sqlite');
-  const db = new DatabaseSync(path);
-  db.exec("DELETE FROM partitions WHERE topic = 'gc.node.disk-stats'");
-  db.close();
+  deleteTopic(path, 'gc.node.disk-stats');
   const { exitCode, stdout } = await inProcess(['status', '--log', 'embedded', '--log-path', path]);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/! .*gc\.node\.disk-stats is missing/);
 });
+
+test.each([
+  {
+    missing: 'gc.node.commands',
+    told: [
+      /^Nodes: 1 heard, 0 silent in the last day; 0 without/m,
+      /^default +1 +enforce +1$/m,
+      /^all nodes .* 1 +upgrade$/m,
+    ],
+  },
+  {
+    missing: 'gc.node.disk-stats',
+    told: [/^Nodes: unknown/m, /^default +1 +enforce +unknown$/m, /^all nodes .* unknown +upgrade$/m],
+  },
+  {
+    missing: 'gc.policies',
+    told: [/^Nodes: 1 heard, 0 silent in the last day; unknown without/m, /^Policies and pauses: unknown/m],
+  },
+  { missing: 'gc.dead-letters', told: [/^Messages that could not .*: unknown/m, /^Nodes: 1 heard/m] },
+])(
+  'where $missing is missing, the rest is told as it is and only that is unknown',
+  async ({ missing, told }) => {
+    const { log, path, run } = await ownLog();
+    const policy = appliedPolicy({ name: 'default' });
+    await log.publish([
+      outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: now() }))),
+      outgoing({ topic: 'policies', key: 'default', event: policy }),
+    ]);
+    await run('pause', '--reason', 'upgrade');
+    await log[Symbol.asyncDispose]();
+    deleteTopic(path, missing);
+    const { exitCode, stdout } = await run('status');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`! Topic ${missing} is missing`);
+    for (const line of told) expect(stdout).toMatch(line);
+    expect(stdout).not.toContain('There are no policies');
+    FleetStatus.parse(JSON.parse((await run('status', '-o', 'json')).stdout));
+  },
+);

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { nodeLines } from '../../../cli/views/fleet/node-table.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { fleetNodes } from '../../../services/fleet-status/fleet-nodes.ts';
 import { readHeardNodes } from '../../../services/fleet-status/heard-nodes.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { filesystems } from '../../fixtures/filesystems.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -86,6 +87,22 @@ test('a node that fell silent is found in the day before, with the moment in whi
   expect(found[0]?.warnings).toMatchObject([{ kind: 'silent' }]);
 });
 
+test.each([
+  { endedAgo: 6 * MINUTE, ranFor: 3 * MINUTE },
+  { endedAgo: 25 * MINUTE, ranFor: 2 * MINUTE },
+  { endedAgo: 7 * HOUR, ranFor: MINUTE },
+  { endedAgo: 16 * HOUR, ranFor: 40 * MINUTE },
+])(
+  'a node that ran only between two samples is heard: $ranFor ms, until $endedAgo ms ago',
+  async ({ endedAgo, ranFor }) => {
+    const { nodes } = await heardLog(everyMinute(endedAgo + ranFor, endedAgo - MINUTE, { node: 'brief' }));
+    const { nodes: found } = await nodes();
+    expect(found.map(({ node, isSilent, heardMs }) => [node, isSilent, NOW - heardMs])).toEqual([
+      ['brief', true, endedAgo],
+    ]);
+  },
+);
+
 test('not all of the log is read, however much there is', async () => {
   const { log } = await heardLog(everyMinute(5 * HOUR, 0, {}));
   let read = 0;
@@ -144,4 +161,49 @@ test('the table has a line for each node and a sentence for each warning; wide h
   expect(second).toContain('silent');
   expect(warning).toMatch(/^prod\/web-2: it is not heard any more/);
   expect(nodeLines(found, true)[1]).toContain('pool=a');
+});
+
+/** What was free in each of the last `minutes`, and is free now. */
+const freeFor = (minutes: number, free: number, now = free): Partial<DiskStats> => {
+  const bucket = (index: number): Bucket => [
+    2 * DAY - (minutes - index) * MINUTE,
+    `${free}`,
+    `${free}`,
+    `${free}`,
+  ];
+  const history = {
+    availableBytes: Array.from({ length: minutes }, (_, index) => bucket(index)),
+    inodesFree: [],
+  };
+  return {
+    takenAt: instant({ wallTimeMs: NOW, sinceBootMs: 2 * DAY }),
+    filesystems: filesystems({ availableBytes: `${now}` }),
+    history: { nodefs: history, imagefs: history, containerfs: history },
+  };
+};
+
+test.each([
+  { name: 'long, in dry-run', over: freeFor(40, 100), mode: 'dry-run', told: 'above-threshold-dry-run' },
+  { name: 'long, in enforce', over: freeFor(40, 0), mode: 'enforce', told: 'above-threshold' },
+  { name: 'shortly', over: freeFor(10, 100), mode: 'enforce', told: null },
+  { name: 'long, but not now', over: freeFor(40, 100, 500), mode: 'enforce', told: null },
+  { name: 'only now', over: freeFor(40, 500, 100), mode: 'enforce', told: null },
+  { name: 'never', over: freeFor(40, 500), mode: 'dry-run', told: null },
+] as const)(
+  'a node that met its threshold is warned of when it lasts: $name',
+  async ({ over, mode, told }) => {
+    const { nodes } = await heardLog([[SECOND, over]]);
+    const found = await nodes(policySet('node', [appliedPolicy({ mode })], []));
+    expect(FleetNodes.parse(found).nodes[0]?.warnings.map(({ kind }) => kind)).toEqual(told ? [told] : []);
+    if (told)
+      expect(found.nodes[0]?.warnings[0]?.message).toMatch(
+        /fs has met a threshold of policy \S+ for 40 minutes/,
+      );
+  },
+);
+
+test('a node that met its threshold until it fell silent is only told as silent', async () => {
+  const { nodes } = await heardLog([[2 * HOUR, freeFor(40, 100)]]);
+  const found = await nodes(policySet('node', [appliedPolicy()], []));
+  expect(found.nodes[0]?.warnings.map(({ kind }) => kind)).not.toContain('above-threshold');
 });

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
-import { groupOf, SERVICES, statusProblems } from '../../../services/fleet-status/fleet-status.ts';
+import { groupOf, SERVICES } from '../../../services/fleet-status/fleet-status.ts';
+import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
 import { NOW } from '../../fixtures/time.ts';
 import { decisionLog } from '../../support/logs/decision-log.ts';
 import { ScriptedLog } from '../../support/logs/scripted-log.ts';
@@ -70,6 +71,22 @@ test.each([
       ),
     },
     told: /^4 nodes are not heard any more: prod\/a, prod\/b, prod\/c and 1 more \(fleetgc nodes\)\.$/,
+  },
+  {
+    name: 'nodes that stay above a threshold',
+    over: {
+      warnings: ['a', 'b'].map(
+        (node) => ({ subject: `prod/${node}`, kind: 'above-threshold', message: 'it is' }) as const,
+      ),
+    },
+    told: /^2 nodes have met a threshold of the policy for 15 minutes or more: prod\/a, prod\/b\. /,
+  },
+  {
+    name: 'a node that stays above a threshold in dry-run',
+    over: {
+      warnings: [{ subject: 'prod/a', kind: 'above-threshold-dry-run', message: 'it is' } as const],
+    },
+    told: /^1 node has met a threshold .*, and the policy says dry-run, so nothing is removed there: prod\/a\.$/,
   },
   {
     name: 'a clock',

@@ -1,0 +1,123 @@
+import { selectorText } from '../../packages/policy/selector-text.ts';
+import { counted } from '../../packages/text/counted.ts';
+import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
+
+/** A service that is so far behind decides on what is long past. */
+const MUCH_LAG = 1_000;
+const MOST_NAMED = 3;
+
+const WHAT_DECIDES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
+  kafka: 'Start fleetgc decide.',
+  embedded: 'Start fleetgc run.',
+};
+
+/** What a problem is looked for in; what is unknown there is told with the topic that is the cause. */
+type Known = Omit<FleetStatus, 'problems'>;
+
+/** What a tired person has to know, the worst first. */
+export function statusProblems(status: Known, groupsUnknown: string | null): string[] {
+  return [
+    ...status.log.topicProblems,
+    ...(groupsUnknown === null ? [] : [`Nobody knows how far the services are: ${groupsUnknown}`]),
+    ...ofServices(status),
+    ...ofPolicies(status),
+    ...ofPauses(status),
+    ...selectNothing(status),
+    ...ofLetters(status),
+    ...ofNodes(status),
+  ];
+}
+
+function ofServices({ services, log }: Known): readonly string[] {
+  return [
+    ...services
+      .filter(({ members }) => members === 0)
+      .map(({ name }) => `No ${name} runs: nothing is decided there. ${WHAT_DECIDES[log.kind]}`),
+    ...services
+      .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
+      .map(
+        ({ name, lag }) => `${name} is ${lag} messages behind: give it more replicas, or look at its log.`,
+      ),
+  ];
+}
+
+function ofPolicies({ policies, unreadablePolicies }: Known): readonly string[] {
+  const unreadable = unreadablePolicies ?? 0;
+  return [
+    ...(unreadable === 0
+      ? []
+      : [
+          `${counted(unreadable, 'record')} of gc.policies cannot be read, so nothing is removed on nodes that may be meant: see fleetgc policy list.`,
+        ]),
+    ...(policies?.length === 0 ? ['There are no policies: every node keeps everything.'] : []),
+  ];
+}
+
+function ofPauses({ pauses }: Known): readonly string[] {
+  const holding = pauses?.length ?? 0;
+  if (holding === 0) return [];
+  return [
+    `${counted(holding, 'pause holds', 'pauses hold')}: nothing is removed there until fleetgc resume.`,
+  ];
+}
+
+/** Nothing to say where no node is heard at all: that is another problem. */
+function selectNothing({ nodes, policies, pauses }: Known): readonly string[] {
+  if (nodes === null || nodes.heard + nodes.silent === 0) return [];
+  return [
+    ...(policies ?? [])
+      .filter(({ nodes: held }) => held === 0)
+      .map(
+        ({ name }) =>
+          `Policy ${name} holds for no node that was heard in the last day: are the names in its selector right, or does another policy go before it?`,
+      ),
+    ...(pauses ?? [])
+      .filter(({ nodes: stopped }) => stopped === 0)
+      .map(
+        ({ selector }) =>
+          `The pause of ${selectorText(selector)} is for no node that was heard in the last day: are the names right?`,
+      ),
+  ];
+}
+
+function ofLetters({ deadLetters }: Known): readonly string[] {
+  const letters = deadLetters === null ? 0 : deadLetters.total - deadLetters.redriven;
+  if (letters === 0) return [];
+  return [
+    `${counted(letters, 'message')} of the last day could not be processed: see fleetgc dead-letters list.`,
+  ];
+}
+
+/** Told of all nodes at once: where there is one there may be many. */
+const TOGETHER: Partial<Record<Warning['kind'], (nodes: readonly string[]) => string>> = {
+  silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
+  'above-threshold': (nodes) =>
+    `${haveMet(nodes)}: ${named(nodes)}. fleetgc audit explain node/<cluster>/<node> tells what holds the space.`,
+  'above-threshold-dry-run': (nodes) =>
+    `${haveMet(nodes)}, and the policy says dry-run, so nothing is removed there: ${named(nodes)}.`,
+};
+type Warning = FleetStatus['warnings'][number];
+
+const haveMet = (nodes: readonly string[]): string =>
+  `${counted(nodes.length, 'node has', 'nodes have')} met a threshold of the policy for 15 minutes or more`;
+
+function ofNodes({ nodes, policies, warnings }: Known): readonly string[] {
+  const byKind = Map.groupBy(warnings, ({ kind }) => kind);
+  const others = warnings.filter(({ kind }) => TOGETHER[kind] === undefined);
+  const keepAll = policies?.length === 0 ? 0 : (nodes?.withoutPolicy ?? 0);
+  return [
+    ...[...byKind].flatMap(([kind, of]) => TOGETHER[kind]?.(of.map(({ subject }) => subject)) ?? []),
+    ...(keepAll === 0
+      ? []
+      : [`${counted(keepAll, 'node keeps', 'nodes keep')} everything, since no policy selects them.`]),
+    ...others.slice(0, MOST_NAMED).map(({ subject, message }) => `${subject}: ${message}.`),
+    ...(others.length > MOST_NAMED
+      ? [`${counted(others.length - MOST_NAMED, 'more warning')}: see fleetgc nodes.`]
+      : []),
+  ];
+}
+
+const named = (subjects: readonly string[]): string =>
+  subjects.length <= MOST_NAMED
+    ? subjects.join(', ')
+    : `${subjects.slice(0, MOST_NAMED).join(', ')} and ${subjects.length - MOST_NAMED} more (fleetgc nodes)`;
