@@ -67,7 +67,13 @@ async function readTopics(needs: StatusNeeds, signal: AbortSignal): Promise<Read
 }
 
 const nothingRead = (nowMs: number): ReadTopics => ({
-  stored: { policies: new Map(), pauses: new Map(), unreadable: [], sets: setsOfEntries([]) },
+  stored: {
+    policies: new Map(),
+    pauses: new Map(),
+    unreadable: [],
+    deleted: new Set(),
+    sets: setsOfEntries([]),
+  },
   letters: { letters: [], unreadable: 0 },
   nodes: { type: 'fleetgc.nodes', version: 1, readAtMs: nowMs, unreadable: 0, nodes: [] },
 });
