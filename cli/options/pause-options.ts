@@ -1,5 +1,5 @@
+import { optionText, resumeCommand } from '../../packages/policy/ending-commands.ts';
 import { TextList, withMeta } from '../../packages/process/options/options.ts';
-import { shellWord } from '../../packages/text/shell-word.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { selectorConditions } from '../../schemas/policy/policy-sections.ts';
 import type { EventLogChoice } from './event-log-options.ts';
@@ -36,17 +36,11 @@ export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Give
 });
 
 /** The command that ends the pause of these nodes on this log, to be typed in a shell. */
-export const resumeCommand = (
-  { clusters, nodeNames, pools }: NodeSelector,
+export const resumeOnLog = (
+  selector: NodeSelector,
   { log, logPath }: Pick<EventLogChoice, 'log' | 'logPath'>,
 ): string =>
   [
-    'fleetgc resume',
-    ...optionText('--cluster', clusters),
-    ...optionText('--node-name', nodeNames),
-    ...optionText('--pool', pools),
+    resumeCommand(selector),
     ...(log === 'embedded' ? ['--log embedded', ...optionText('--log-path', [logPath])] : []),
   ].join(' ');
-
-const optionText = (flag: string, values: readonly string[]): readonly string[] =>
-  values.length === 0 ? [] : [flag, shellWord(values.join(','))];

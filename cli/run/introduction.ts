@@ -1,6 +1,6 @@
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
-import { resumeCommand } from '../options/pause-options.ts';
+import { resumeOnLog } from '../options/pause-options.ts';
 import type { Settled } from './settle-policies.ts';
 
 /** What `run` is about to do. */
@@ -35,7 +35,7 @@ function holdingLine({ policies, node, logPath }: Introduction): string {
       return 'No policy selects this node: nothing will be removed.';
     case 'paused': {
       const { selector, reason } = selection.pause;
-      return `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "${resumeCommand(selector, { log: 'embedded', logPath })}".`;
+      return `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "${resumeOnLog(selector, { log: 'embedded', logPath })}".`;
     }
     case 'policy': {
       const { name, mode } = selection.record.policy;

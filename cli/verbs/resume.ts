@@ -1,9 +1,13 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
-import { pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { type NotHeld, otherPaused, pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
+import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
+import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -26,9 +30,35 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
-    const pauses = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
+    const ending = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
+    if (ending.kind === 'not-held') return await endUnheld(ending, selector, { log, logger: context.logger });
+    const { pauses } = ending;
     await deleteKeys({ log }, [...pauses.keys()]);
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
-    if (pauses.size === 0) context.logger.info('Nothing is paused.');
+    if (pauses.size === 0) context.logger.info(NONE_HELD);
   },
 });
+
+interface Ending {
+  readonly log: Pick<EventLog, 'publish'>;
+  readonly logger: Logger;
+}
+
+/** Throws `NOT_FOUND` where something else is paused. */
+async function endUnheld(
+  { unheardOf, others }: NotHeld,
+  selector: NodeSelector,
+  { log, logger }: Ending,
+): Promise<void> {
+  if (unheardOf !== null) {
+    await deleteKeys({ log }, [unheardOf]);
+    logger.info(endWritten(selector));
+  } else if (others.size === 0) logger.info('Nothing is paused.');
+  if (others.size > 0) throw otherPaused(selector, others);
+}
+
+const NONE_HELD =
+  'gc.policies holds no pause. Services and nodes that remember one of an earlier gc.policies go on holding, and say in their logs and at /readyz which command ends it.';
+
+const endWritten = (selector: NodeSelector): string =>
+  `gc.policies holds no pause of ${selectorText(selector)}. Its end was written there all the same: services and nodes that remember one of an earlier gc.policies let go of it when they read this.`;

@@ -11,25 +11,37 @@ export type ResumeRequest =
 /** Pauses by their record keys, and whom each of them selects; `null` where that cannot be read. */
 export type PausesByKey = ReadonlyMap<string, NodeSelector | null>;
 
-/**
- * The pauses to end, readable or not; none when nothing at all is paused, so that resuming twice is safe. Throws `NOT_FOUND` when other
- * nodes are paused than the ones asked for, since the caller expects something to move that will not.
- */
+/** What there is to end. */
+export type PauseEnding = { readonly kind: 'held'; readonly pauses: PausesByKey } | NotHeld;
+
+/** The log holds no such pause. */
+export interface NotHeld {
+  readonly kind: 'not-held';
+  /** The record key of the pause, where the log does not say that it ended either: then somebody may remember it. */
+  readonly unheardOf: string | null;
+  /** What is paused instead: the caller expects something to move that will not. */
+  readonly others: PausesByKey;
+}
+
+/** The pauses to end, readable or not; none when nothing at all is paused, so that resuming twice is safe. */
 export function pausesToEnd(
-  stored: Pick<StoredPolicies, 'pauses' | 'unreadable'>,
+  stored: Pick<StoredPolicies, 'pauses' | 'unreadable' | 'deleted'>,
   request: ResumeRequest,
-): PausesByKey {
+): PauseEnding {
   const pauses = allPauses(stored);
-  if (request.kind === 'all' || pauses.size === 0) return pauses;
+  if (request.kind === 'all') return { kind: 'held', pauses };
   const key = pauseKey(request.selector);
   const pause = pauses.get(key);
-  if (pause !== undefined) return new Map([[key, pause]]);
-  const others = [...pauses].map(pauseText).join('; ');
-  throw new FleetGcError(
-    'NOT_FOUND',
-    `there is no pause of ${selectorText(request.selector)}, but of: ${others}. Name one with the same options as it was made, or use --all`,
-  );
+  if (pause !== undefined) return { kind: 'held', pauses: new Map([[key, pause]]) };
+  return { kind: 'not-held', unheardOf: stored.deleted.has(key) ? null : key, others: pauses };
 }
+
+/** `NOT_FOUND`, with what is paused. */
+export const otherPaused = (selector: NodeSelector, others: PausesByKey): FleetGcError =>
+  new FleetGcError(
+    'NOT_FOUND',
+    `there is no pause of ${selectorText(selector)}, but of: ${[...others].map(pauseText).join('; ')}. Name one with the same options as it was made, or use --all`,
+  );
 
 const allPauses = ({ pauses, unreadable }: Pick<StoredPolicies, 'pauses' | 'unreadable'>): PausesByKey =>
   new Map([

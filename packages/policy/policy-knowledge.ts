@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { EventLog, LogHealth } from '../event-log/port.ts';
+import { lossProblem } from './lost-keys.ts';
 import {
   type PolicyEntry,
   type PolicyReading,
@@ -135,10 +136,6 @@ const unreadableEntries = (entries: Entries): readonly UnreadableEntry[] =>
 
 const textOf = (entries: readonly UnreadableEntry[]): string | null =>
   entries.length === 0 ? null : entries.map(({ problem }) => problem).join('; ');
-
-const lossProblem = (lost: readonly string[]): string =>
-  `gc.policies no longer holds ${lost.map((key) => JSON.stringify(key)).join(', ')} although nobody deleted it: the topic ` +
-  'was recreated or cut off. Apply it again, or restart this process to go on with what the topic holds now';
 
 const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | null =>
   current || nowMs - beganAtMs <= REREAD_GRACE_MS

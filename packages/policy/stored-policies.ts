@@ -1,6 +1,6 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { PauseRecord, PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import { isPauseKey, type PauseRecord, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
@@ -28,6 +28,8 @@ export interface StoredPolicies {
   /** By record key. */
   readonly pauses: ReadonlyMap<string, StoredPause>;
   readonly unreadable: readonly UnreadableRecord[];
+  /** Keys under which the topic still says that nothing stands: who follows it has let go of what stood there. */
+  readonly deleted: ReadonlySet<string>;
   /** What deciders make of it, as far as they can. */
   readonly sets: PolicySets;
 }
@@ -38,30 +40,32 @@ export async function readStoredPolicies(
   signal: AbortSignal,
 ): Promise<StoredPolicies> {
   const reading = createPolicyReading();
-  const appliedAtMs = new Map<string, number>();
+  const writtenAtMs = new Map<string, number>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
     if (event.kind !== 'record') continue;
     reading.add(event.record);
-    appliedAtMs.set(event.record.key ?? '', event.record.timestampMs);
+    writtenAtMs.set(event.record.key ?? '', event.record.timestampMs);
   }
-  return sortOut(reading.entries, (key) => appliedAtMs.get(key) ?? 0);
+  return sortOut(reading.entries, writtenAtMs);
 }
 
+/** `writtenAtMs` has every key of which there is a record, also one that deletes it. */
 function sortOut(
   entries: ReadonlyMap<string, PolicyEntry>,
-  appliedAt: (key: string) => number,
+  writtenAtMs: ReadonlyMap<string, number>,
 ): StoredPolicies {
+  const deleted = new Set([...writtenAtMs.keys()].filter((key) => !entries.has(key)));
   const policies = new Map<string, StoredPolicy>();
   const pauses = new Map<string, StoredPause>();
   const unreadable: UnreadableRecord[] = [];
   for (const [key, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const dated = { appliedAtMs: appliedAt(key) };
+    const dated = { appliedAtMs: writtenAtMs.get(key) ?? 0 };
     if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
     if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
     if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem, hold: entry.hold });
   }
-  return { policies, pauses, unreadable, sets: setsOfEntries(entries.values()) };
+  return { policies, pauses, unreadable, deleted, sets: setsOfEntries(entries.values()) };
 }
 
 /** The policy of that name. Throws `NOT_FOUND`, with the name that was probably meant. */
@@ -73,15 +77,28 @@ export function requireStored(stored: StoredPolicies, name: string): StoredPolic
   throw notFound(stored, [name]);
 }
 
-/**
- * Record keys of the policies to delete, readable or not. Throws `NOT_FOUND` when there is none of a name, before
- * anything is deleted.
- */
-export function requireKeys(stored: StoredPolicies, names: readonly string[]): readonly string[] {
+/** What `fleetgc policy delete` was asked to delete, by record keys. */
+export type Deletion = { readonly kind: 'stored'; readonly keys: readonly string[] } | NotStored;
+
+/** Some of it is not there, so none of what is there goes. */
+export interface NotStored {
+  readonly kind: 'not-stored';
+  /** What the topic says nothing of: who followed another topic of this name may remember it. */
+  readonly unheardOf: readonly string[];
+  readonly error: FleetGcError;
+}
+
+/** The policies to delete, readable or not. */
+export function deletionOf(stored: StoredPolicies, names: readonly string[]): Deletion {
   const keys = new Set([...stored.policies.keys(), ...stored.unreadable.map(({ key }) => key)]);
   const missing = names.filter((name) => !keys.has(name));
-  if (missing.length > 0) throw notFound(stored, missing);
-  return [...new Set(names)];
+  if (missing.length === 0) return { kind: 'stored', keys: [...new Set(names)] };
+  return {
+    kind: 'not-stored',
+    // A pause is ended by its own verb alone.
+    unheardOf: [...new Set(missing)].filter((name) => !isPauseKey(name) && !stored.deleted.has(name)),
+    error: notFound(stored, missing),
+  };
 }
 
 function notFound({ policies }: StoredPolicies, names: readonly string[]): FleetGcError {

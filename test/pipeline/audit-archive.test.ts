@@ -27,7 +27,7 @@ async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) 
   for (const name of names) explanations.push(await explain(asking(name), { log, signal, onProgress }));
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs: Date.now(), deletes: true };
-  const inForce = await readPoliciesInForce(log, reading, signal);
+  const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
   const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   const verified = await verifyLog({ policies, verifiers: [verifier], onProgress }, signal);
   return { explanations, verified };

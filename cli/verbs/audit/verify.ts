@@ -67,7 +67,7 @@ export const verb = defineVerb({
     const task = { source: threadSource(options), range, nowMs };
     await using others = startVerifyThreads(threads - 1, task);
     const deletes = options.log !== 'archive';
-    const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+    const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
     const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
     const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);

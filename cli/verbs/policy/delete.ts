@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readStoredPolicies, requireKeys } from '../../../packages/policy/stored-policies.ts';
+import { deletionOf, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
@@ -23,7 +23,13 @@ export const verb = defineVerb({
   run: async ({ names, ...options }, context) => {
     await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredPolicies(log, context.signal);
-    const keys = requireKeys(stored, names);
+    const deletion = deletionOf(stored, names);
+    if (deletion.kind === 'not-stored') {
+      await deleteKeys({ log }, deletion.unheardOf);
+      if (deletion.unheardOf.length > 0) context.logger.info(deletionWritten(deletion.unheardOf));
+      throw deletion.error;
+    }
+    const { keys } = deletion;
     await deleteKeys({ log }, keys);
     for (const key of keys) context.print(`${key}: deleted`);
     context.logger.info(
@@ -31,3 +37,6 @@ export const verb = defineVerb({
     );
   },
 });
+
+const deletionWritten = (names: readonly string[]): string =>
+  `The deletion of ${names.map((name) => JSON.stringify(name)).join(', ')} was written to gc.policies all the same: services and nodes that remember such a policy of an earlier gc.policies let go of it when they read this.`;

@@ -17,13 +17,14 @@ import {
 import { type Place, placeOf } from '../events/log-position.ts';
 import { readWholeTopic } from '../events/reading.ts';
 import { SETTLED_MS } from '../verify/coverage.ts';
+import type { PolicyHistory } from './policy-history.ts';
 
 /** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
 const TOMBSTONES_KEPT_MS = 23 * HOUR_MS;
 
-/** Why a set of policies cannot have been the one to decide under. */
+/** Why a set of policies cannot have been the one to decide under; or why nobody can tell, where the topic was made anew since. */
 export interface NotInForce {
-  readonly kind: 'policies-outdated' | 'policies-never-held';
+  readonly kind: 'policies-outdated' | 'policies-never-held' | 'topic-recreated';
   readonly message: string;
   /** The record of `gc.policies` that ended it, where there is one. */
   readonly places: readonly Place[];
@@ -40,6 +41,7 @@ export interface InForceReading {
   readonly nowMs: number;
   /** Whether compaction takes records from this log; in an archive, what it took before is a gap. */
   readonly deletes: boolean;
+  readonly written: Pick<PolicyHistory, 'mayBeWritten'>;
 }
 
 /** A record of `gc.policies`: what stands under its key from then on. */
@@ -77,7 +79,7 @@ export async function readPoliciesInForce(
       const name = `${set.subject} ${set.hash}`;
       const spans = known.get(name) ?? spansOf(set, history);
       known.set(name, spans);
-      return problemAt(spans, atMs);
+      return heldAt(spans, atMs) ? null : (madeAnew(set, atMs, history) ?? notHeld(spans, atMs, history));
     },
   };
 }
@@ -196,20 +198,42 @@ function withoutForgotten(
 /** Deciders follow the topic all the time, and read it again every five minutes; then a record may wait for its broker. */
 const LAG_MS = SETTLED_MS;
 
-function problemAt(spans: readonly Span[], atMs: number): NotInForce | null {
-  if (spans.some(({ fromMs, toMs }) => fromMs - LAG_MS <= atMs && atMs <= toMs + LAG_MS)) return null;
+const heldAt = (spans: readonly Span[], atMs: number): boolean =>
+  spans.some(({ fromMs, toMs }) => fromMs - LAG_MS <= atMs && atMs <= toMs + LAG_MS);
+
+/**
+ * What was decided by when the topic began may be under policies of another topic of this name, which was deleted. It is told from
+ * a forgery by the other topic of policies: deciders write there under what they are going to decide.
+ */
+function madeAnew(
+  { hash }: PolicySetOf<SubjectKind>,
+  atMs: number,
+  { changes: [first], written }: History,
+): NotInForce | null {
+  if (first?.record.offset !== 0n || atMs > first.record.timestampMs + LAG_MS) return null;
+  if (!written.mayBeWritten(hash, atMs + LAG_MS)) return null;
+  return {
+    kind: 'topic-recreated',
+    message: `it was decided under policies of before ${TOPICS.policies.name} began at ${timeText(first.record.timestampMs)}: the topic was deleted and made anew, and what it held is gone with the old one`,
+    places: [placeOf(first.record)],
+  };
+}
+
+function notHeld(spans: readonly Span[], atMs: number, { changes }: History): NotInForce {
   const ended = spans.findLast(({ toMs }) => toMs < atMs);
   if (ended?.endedBy) return outdated(ended.endedBy);
   const later = spans.find(({ fromMs }) => fromMs > atMs);
-  const why = later
-    ? `held only from ${timeText(later.fromMs)} on`
-    : 'never held: it has no such record, nor one that deletes them';
   return {
     kind: 'policies-never-held',
-    message: `it was decided under policies that ${TOPICS.policies.name} ${why}`,
+    message: `it was decided under policies that ${TOPICS.policies.name} ${later ? `held only from ${timeText(later.fromMs)} on` : whyNever(changes)}`,
     places: [],
   };
 }
+
+const whyNever = ({ length }: readonly Change[]): string =>
+  length === 0
+    ? 'does not hold: it is empty. If it was just made anew, apply the policies, and verify again'
+    : 'never held: it has no such record, nor one that deletes them';
 
 function outdated(endedBy: LogRecord): NotInForce {
   const { key, value, timestampMs } = endedBy;

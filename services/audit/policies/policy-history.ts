@@ -22,6 +22,11 @@ export interface PolicyHistory {
   policySetOf<Kind extends SubjectKind>(subject: Kind, hash: string): PolicySetOf<Kind> | null;
   /** Why it cannot, in half a sentence. */
   whyUnknown(hash: string): string;
+  /**
+   * Whether the set of this hash was written down by then, by the log's clock, as deciders do before they decide under it. It may
+   * also have been on another topic of this name, which was deleted.
+   */
+  mayBeWritten(hash: string, byMs: number): boolean;
   readonly problems: readonly PolicyProblem[];
 }
 
@@ -30,18 +35,25 @@ export async function readPolicyHistory(
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
 ): Promise<PolicyHistory> {
-  const collected: Collected = { policies: new Map(), sets: new Map(), problems: [] };
-  for await (const record of readWholeTopic(log, 'policyVersions', signal)) collect(record, collected);
-  return historyOf(collected);
+  const collected: Collected = { policies: new Map(), sets: new Map(), setsSinceMs: new Map(), problems: [] };
+  let beganMs: number | null = null;
+  for await (const record of readWholeTopic(log, 'policyVersions', signal)) {
+    if (record.offset === 0n) beganMs = record.timestampMs;
+    collect(record, collected);
+  }
+  return historyOf(collected, beganMs);
 }
 
 interface Collected {
   readonly policies: Map<string, PolicyRecordOf<SubjectKind>>;
   readonly sets: Map<string, PolicySetRecord>;
+  /** When each set was written first. */
+  readonly setsSinceMs: Map<string, number>;
   readonly problems: PolicyProblem[];
 }
 
-function collect(record: LogRecord, { policies, sets, problems }: Collected): void {
+function collect(record: LogRecord, collected: Collected): void {
+  const { problems } = collected;
   const json = parseJson(record.topic, record.value);
   const parsed = json.ok ? parseValueOf('policyVersions', json.event, record) : json;
   if (!parsed.ok) {
@@ -56,11 +68,20 @@ function collect(record: LogRecord, { policies, sets, problems }: Collected): vo
   const what = isSet ? 'the set of policies' : `policy ${event.policy.name}`;
   if (hash !== event.hash)
     problems.push({ record, message: `${what} is not the one that its hash was made of` });
-  else if (isSet) sets.set(hash, event);
-  else policies.set(hash, event);
+  else if (isSet) collectSet(event, record, collected);
+  else collected.policies.set(hash, event);
 }
 
-function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
+function collectSet(event: PolicySetRecord, { timestampMs }: LogRecord, collected: Collected): void {
+  collected.sets.set(event.hash, event);
+  collected.setsSinceMs.set(event.hash, collected.setsSinceMs.get(event.hash) ?? timestampMs);
+}
+
+/** `beganMs`: when the very first record was written; `null` where it is not there any more. */
+function historyOf(
+  { policies, sets, setsSinceMs, problems }: Collected,
+  beganMs: number | null,
+): PolicyHistory {
   const rebuiltFor = <Kind extends SubjectKind>(subject: Kind) =>
     memoize((hash): PolicySetOf<Kind> | null => {
       const named = sets.get(hash);
@@ -74,6 +95,8 @@ function historyOf({ policies, sets, problems }: Collected): PolicyHistory {
   return {
     problems,
     policySetOf: (subject, hash) => rebuilt[subject](hash),
+    mayBeWritten: (hash, byMs) =>
+      (setsSinceMs.get(hash) ?? Number.POSITIVE_INFINITY) <= byMs || (beganMs !== null && beganMs > byMs),
     whyUnknown: (hash) => {
       const { name } = TOPICS.policyVersions;
       const named = sets.get(hash);

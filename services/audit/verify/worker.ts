@@ -22,7 +22,7 @@ async function openVerifier({ source, range, nowMs }: WorkerTask): Promise<OpenV
   const log = await openSource(source);
   const policies = await readPolicyHistory(log, signal);
   const deletes = source.kind !== 'archive';
-  const inForce = await readPoliciesInForce(log, { nowMs, deletes }, signal);
+  const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
   return { log, verify: createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes }) };
 }
 

@@ -30,7 +30,7 @@ test('every decision of it is verified, and every command and result has its cau
   const policies = await readPolicyHistory(log, signal);
   const range = { fromMs: null, toMs: null };
   const reading = { nowMs: MONTH.endMs, deletes: false };
-  const inForce = await readPoliciesInForce(log, reading, signal);
+  const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
   const verify = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   const { counts, deviations, unverified } = await verify(PARTITION, () => undefined, signal);
 

@@ -123,6 +123,7 @@ test('resume of something else than what is paused fails, and says what is', asy
     exitCode: 1,
     stdout: '',
     stderr:
+      'gc.policies holds no pause of all nodes. Its end was written there all the same: services and nodes that remember one of an earlier gc.policies let go of it when they read this.\n' +
       'fleetgc resume: there is no pause of all nodes, but of: cluster a. Name one with the same options as it was made, or use --all\n',
   });
   expect((await run('policy', 'list')).stdout).toContain('paused: cluster a');
@@ -135,4 +136,22 @@ test('a node that knows its cluster from the environment pauses the whole fleet 
   const args = ['pause', '--log', 'embedded', '--log-path', path];
 
   expect((await inProcess(args, { FLEETGC_CLUSTER: 'prod' })).stdout).toBe('paused: all nodes\n');
+});
+
+test('resume writes the end of a pause that went with an earlier gc.policies', async () => {
+  const own = await ownLog();
+  expect((await own.run('resume', '--all')).stderr).toMatch(
+    /^gc\.policies holds no pause\. Services and nodes that remember one .* which command ends it\.\n$/,
+  );
+  const resumed = await own.run('resume', '--cluster', 'a', '--node-name', 'n3');
+
+  expect(resumed).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr:
+      'gc.policies holds no pause of cluster a, node n3. Its end was written there all the same: services and nodes that remember one of an earlier gc.policies let go of it when they read this.\n',
+  });
+  expect((await readTopic(own.log, 'gc.policies')).map(({ key, value }) => [key, value])).toEqual([
+    ['!pause [["a"],["n3"],[],[]]', null],
+  ]);
 });

@@ -337,7 +337,7 @@ async function readAgain(...records: readonly LogRecord[]) {
 test('a topic that was recreated empty is not taken for one without policies', async () => {
   const { source, metrics } = await readAgain();
   expect(() => source.current.node()).toThrow(
-    unreadable(/no longer holds "a", "b", "!pause" although nobody deleted it/),
+    unreadable(/no longer holds "a", "b", the pause of all nodes although nobody deleted it/),
   );
   expect(await metrics.text()).toContain('fleetgc_policies 2');
 });
@@ -347,7 +347,7 @@ test('nor is one that lost only its pause', async () => {
     applied(appliedPolicy({ name: 'a' }), 0),
     applied(appliedPolicy({ name: 'b' }), 1),
   );
-  expect(() => pauseFor(source, NODE)).toThrow(unreadable(/no longer holds "!pause" although/));
+  expect(() => pauseFor(source, NODE)).toThrow(unreadable(/no longer holds the pause of all nodes although/));
 });
 
 test('what was lost is given up when somebody writes or deletes it', async () => {
@@ -381,7 +381,7 @@ test('what is lost stays lost over a further reading', async () => {
     .records(applied(appliedPolicy({ name: 'a' }), 0))
     .caughtUp();
   await settle();
-  expect(source.problem()).toMatch(/no longer holds "b", "!pause" although/);
+  expect(source.problem()).toMatch(/no longer holds "b", the pause of all nodes although/);
 });
 
 test('an offset that comes twice is one that begins again', async () => {

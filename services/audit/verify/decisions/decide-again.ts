@@ -66,7 +66,9 @@ function tellNotInForce(decision: RecordedDecision, { policies, inForce, finding
   if (problem === null) return;
   const { kind, message } = problem;
   const { node, places } = whereOf(decision);
-  findings.deviation({ kind, message, node, places: [...places, ...problem.places] });
+  const told = { message, node, places: [...places, ...problem.places] };
+  if (kind === 'topic-recreated') findings.gap({ kind, ...told });
+  else findings.deviation({ kind, ...told });
 }
 
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { ownLog } from '../../fleetgc.ts';
+import { readTopic } from '../../read-topic.ts';
 import { ALL, apply, WEB } from './apply-text.ts';
+
+const WRITTEN =
+  'was written to gc.policies all the same: services and nodes that remember such a policy of an earlier gc.policies let go of it when they read this.\n';
 
 test('delete removes policies, all that are named or none', async () => {
   const own = await ownLog();
@@ -11,7 +15,7 @@ test('delete removes policies, all that are named or none', async () => {
   expect(refused).toMatchObject({
     exitCode: 1,
     stdout: '',
-    stderr: 'fleetgc policy delete: there is no policy named nope\n',
+    stderr: `The deletion of "nope" ${WRITTEN}fleetgc policy delete: there is no policy named nope\n`,
   });
   expect(await own.run('policy', 'delete', 'web')).toEqual({
     exitCode: 0,
@@ -41,4 +45,23 @@ test('a record that nobody can read is told, and can be deleted', async () => {
   });
   expect((await own.run('policy', 'delete', 'broken')).stdout).toBe('broken: deleted\n');
   expect((await own.run('policy', 'list')).stderr).not.toContain('broken');
+});
+
+test('the deletion of what the topic says nothing of is written once, but never the end of a pause', async () => {
+  const own = await ownLog();
+  await own.run('pause');
+  const refused = await own.run('policy', 'delete', 'web', '!pause');
+
+  expect(refused).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `The deletion of "web" ${WRITTEN}fleetgc policy delete: there are no policies named web, !pause\n`,
+  });
+  expect((await own.run('policy', 'delete', 'web')).stderr).toBe(
+    'fleetgc policy delete: there is no policy named web\n',
+  );
+  expect((await readTopic(own.log, 'gc.policies')).map(({ key, value }) => [key, value === null])).toEqual([
+    ['!pause', false],
+    ['web', true],
+  ]);
 });

@@ -4,7 +4,10 @@ import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import { policyEntryOf } from '../../../../packages/policy/policy-reading.ts';
 import type { PauseRecord, PolicyRecord, PolicySet } from '../../../../schemas/policy/policy.ts';
-import { readPoliciesInForce } from '../../../../services/audit/policies/policies-in-force.ts';
+import {
+  type InForceReading,
+  readPoliciesInForce,
+} from '../../../../services/audit/policies/policies-in-force.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
@@ -38,6 +41,8 @@ function written({ minute, event, key = '', value, ...place }: Written, index: n
   return event === undefined ? { ...record, key, value: null } : record;
 }
 
+const NOT_WRITTEN: InForceReading['written'] = { mayBeWritten: () => false };
+
 /** What is said of a decision under a set at a minute; the log is read a week later unless something else is said. */
 async function told(
   records: readonly Written[],
@@ -46,11 +51,12 @@ async function told(
     minute,
     readMinute = 7 * 24 * 60,
     deletes = true,
-  }: { minute: number; readMinute?: number; deletes?: boolean },
+    versions = NOT_WRITTEN,
+  }: { minute: number; readMinute?: number; deletes?: boolean; versions?: InForceReading['written'] },
 ): Promise<string> {
   const inForce = await readPoliciesInForce(
     logOf(records.map(written)),
-    { nowMs: NOW + readMinute * MINUTE, deletes },
+    { nowMs: NOW + readMinute * MINUTE, deletes, written: versions },
     new AbortController().signal,
   );
   return inForce.problemOf(set, NOW + minute * MINUTE)?.kind ?? 'held';
@@ -126,7 +132,7 @@ describe('each change is on the log', () => {
           { minute: 9, event: pause },
         ].map(written),
       ),
-      { nowMs: NOW + HOUR, deletes: true },
+      { nowMs: NOW + HOUR, deletes: true, written: NOT_WRITTEN },
       new AbortController().signal,
     );
 
@@ -219,4 +225,20 @@ test('a set is put together from what gc.policy-versions has of a content, which
   const putTogether = policySet('node', [{ ...again, policyVersion: first.policyVersion }], []);
   expect(await told(records, putTogether, { minute: 30 })).toBe('held');
   expect(await told(records, putTogether, { minute: 100 })).toBe('policies-outdated');
+});
+
+describe('the topic was made anew', () => {
+  /** Deciders wrote an hour before it began that they decide under this set. */
+  const versions = { mayBeWritten: (_hash: string, byMs: number) => byMs >= NOW - HOUR };
+
+  test.each([
+    ['what was decided before', ofFirst, -30, 'topic-recreated'],
+    ['what was decided before, under a pause that is gone', paused, -30, 'topic-recreated'],
+    ['what a decider did not know yet', paused, 10, 'topic-recreated'],
+    ['what was decided later under what is gone', paused, 11, 'policies-never-held'],
+    ['what was decided before any decider wrote of it', ofFirst, -71, 'policies-never-held'],
+    ['what was decided while it was there', ofFirst, 100, 'policies-outdated'],
+  ])('%s', async (_name, set, minute, kind) => {
+    expect(await told(CHANGES, set, { minute, versions })).toBe(kind);
+  });
 });

@@ -22,7 +22,7 @@ export async function verify(
 ): Promise<Found> {
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs: Date.now() + SPREAD_MS, deletes };
-  const inForce = await readPoliciesInForce(log, reading, signal);
+  const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
   const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
   return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
 }

@@ -56,6 +56,39 @@ const emptied = (topicId: TopicId, fromMs: number): Recording => {
   };
 };
 
+test('what was decided under policies that went with gc.policies is named, and nothing deviates', async () => {
+  const found = await verify(replayed(madeAnew('policies', 1, endsAtMs + HOUR)));
+
+  expect(found.deviations.byKind).toEqual({});
+  expect(found.unverified.byKind['topic-recreated']).toBe(recording.decisions.length);
+  expect(found.unverified.first[0]?.message).toMatch(
+    /^it was decided under policies of before gc\.policies began at /,
+  );
+});
+
+test('of two topics of policies that were made anew nothing deviates either', async () => {
+  const anew = { ...madeAnew('policies', 1, endsAtMs + HOUR) };
+  const policyVersions = recording.policyVersions.map((record) => ({
+    ...record,
+    timestampMs: endsAtMs + HOUR,
+  }));
+  const found = await verify(replayed({ ...anew, policyVersions }));
+
+  expect(found.deviations.byKind).toEqual({});
+  expect(found.unverified.byKind['topic-recreated']).toBe(recording.decisions.length);
+});
+
+test('what was decided before any policy was applied does not hide behind that', async () => {
+  const anew = madeAnew('policies', 1, endsAtMs + HOUR);
+  const [first, ...sets] = recording.policyVersions;
+  if (first === undefined) throw new Error('nobody applied a policy');
+  const policyVersions = [first, ...sets.map((record) => ({ ...record, timestampMs: endsAtMs + HOUR }))];
+  const found = await verify(replayed({ ...anew, policyVersions }));
+
+  expect(found.unverified.byKind['topic-recreated']).toBeUndefined();
+  expect(found.deviations.byKind).toEqual({ 'policies-never-held': recording.decisions.length });
+});
+
 const ofKind = (all: readonly string[], kind: string): readonly string[] =>
   all.filter((text) => text.startsWith(`${kind} `));
 
