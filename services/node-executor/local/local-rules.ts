@@ -133,7 +133,7 @@ export function followLocalRules(option: LocalFileOption, parts: LocalRulesParts
 /** Name of the file in the state directory that remembers the node's own file over a restart. */
 export const LOCAL_MARK_FILE = 'local-file-seen';
 /** Room for a path of 4096 characters, each escaped. */
-const LOCAL_MARK_BYTES = 25_000;
+export const LOCAL_MARK_BYTES = 25_000;
 
 /** The file that restricted something when it was last believed; `null` when none did. */
 const LocalMarkFile = z.object({
