@@ -1,19 +1,26 @@
 import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { pathText } from '../../../packages/policy/file/problem.ts';
+import { nearestName } from '../../../packages/text/nearest-name.ts';
 import { Globs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
 const MAX_BYTES = 65_536;
 
+const NO_LIMIT = 'must be a whole number, 0 or more, or null';
+
 /** What the node's own operator wrote. Every key only takes away from what an order may remove. */
-const LocalFile = z.strictObject({
-  /** Images whose name matches stay, as in a policy's `keep.images`. */
-  keepPatterns: Globs.default([]),
-  maxRemovalsPerHour: z.int().nonnegative().nullable().default(null),
-  /** Nothing is removed while it is true. */
-  hold: z.boolean().default(false),
-});
+const LocalFile = z.strictObject(
+  {
+    /** Images whose name matches stay, as in a policy's `keep.images`. */
+    keepPatterns: Globs.default([]),
+    maxRemovalsPerHour: z.int({ error: NO_LIMIT }).nonnegative({ error: NO_LIMIT }).nullable().default(null),
+    /** Nothing is removed while it is true. */
+    hold: z.boolean({ error: 'must be true or false' }).default(false),
+  },
+  { error: ({ code }) => (code === 'invalid_type' ? 'must be settings, as in "hold: true"' : undefined) },
+);
 
 export type WrittenRules = { readonly kind: 'rules' } & Readonly<z.infer<typeof LocalFile>>;
 
@@ -55,7 +62,19 @@ export function parseLocalRules(path: string, text: string): LocalRules {
   // Also what a file looks like that somebody is just writing.
   if (parsed.value === null) return held(path, 'it is empty; write "{}" where nothing is to be restricted');
   const rules = LocalFile.safeParse(parsed.value);
-  return rules.success ? { kind: 'rules', ...rules.data } : held(path, z.prettifyError(rules.error));
+  return rules.success ? { kind: 'rules', ...rules.data } : held(path, inOneLine(rules.error));
+}
+
+const inOneLine = ({ issues }: z.ZodError): string => issues.map(issueText).join('; ');
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map(noSuchSetting).join('; ');
+  return `${pathText(issue.path) || 'the file'} ${issue.message}`;
+}
+
+function noSuchSetting(key: string): string {
+  const nearest = nearestName(key, Object.keys(LocalFile.shape));
+  return `there is no setting ${key}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
 }
 
 type Parsed =
@@ -66,9 +85,12 @@ function parseYaml(text: string): Parsed {
   try {
     return { ok: true, value: parse(text, { strict: true, uniqueKeys: true, logLevel: 'error' }) };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: firstLine(error instanceof Error ? error.message : String(error)) };
   }
 }
+
+/** The lines below it show the place in the file, as a drawing. */
+const firstLine = (message: string): string => message.split('\n', 1).join().replace(/:$/, '');
 
 const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
   kind: 'held',
