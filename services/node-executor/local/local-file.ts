@@ -1,8 +1,6 @@
 import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { pathText } from '../../../packages/policy/file/problem.ts';
-import { nearestName } from '../../../packages/text/nearest-name.ts';
 import { Globs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
@@ -69,13 +67,11 @@ const inOneLine = ({ issues }: z.ZodError): string => issues.map(issueText).join
 
 function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') return issue.keys.map(noSuchSetting).join('; ');
-  return `${pathText(issue.path) || 'the file'} ${issue.message}`;
+  return `${z.core.toDotPath(issue.path) || 'the file'} ${issue.message}`;
 }
 
-function noSuchSetting(key: string): string {
-  const nearest = nearestName(key, Object.keys(LocalFile.shape));
-  return `there is no setting ${key}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
-}
+const noSuchSetting = (key: string): string =>
+  `there is no setting ${key}, only ${Object.keys(LocalFile.shape).join(', ')}`;
 
 type Parsed =
   | { readonly ok: true; readonly value: unknown }

@@ -40,8 +40,11 @@ test.each([
   { text: 'maxRemovalsPerHour: -1\n', says: 'maxRemovalsPerHour must be a whole number, 0 or more, or null' },
   { text: 'keepPatterns: registry.example/*\n', says: 'keepPatterns must be a list of patterns' },
   { text: 'keepPatterns: [a, ""]\n', says: 'keepPatterns[1] must be a pattern' },
-  { text: 'holds: true\n', says: 'there is no setting holds; did you mean hold?' },
-  { text: 'hold: 1\nother: 2\n', says: 'hold must be true or false; there is no setting other' },
+  { text: 'holds: true\n', says: 'there is no setting holds, only keepPatterns, maxRemovalsPerHour, hold' },
+  {
+    text: 'hold: 1\nother: 2\n',
+    says: 'hold must be true or false; there is no setting other, only keepPatterns, maxRemovalsPerHour, hold',
+  },
   { text: '- hold\n', says: 'the file must be settings, as in "hold: true"' },
   {
     text: 'hold: [true\n',

@@ -238,7 +238,10 @@ test('the log is told once what is wrong with the file, at each change, and when
     },
   ]);
   expect(await look(rules, 'holt: true\n')).toEqual([
-    { level: 'error', msg: expect.stringMatching(/there is no setting holt; did you mean hold\?$/) },
+    {
+      level: 'error',
+      msg: expect.stringMatching(/there is no setting holt, only keepPatterns, maxRemovalsPerHour, hold$/),
+    },
   ]);
   expect(await look(rules, 'hold: true\n')).toEqual([
     { level: 'info', msg: expect.stringMatching(/node\.yaml is followed again$/) },
