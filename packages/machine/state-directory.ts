@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../canonical/ids.ts';
@@ -18,7 +19,8 @@ const OWNER_ONLY = 0o700;
 const NO_MACHINE_ID =
   'the machine id is empty, and without one a copied disk would pass for this node: run systemd-machine-id-setup, or name a file that holds an id';
 
-const ADVICE = 'nothing was started; --state-directory names another place';
+const ELSEWHERE = '--state-directory names another place';
+const NOT_STARTED = `nothing was started; ${ELSEWHERE}`;
 
 /** What agent and executor of one installation share and keep. */
 export interface StateDirectory {
@@ -41,23 +43,44 @@ export function openStateDirectory(path: string, machineId: string): StateDirect
   if (problem !== null)
     throw new FleetGcError(
       'STATE_UNWRITABLE',
-      `cannot make the state directory ${path}: ${problem}; ${ADVICE}`,
+      `cannot make the state directory ${path}: ${problem}; ${NOT_STARTED}`,
     );
   return {
     path,
-    nodeInstance: withAdvice(() => instanceOf(path, machineId)),
-    open: (name, sizeBytes, schema) => withAdvice(() => openFixedFile(join(path, name), sizeBytes, schema)),
+    nodeInstance: withAdvice(NOT_STARTED, () => instanceOf(path, machineId)),
+    open: (name, sizeBytes, schema) =>
+      withAdvice(ELSEWHERE, () => openFixedFile(join(path, name), sizeBytes, schema)),
     openReadOnly: (name, schema) => openReadOnlyFile(join(path, name), schema),
   };
 }
 
-/** What takes space is made before anything begins: what is missing then is for people to give. */
-function withAdvice<T>(make: () => T): T {
+/** A file that a role keeps, and the room it needs for its value as JSON. */
+export interface StateFile {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/**
+ * Makes what a role keeps, where it keeps nothing yet: what is missing before anything begins is for people to give. The
+ * main file is made last, so that a start that failed is a first start again; a role that has it goes on without the
+ * others. Throws `STATE_UNWRITABLE`.
+ */
+export function makeStateFiles(
+  directory: string,
+  { main, others }: { readonly main: StateFile; readonly others: readonly StateFile[] },
+): void {
+  if (existsSync(join(directory, main.name))) return;
+  withAdvice(NOT_STARTED, () => {
+    for (const { name, bytes } of [...others, main]) createFixedFile(join(directory, name), bytes, null);
+  });
+}
+
+function withAdvice<T>(advice: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof FleetGcError) || error.code !== 'STATE_UNWRITABLE') throw error;
-    throw new FleetGcError('STATE_UNWRITABLE', `${error.message}; ${ADVICE}`, { cause: error });
+    throw new FleetGcError('STATE_UNWRITABLE', `${error.message}; ${advice}`, { cause: error });
   }
 }
 

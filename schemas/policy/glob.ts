@@ -27,7 +27,9 @@ export const globWritten = (error: string) =>
       error: `must have at most ${MAX_GLOB_WILDCARDS} wildcards`,
     });
 
-export const Globs = z.array(globWritten('must be a pattern')).max(MAX_GLOBS, { error: TOO_MANY_GLOBS });
+export const Globs = z
+  .array(globWritten('must be a pattern'), { error: 'must be a list of patterns' })
+  .max(MAX_GLOBS, { error: TOO_MANY_GLOBS });
 
 /** What the parts up to one match of a name: `ends[n]` is 1 where that is its first n characters. */
 type Ends = Uint8Array;

@@ -35,7 +35,8 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   const parts = nodeParts(process, node, resources);
   tellNode(parts);
   const agent = new NodeAgent(agentDeps(parts, removing.policies));
-  const executor = createNodeExecutor(executorDeps(parts, removing, agent));
+  const deps = executorDeps(parts, removing, agent);
+  const executor = createNodeExecutor(deps);
   const subscription = nodeSubscription(node.identity);
   const consumer = await startConsumer({
     ...nodeConsuming(parts, subscription.group),
@@ -46,7 +47,8 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   });
   process.addCheck({ name: 'node-agent', problem: agent.problem });
   process.addCheck({ name: 'node', problem: () => consumer.problem() });
-  await runTogether([agent.run, executor.run, (stop) => consumeUntil(stop, [consumer])], signal);
+  const consuming = (stop: AbortSignal): Promise<void> => consumeUntil(stop, [consumer]);
+  await runTogether([agent.run, executor.run, watchLocalFile(process, deps.files), consuming], signal);
 }
 
 /** The reading half alone. */
@@ -83,8 +85,20 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   };
   const detecting = (stop: AbortSignal): Promise<void> =>
     runEvery(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
-  await runTogether([(stop) => runNodeExecutor(deps, stop), detecting], signal);
+  const executing = (stop: AbortSignal): Promise<void> => runNodeExecutor(deps, stop);
+  await runTogether([executing, watchLocalFile(process, deps.files), detecting], signal);
 }
+
+const LOCAL_FILE_EVERY_MS = 10_000;
+
+/** Whoever writes the node's own file reads in the log what is wrong with it, and not only when an order comes. */
+const watchLocalFile =
+  ({ sources }: Pick<ServiceProcess, 'sources'>, files: ExecutorDeps['files']) =>
+  (signal: AbortSignal): Promise<void> =>
+    runEvery(LOCAL_FILE_EVERY_MS, async () => void (await files.localRules()), {
+      sleep: sources.wait,
+      signal,
+    });
 
 function tellNode({ process, node }: NodeParts): void {
   process.logger.info({ ...node.identity, runtimeEndpoint: node.runtimeEndpoint }, 'this node');

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { linuxClock } from '../../packages/machine/clock.ts';
 import { createStatfsReader } from '../../packages/machine/filesystem.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
-import { openStateDirectory } from '../../packages/machine/state-directory.ts';
+import { makeStateFiles, openStateDirectory } from '../../packages/machine/state-directory.ts';
 import { lockState, type StateRole } from '../../packages/machine/state-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
@@ -12,6 +12,7 @@ import { systemSources } from '../../packages/process/system-sources.ts';
 import { NodeName } from '../../schemas/events/identity.ts';
 import { type ManagedNode, openKubeletPods } from './managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';
+import { STATE_FILES } from './state-files.ts';
 
 type MachineOptions = Pick<
   NodeOptions,
@@ -91,6 +92,7 @@ export function openThisNode(
   const { name, ...machine } = thisMachine(options);
   const state = openStateDirectory(options.stateDirectory, readMachineId(options.machineIdFile));
   resources.use(lockState(options.stateDirectory, roles));
+  for (const role of roles) makeStateFiles(options.stateDirectory, STATE_FILES[role]);
   const pods = resources.use(openKubeletPods(options));
   const opened = resources.move();
   return {

@@ -1,5 +1,6 @@
 import type { PolicyChange, SettingChange } from '../../../packages/policy/policy-changes.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
+import type { NodeSelector } from '../../../schemas/policy/policy.ts';
 
 /** What applying did to each policy, or in a dry run would do; a changed one with every setting that differs. */
 export const changeLines = (changes: readonly PolicyChange[], dryRun: boolean): readonly string[] =>
@@ -33,8 +34,21 @@ export const changeValues = (changes: readonly PolicyChange[]) =>
   }));
 
 const settingLine = ({ setting, from, to }: SettingChange): string =>
-  `  ${setting}: ${valueText(from)} to ${valueText(to)}`;
+  `  ${setting}: ${valueText(setting, from)} to ${valueText(setting, to)}`;
 
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+/** What a selector without this condition selects by it. */
+const WITHOUT_CONDITION: Readonly<Record<string, string>> = {
+  'selector.clusters': 'every cluster',
+  'selector.nodeNames': 'every node',
+  'selector.pools': 'every pool',
+  'selector.nodeLabels': 'any labels',
+} satisfies Record<`selector.${keyof NodeSelector}`, string>;
+
+function valueText(setting: string, value: unknown): string {
+  const meaning = isEmpty(value) ? WITHOUT_CONDITION[setting] : undefined;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return meaning === undefined ? text : `${text} (${meaning})`;
 }
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;

@@ -77,7 +77,7 @@ const unreachable = (path: string, text: string, cause: unknown): FleetGcError =
 const fullError = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'LOG_FULL',
-    `The event log ${path} cannot grow: its disk or its own limit is full. Nothing of this write was kept. Free 40 MB on that disk, raise the limit (--log-max-size), or name a file on another disk (--log-path); writing goes on by itself.`,
+    `The event log ${path} cannot grow: its disk or its own limit is full. Nothing of this write was kept. Free 40 MB on that disk, raise the limit (--log-max-size), or name a file on another disk (--log-path). A process that still runs then writes on by itself; one that ended has to be started again.`,
     { cause },
   );
 

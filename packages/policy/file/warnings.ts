@@ -13,7 +13,7 @@ import { problemAt, type YamlDocument } from './yaml-document.ts';
 export const warningsOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
   ...zeroMinimumAge(document),
   ...evictionWarnings(policy, document),
-  ...policy.keep.patterns.flatMap((pattern, index) => patternWithoutRegistry(pattern, index, document)),
+  ...policy.keep.patterns.flatMap((pattern, index) => keepPatternWarning(pattern, index, document)),
 ];
 
 /** B3: a kubelet's configuration file cannot ask for zero either. */
@@ -30,19 +30,43 @@ function zeroMinimumAge(document: YamlDocument): readonly Problem[] {
   ];
 }
 
+function keepPatternWarning(pattern: string, index: number, document: YamlDocument): readonly Problem[] {
+  const message = matchesNothing(pattern) ?? withoutRegistry(pattern);
+  return message === null ? [] : [problemAt(document, ['keep', 'images', index], message)];
+}
+
+/** By the grammar of image names: registry, repository, tag or digest. */
+function matchesNothing(pattern: string): string | null {
+  const why = noNameBecause(pattern);
+  return why === null ? null : `${pattern} keeps nothing: ${why}`;
+}
+
+function noNameBecause(pattern: string): string | null {
+  if (pattern.includes('://')) return 'image names have no scheme; leave it out';
+  if (pattern.startsWith('/') || pattern.includes('//'))
+    return 'image names do not begin with a slash and have no two in a row';
+  if (pattern.endsWith('/'))
+    return `no image name ends with a slash; write ${pattern.replace(/(?:\/(?:\*\*)?)+$/, '')}/** for all below it`;
+  if (/[:@]$/.test(pattern)) return `no image name ends with ${JSON.stringify(pattern.at(-1))}`;
+  const strange = /[^\w./:@*?+-]/u.exec(pattern)?.[0];
+  if (strange !== undefined) return `image names hold no ${JSON.stringify(strange)}`;
+  return hasCapitals(pattern) ? 'repositories are written in small letters' : null;
+}
+
+/** Capitals may stand in a registry and in a tag, which a wildcard may begin. */
+const hasCapitals = (pattern: string): boolean =>
+  pattern
+    .split('/')
+    .slice(1)
+    .some((part) => /[A-Z]/.test(part.split(/[:@*?]/, 1).join()));
+
 /** A runtime lists `nginx` as `docker.io/library/nginx`, so the pattern `nginx*` would protect nothing. */
-function patternWithoutRegistry(pattern: string, index: number, document: YamlDocument): readonly Problem[] {
+function withoutRegistry(pattern: string): string | null {
   const [first = '', ...rest] = pattern.split('/');
-  if (/[*?]/.test(first) && rest.length > 0) return [];
-  if (pattern === '**' || first === 'localhost') return [];
-  if (rest.length > 0 && /[.:]/.test(first)) return [];
-  return [
-    problemAt(
-      document,
-      ['keep', 'images', index],
-      `${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`,
-    ),
-  ];
+  if (/[*?]/.test(first) && rest.length > 0) return null;
+  if (pattern === '**' || first === 'localhost') return null;
+  if (rest.length > 0 && /[.:]/.test(first)) return null;
+  return `${pattern} names no registry, but runtimes list images in full, as in docker.io/library/nginx:1.27`;
 }
 
 const TextMap = z.record(z.string(), z.string()).optional();

@@ -13,7 +13,7 @@ const PROGRESS_BYTES = 8 * 1024;
 const UNPUBLISHED_BYTES = 1024;
 const REST_BYTES = 128 * 1024;
 /** Room for the command in hand and all that may wait, however large, and their results; two copies of it lie on the disk. */
-const JOURNAL_BYTES =
+export const JOURNAL_BYTES =
   (MAX_WAITING + 1) * (MAX_COMMAND_BYTES + PROGRESS_BYTES) + MAX_UNPUBLISHED * UNPUBLISHED_BYTES + REST_BYTES;
 
 /** What the executor must not forget: what it was told, how far it is, and what it has not reported yet. */

@@ -6,14 +6,19 @@ import { Globs } from '../../../schemas/policy/glob.ts';
 /** A larger file is no list of patterns but a mistake. */
 const MAX_BYTES = 65_536;
 
+const NO_LIMIT = 'must be a whole number, 0 or more, or null';
+
 /** What the node's own operator wrote. Every key only takes away from what an order may remove. */
-const LocalFile = z.strictObject({
-  /** Images whose name matches stay, as in a policy's `keep.images`. */
-  keepPatterns: Globs.default([]),
-  maxRemovalsPerHour: z.int().nonnegative().nullable().default(null),
-  /** Nothing is removed while it is true. */
-  hold: z.boolean().default(false),
-});
+const LocalFile = z.strictObject(
+  {
+    /** Images whose name matches stay, as in a policy's `keep.images`. */
+    keepPatterns: Globs.default([]),
+    maxRemovalsPerHour: z.int({ error: NO_LIMIT }).nonnegative({ error: NO_LIMIT }).nullable().default(null),
+    /** Nothing is removed while it is true. */
+    hold: z.boolean({ error: 'must be true or false' }).default(false),
+  },
+  { error: ({ code }) => (code === 'invalid_type' ? 'must be settings, as in "hold: true"' : undefined) },
+);
 
 export type WrittenRules = { readonly kind: 'rules' } & Readonly<z.infer<typeof LocalFile>>;
 
@@ -55,8 +60,18 @@ export function parseLocalRules(path: string, text: string): LocalRules {
   // Also what a file looks like that somebody is just writing.
   if (parsed.value === null) return held(path, 'it is empty; write "{}" where nothing is to be restricted');
   const rules = LocalFile.safeParse(parsed.value);
-  return rules.success ? { kind: 'rules', ...rules.data } : held(path, z.prettifyError(rules.error));
+  return rules.success ? { kind: 'rules', ...rules.data } : held(path, inOneLine(rules.error));
 }
+
+const inOneLine = ({ issues }: z.ZodError): string => issues.map(issueText).join('; ');
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map(noSuchSetting).join('; ');
+  return `${z.core.toDotPath(issue.path) || 'the file'} ${issue.message}`;
+}
+
+const noSuchSetting = (key: string): string =>
+  `there is no setting ${key}, only ${Object.keys(LocalFile.shape).join(', ')}`;
 
 type Parsed =
   | { readonly ok: true; readonly value: unknown }
@@ -66,9 +81,12 @@ function parseYaml(text: string): Parsed {
   try {
     return { ok: true, value: parse(text, { strict: true, uniqueKeys: true, logLevel: 'error' }) };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: firstLine(error instanceof Error ? error.message : String(error)) };
   }
 }
+
+/** The lines below it show the place in the file, as a drawing. */
+const firstLine = (message: string): string => message.split('\n', 1).join().replace(/:$/, '');
 
 const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
   kind: 'held',

@@ -45,13 +45,17 @@ class RememberedRules {
   #waiting: Waiting | null = null;
   readonly #option: LocalFileOption;
   readonly #clock: NodeClock;
+  readonly #logger: Logger;
   readonly #mark: LocalMark;
+  /** Why everything is held, as the log was told last; `null` when it is not. */
+  #told: string | null = null;
   /** What the state directory remembers of this file; `undefined` while that cannot be read. */
   #markedSha256: string | null | undefined;
 
   constructor(option: LocalFileOption, { clock, state, logger }: LocalRulesParts) {
     this.#option = option;
     this.#clock = clock;
+    this.#logger = logger;
     this.#mark = openLocalMark(state, logger);
     const { seen } = this.#mark;
     this.#markedSha256 = seen === 'unreadable' ? undefined : seen?.path === option.path ? seen.sha256 : null;
@@ -59,6 +63,22 @@ class RememberedRules {
   }
 
   async now(): Promise<LocalRules> {
+    const rules = await this.#look();
+    this.#tell(rules);
+    return rules;
+  }
+
+  /** Once for each reason; what passes by itself is no error. */
+  #tell(rules: LocalRules): void {
+    const message = rules.kind === 'held' ? rules.message : null;
+    if (message === this.#told) return;
+    this.#told = message;
+    if (message === null) this.#logger.info(`the node's own file ${this.#option.path} is followed again`);
+    else if (this.#waiting === null) this.#logger.error(message);
+    else this.#logger.info(message);
+  }
+
+  async #look(): Promise<LocalRules> {
     const file = await readLocalFile(this.#option.path);
     if (file.kind !== 'text') this.#waiting = null;
     switch (file.kind) {
@@ -133,7 +153,7 @@ export function followLocalRules(option: LocalFileOption, parts: LocalRulesParts
 /** Name of the file in the state directory that remembers the node's own file over a restart. */
 export const LOCAL_MARK_FILE = 'local-file-seen';
 /** Room for a path of 4096 characters, each escaped. */
-const LOCAL_MARK_BYTES = 25_000;
+export const LOCAL_MARK_BYTES = 25_000;
 
 /** The file that restricted something when it was last believed; `null` when none did. */
 const LocalMarkFile = z.object({

@@ -16,7 +16,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
+import { makeStateFiles, openStateDirectory } from '../../../packages/machine/state-directory.ts';
 
 const run = promisify(execFile);
 const Counter = z.object({ count: z.int() });
@@ -225,6 +225,39 @@ describe('a write that fails', () => {
   test('a directory that cannot be made says so', () => {
     writeFileSync(pathOf('file'), '');
     expect(() => openStateDirectory(pathOf('file/below'), MACHINE)).toThrow(unwritable);
+  });
+});
+
+describe('what a role keeps', () => {
+  const main = { name: 'main', bytes: 100 };
+  const other = { name: 'other', bytes: 9_000 };
+  const notToBeMade = { name: 'missing/file', bytes: 100 };
+
+  test('is there at its full size before anything begins', () => {
+    makeStateFiles(directory, { main, others: [other] });
+    const sizes = readdirSync(directory).map((name) => [name, statSync(pathOf(name)).size]);
+    expect(Object.fromEntries(sizes)).toEqual({ main: 2 * 4096, other: 2 * 3 * 4096 });
+  });
+
+  test('that cannot be made ends the first start, and the next one is a first start again', () => {
+    for (const _ of ['first', 'next'])
+      expect(() => makeStateFiles(directory, { main, others: [other, notToBeMade] })).toThrow(
+        expect.objectContaining({
+          code: 'STATE_UNWRITABLE',
+          message: expect.stringMatching(
+            /missing\/file: .*; nothing was started; --state-directory names another place$/,
+          ),
+        }),
+      );
+    expect(readdirSync(directory)).toEqual(['other']);
+  });
+
+  test('is made anew one by one once it was there: a later start goes on without', () => {
+    makeStateFiles(directory, { main, others: [] });
+    makeStateFiles(directory, { main, others: [notToBeMade] });
+    expect(() => open().open('missing/file', 100, Counter)).toThrow(
+      /missing\/file: [^;]*; --state-directory names another place$/,
+    );
   });
 });
 

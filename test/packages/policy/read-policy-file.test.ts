@@ -215,3 +215,40 @@ test.each<{ pattern: string; noted: boolean }>([
       : [],
   );
 });
+
+test.each([
+  {
+    pattern: 'registry.example/team/',
+    why: 'no image name ends with a slash; write registry.example/team/** for all below it',
+  },
+  {
+    pattern: 'registry.example/**/',
+    why: 'no image name ends with a slash; write registry.example/** for all below it',
+  },
+  {
+    pattern: '/registry.example/**',
+    why: 'image names do not begin with a slash and have no two in a row',
+  },
+  { pattern: 'registry.example//app', why: 'image names do not begin with a slash and have no two in a row' },
+  { pattern: 'docker://registry.example/app', why: 'image names have no scheme; leave it out' },
+  { pattern: 'registry.example/app:', why: 'no image name ends with ":"' },
+  { pattern: 'registry.example/my app', why: 'image names hold no " "' },
+  { pattern: 'registry.example/Team/*', why: 'repositories are written in small letters' },
+  { pattern: '**/App:*', why: 'repositories are written in small letters' },
+])('a note on the pattern $pattern, which no image name can match', ({ pattern, why }) => {
+  expect(warningsOf(`name: a\nmode: enforce\nkeep:\n  images: ["${pattern}"]\n`)).toEqual([
+    `p.yaml:4:12: keep.images[0]: ${pattern} keeps nothing: ${why}`,
+  ]);
+});
+
+test.each([
+  'REGISTRY.example:5000/app',
+  'registry.example/app:RC-1',
+  'registry.example/app*RC',
+  'registry.example/**RC',
+  '??2001:db8::1?:5000/app',
+  'registry.example/my__app.x-1/**',
+  'registry.example/app@sha256:*',
+])('no note on the pattern %s, which an image name can match', (pattern) => {
+  expect(warningsOf(`name: a\nmode: enforce\nkeep:\n  images: ["${pattern}"]\n`)).toEqual([]);
+});

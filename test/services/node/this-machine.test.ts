@@ -1,6 +1,7 @@
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nodeLabelsIn, thisMachine } from '../../../services/node/this-machine.ts';
+import { nodeLabelsIn, openThisNode, thisMachine } from '../../../services/node/this-machine.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const OPTIONS = {
@@ -33,6 +34,25 @@ test('a path that is not there is no other filesystem in its place, but refused'
       message: expect.stringContaining(`--nodefs-path: there is no ${nodefsPath}`),
     }),
   );
+});
+
+test('all that a node keeps is there before it begins, so that a full disk ends its first start', () => {
+  const directory = temporaryDirectory();
+  const machineIdFile = join(directory, 'machine-id');
+  writeFileSync(machineIdFile, '3d1219c7c4c5404aaa1f6d2a48adfda4');
+  const stateDirectory = join(directory, 'state');
+  using _node = openThisNode(
+    { ...OPTIONS, stateDirectory, machineIdFile, podSources: [], imageLayers: false },
+    ['agent', 'executor'],
+  );
+  expect(readdirSync(stateDirectory).filter((name) => !/^instance-|\.lock/.test(name))).toEqual([
+    'backoff',
+    'disk-history',
+    'image-history',
+    'journal',
+    'local-file-seen',
+    'removed-images',
+  ]);
 });
 
 test('a file of labels, with comments, quotes, prefixes and empty values', () => {

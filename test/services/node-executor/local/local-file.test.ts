@@ -34,3 +34,25 @@ test.each([
     message: expect.stringContaining('/etc/fleetgc/node.yaml'),
   });
 });
+
+test.each([
+  { text: 'hold: tru\n', says: 'hold must be true or false' },
+  { text: 'maxRemovalsPerHour: -1\n', says: 'maxRemovalsPerHour must be a whole number, 0 or more, or null' },
+  { text: 'keepPatterns: registry.example/*\n', says: 'keepPatterns must be a list of patterns' },
+  { text: 'keepPatterns: [a, ""]\n', says: 'keepPatterns[1] must be a pattern' },
+  { text: 'holds: true\n', says: 'there is no setting holds, only keepPatterns, maxRemovalsPerHour, hold' },
+  {
+    text: 'hold: 1\nother: 2\n',
+    says: 'hold must be true or false; there is no setting other, only keepPatterns, maxRemovalsPerHour, hold',
+  },
+  { text: '- hold\n', says: 'the file must be settings, as in "hold: true"' },
+  {
+    text: 'hold: [true\n',
+    says: 'Flow sequence in block collection must be sufficiently indented and end with a ] at line 2, column 1',
+  },
+])('what is wrong is said in one line of plain words: $says', ({ text, says }) => {
+  expect(parseLocalRules('f', text)).toEqual({
+    kind: 'held',
+    message: `the node's own file f holds everything because it cannot be understood: ${says}`,
+  });
+});

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { openStateDirectory } from '../../../../packages/machine/state-directory.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node-executor/local/local-file.ts';
@@ -14,6 +15,7 @@ import { manualClock } from '../../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { diskFull, memoryState } from '../support/memory-state.ts';
 
+const LogLine = z.object({ level: z.string(), msg: z.string() });
 const HOLDING = 'keepPatterns:\n- registry.example/*\nmaxRemovalsPerHour: 10\nhold: true\n';
 
 /** A node on which processes follow one file; `start` is a new process. */
@@ -218,4 +220,36 @@ test('a file that cannot be read, lies below a file or is too large holds everyt
   const logger = createLogger({ service: 'test', level: 'silent' }, logLines());
   const below = { path: join(path, 'below'), isNamed: false };
   expect(await followLocalRules(below, { clock, state, logger })()).toEqual(held('ENOTDIR'));
+});
+
+test('the log is told once what is wrong with the file, at each change, and when it is followed again', async () => {
+  const { clock, lines, start, write } = nodeWithFile();
+  const look = async (rules: () => Promise<LocalRules>, text: string) => {
+    write(text);
+    await rules();
+    await rules();
+    return lines.lines.splice(0).map((line) => LogLine.parse(JSON.parse(line)));
+  };
+  const rules = start();
+  expect(await look(rules, 'hold: tru\n')).toEqual([
+    {
+      level: 'error',
+      msg: expect.stringMatching(/node\.yaml holds everything .*: hold must be true or false$/),
+    },
+  ]);
+  expect(await look(rules, 'holt: true\n')).toEqual([
+    {
+      level: 'error',
+      msg: expect.stringMatching(/there is no setting holt, only keepPatterns, maxRemovalsPerHour, hold$/),
+    },
+  ]);
+  expect(await look(rules, 'hold: true\n')).toEqual([
+    { level: 'info', msg: expect.stringMatching(/node\.yaml is followed again$/) },
+  ]);
+  expect(await look(rules, '{}\n')).toEqual([
+    { level: 'info', msg: expect.stringContaining('restricts less than it did') },
+  ]);
+  clock.advance(STABLE_MS);
+  await rules();
+  expect(lines.lines).toEqual([expect.stringContaining('is followed again')]);
 });
