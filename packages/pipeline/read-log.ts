@@ -50,6 +50,7 @@ export async function* readPartition(
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent, void> {
   const sources = CAUSES_FIRST.filter((topicId) => reading.topics.includes(topicId)).map((topicId) => ({
+    topicId,
     records: readTopic(log, topicId, reading, signal),
   }));
   try {
@@ -64,6 +65,7 @@ export async function* readPartition(
 }
 
 interface Source {
+  readonly topicId: TopicId;
   readonly records: AsyncGenerator<RecordedEvent, void>;
 }
 
@@ -72,15 +74,33 @@ interface Head extends Source {
   event: RecordedEvent;
 }
 
-/** The end of an effect's topic is looked at before that of its cause, so that no effect is read without its cause. */
+/**
+ * The end of an effect's topic is looked at before that of its cause, so that no effect is read without its cause.
+ * Inventories follow from orders, orders from decisions, and decisions from inventories again: the circle is cut there,
+ * since who verifies a decision looks for its inventory wherever it lies.
+ */
+const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
+  deadLetters: 0,
+  results: 1,
+  commands: 2,
+  inventory: 3,
+  observe: 4,
+  decisions: 5,
+  diskStats: 6,
+  policyVersions: 7,
+  policies: 8,
+};
+
 async function firstHeads(sources: readonly Source[]): Promise<Head[]> {
-  const heads: Head[] = [];
-  for (const { records } of sources.toReversed()) {
-    const first = await records.next();
-    if (!first.done) heads.unshift({ records, event: first.value });
+  const heads = new Map<TopicId, Head>();
+  for (const source of sources.toSorted(byEnd)) {
+    const first = await source.records.next();
+    if (!first.done) heads.set(source.topicId, { ...source, event: first.value });
   }
-  return heads;
+  return sources.flatMap(({ topicId }) => heads.get(topicId) ?? []);
 }
+
+const byEnd = (a: Source, b: Source): number => ENDS_LOOKED_AT[a.topicId] - ENDS_LOOKED_AT[b.topicId];
 
 /** Of those with the same time the first, which is a cause of the others. */
 function earliest(heads: readonly Head[]): Head | null {

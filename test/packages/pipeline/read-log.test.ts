@@ -105,7 +105,7 @@ test('effects are looked at before their causes, one after the other, and every 
   const reading = { topics: ALL, partition: 0, range: EVERYTHING };
   for await (const { topicId } of readPartition(log, reading, running)) if (topicId === 'inventory') break;
 
-  const names = ['results', 'commands', 'decisions', 'observe', 'inventory', 'diskStats'] as const;
+  const names = ['results', 'commands', 'inventory', 'observe', 'decisions', 'diskStats'] as const;
   expect(opened).toEqual(names.map((topicId) => TOPICS[topicId].name));
   expect(closed.toSorted()).toEqual(opened.toSorted());
 });
