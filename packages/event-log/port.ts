@@ -120,6 +120,16 @@ export interface GroupProgress {
    * `topic/partition` to records that are there and not committed; of topics of which the group committed anything.
    */
   readonly lag: ReadonlyMap<string, number>;
+  /** The first of the records that are left, of each partition where some are. */
+  readonly waiting: readonly WaitingRecord[];
+}
+
+export interface WaitingRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: bigint;
+  /** Records that are left there. */
+  readonly left: number;
 }
 
 export interface LogHealth {

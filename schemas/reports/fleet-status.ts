@@ -28,6 +28,8 @@ export const FleetStatus = z.object({
       lag: Count,
       /** `null`: it never was done with any message. */
       topics: z.record(z.string(), Count).nullable(),
+      /** When the oldest message came that it is not done with, where it is furthest behind; `null`: there is none, or nobody knows. */
+      waitingSinceMs: EpochMs.nullable(),
     }),
   ),
   /** `null`: unknown, since their topic cannot be read. */

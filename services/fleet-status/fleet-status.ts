@@ -14,6 +14,7 @@ import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.t
 import { fleetNodes } from './fleet-nodes.ts';
 import { type HeardNodes, readHeardNodes } from './heard-nodes.ts';
 import { statusProblems } from './status-problems.ts';
+import { waitingSince } from './waiting-since.ts';
 
 /** The services that share their work in groups. */
 export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
@@ -27,13 +28,17 @@ interface StatusNeeds {
   readonly onProgress: (line: string) => void;
 }
 
+interface DatedProgress extends GroupProgress {
+  readonly waitingSinceMs: number | null;
+}
+
 /** What was read, before it is put together. */
 interface StatusFacts {
   readonly kind: FleetStatus['log']['kind'];
   readonly servers: readonly string[];
   readonly differences: readonly TopicDifference[];
   /** Or why nobody knows. */
-  readonly groups: readonly GroupProgress[] | string;
+  readonly groups: readonly DatedProgress[] | string;
   readonly readAtMs: number;
   /** Each `null` where its topic is missing or has another number of partitions. */
   readonly stored: StoredPolicies | null;
@@ -45,12 +50,23 @@ interface StatusFacts {
 export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promise<FleetStatus> {
   const { log, kind } = needs;
   const [servers, differences] = [await log.servers(), await log.checkTopics()];
-  const groups = await log.groups(SERVICES.map(groupOf)).catch(whyUnknown);
   const unreadable = new Set(
     differences.filter((difference) => difference.kind !== 'config').map(({ topic }) => topic),
   );
+  const groups = await readGroups(log, unreadable, signal).catch(whyUnknown);
   const read = await readTopics(needs, unreadable, signal);
   return statusOf({ kind, servers, differences, groups, ...read });
+}
+
+async function readGroups(
+  log: EventLog,
+  unreadable: ReadonlySet<TopicName>,
+  signal: AbortSignal,
+): Promise<readonly DatedProgress[]> {
+  const dated: DatedProgress[] = [];
+  for (const group of await log.groups(SERVICES.map(groupOf)))
+    dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
+  return dated;
 }
 
 /** Rights on groups are rights of their own: without them there is still much to tell. */
@@ -130,7 +146,7 @@ const pausesOf = ({ pauses }: StoredPolicies, nodes: FleetNodes | null): NonNull
     nodes: nodes?.nodes.filter((node) => selects(selector, node)).length ?? null,
   }));
 
-function serviceOf({ group, members, lag }: GroupProgress): FleetStatus['services'][number] {
+function serviceOf({ group, members, lag, waitingSinceMs }: DatedProgress): FleetStatus['services'][number] {
   const topics: Record<string, number> = {};
   for (const [place, left] of lag) {
     const topic = place.slice(0, place.lastIndexOf('/'));
@@ -138,7 +154,7 @@ function serviceOf({ group, members, lag }: GroupProgress): FleetStatus['service
   }
   const all = [...lag.values()].reduce((sum, left) => sum + left, 0);
   const name = SERVICES.find((service) => groupOf(service) === group) ?? group;
-  return { name, group, members, lag: all, topics: lag.size === 0 ? null : topics };
+  return { name, group, members, lag: all, topics: lag.size === 0 ? null : topics, waitingSinceMs };
 }
 
 function deadLettersOf({ letters }: StoredLetters): NonNullable<FleetStatus['deadLetters']> {

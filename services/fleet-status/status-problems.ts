@@ -1,9 +1,12 @@
 import { selectorText } from '../../packages/policy/selector-text.ts';
+import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 
 /** A service that is so far behind decides on what is long past. */
 const MUCH_LAG = 1_000;
+/** Messages are done with in seconds. */
+const LONG_WAIT_MS = 5 * MINUTE_MS;
 const MOST_NAMED = 3;
 
 const WHAT_DECIDES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
@@ -28,7 +31,7 @@ export function statusProblems(status: Known, groupsUnknown: string | null): str
   ];
 }
 
-function ofServices({ services, log }: Known): readonly string[] {
+function ofServices({ services, log, nodes, readAtMs }: Known): readonly string[] {
   return [
     ...services
       .filter(({ members }) => members === 0)
@@ -38,8 +41,26 @@ function ofServices({ services, log }: Known): readonly string[] {
       .map(
         ({ name, lag }) => `${name} is ${lag} messages behind: give it more replicas, or look at its log.`,
       ),
+    ...services.flatMap((service) => waiting(service, readAtMs)),
+    ...(nodes === null || nodes.heard === 0 ? [] : services.filter(hasDoneNothing)).map(
+      ({ name }) =>
+        `${name} runs, and was never done with a message: unless it has just started, its /readyz and its logger output say why.`,
+    ),
   ];
 }
+
+type Service = FleetStatus['services'][number];
+
+/** It stands still where it cannot read the policies; then nothing else on the log tells of it. */
+function waiting({ name, members, waitingSinceMs }: Service, readAtMs: number): readonly string[] {
+  const forMs = waitingSinceMs === null ? 0 : readAtMs - waitingSinceMs;
+  if (members === 0 || forMs < LONG_WAIT_MS) return [];
+  return [
+    `${name} is not done with a message that came ${Math.floor(forMs / MINUTE_MS)} minutes ago: it stands still or is too slow; its /readyz and its logger output say why.`,
+  ];
+}
+
+const hasDoneNothing = ({ members, topics }: Service): boolean => members > 0 && topics === null;
 
 function ofPolicies({ policies, unreadablePolicies }: Known): readonly string[] {
   const unreadable = unreadablePolicies ?? 0;

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import { FleetGcError } from '../../process/errors.ts';
 import { partitionName, TOPIC_NAMES } from '../partition.ts';
-import type { GroupProgress } from '../port.ts';
+import type { GroupProgress, WaitingRecord } from '../port.ts';
 import type { RecordsTable } from './records.ts';
 
 /** An owner that was not heard of for so long has lost its group. */
@@ -96,17 +96,20 @@ export class GroupsTable {
   progress(group: string, nowMs: number): GroupProgress {
     const places = this.#committedBy.all(group).map((row) => CommittedRow.parse(row));
     const lease = this.#leaseOf(group);
+    const first = places.map((place) => this.#firstLeft(place));
     return {
       group,
       members: lease !== null && isHeld(lease, nowMs) ? 1 : 0,
-      lag: new Map(places.map((place) => [partitionName(place), this.#lagOf(place)])),
+      lag: new Map(first.map((record) => [partitionName(record), record.left])),
+      waiting: first.filter(({ left }) => left > 0),
     };
   }
 
   /** What retention deleted nobody reads any more. */
-  #lagOf({ id, nextOffset, committed }: CommittedPlace): number {
+  #firstLeft({ id, topic, partition, nextOffset, committed }: CommittedPlace): WaitingRecord {
     const oldest = this.#records.oldestOffset(id) ?? nextOffset;
-    return Math.max(0, nextOffset - Math.max(committed, oldest));
+    const first = Math.max(committed, oldest);
+    return { topic, partition, offset: BigInt(first), left: Math.max(0, nextOffset - first) };
   }
 
   #leaseOf(group: string): Lease | null {

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
 import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
-import { groupOf, SERVICES } from '../../../services/fleet-status/fleet-status.ts';
+import { groupOf, readStatus, SERVICES } from '../../../services/fleet-status/fleet-status.ts';
 import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
-import { NOW } from '../../fixtures/time.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { decisionLog } from '../../support/logs/decision-log.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { ScriptedLog } from '../../support/logs/scripted-log.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
 
 const service = (name: string, lag: number) => ({
   name,
@@ -14,6 +19,7 @@ const service = (name: string, lag: number) => ({
   members: 2,
   lag,
   topics: { 'gc.node.inventory': lag },
+  waitingSinceMs: lag === 0 ? null : NOW - MINUTE,
 });
 
 const well = (over: Partial<FleetStatus> = {}): FleetStatus => ({
@@ -47,6 +53,16 @@ test.each([
     name: 'a service far behind',
     over: { services: [service('image-gc', 5_000)] },
     told: /^image-gc is 5000 messages behind/,
+  },
+  {
+    name: 'a service that stands still',
+    over: { services: [{ ...service('pressure', 36), waitingSinceMs: NOW - 12 * MINUTE }] },
+    told: /^pressure is not done with a message that came 12 minutes ago: it stands still/,
+  },
+  {
+    name: 'a service that stands still from the start',
+    over: { services: [{ ...service('pressure', 0), topics: null }] },
+    told: /^pressure runs, and was never done with a message/,
   },
   {
     name: 'a service that nobody runs',
@@ -135,4 +151,32 @@ test('the groups are those of the services', async () => {
     }),
   );
   expect(groups.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+});
+
+test('a service that is there and cannot decide is told with how long its oldest message waits', async () => {
+  const { log, publishAt } = await timedLog();
+  const stats = (id: string) => outgoing(nodeOutput('diskStats', diskStats({}, { id })));
+  await publishAt(NOW - HOUR, stats('done'));
+  let taken = 0;
+  await using _member = await log.subscribe(
+    {
+      group: groupOf('pressure'),
+      topics: ['gc.node.disk-stats'],
+      start: 'earliest',
+      assignment: { kind: 'shared' },
+    },
+    async () => {
+      taken += 1;
+      if (taken > 1) throw new Error('the policies cannot be read');
+    },
+  );
+  await waitUntil('the first message', 5_000, () => taken === 1);
+  await publishAt(NOW - 20 * MINUTE, stats('left'));
+  await publishAt(NOW, stats('left as well'));
+  await waitUntil('the second message', 5_000, () => taken > 1);
+  const status = await readStatus(
+    { log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
+    new AbortController().signal,
+  );
+  expect(status.services[0]).toMatchObject({ name: 'pressure', lag: 2, waitingSinceMs: NOW - 20 * MINUTE });
 });

@@ -1,5 +1,5 @@
 import { partitionName, TOPIC_NAMES } from '../../partition.ts';
-import type { GroupProgress } from '../../port.ts';
+import type { GroupProgress, WaitingRecord } from '../../port.ts';
 import type { Admin } from '../client/admin.ts';
 
 /** What is asked of kafkajs. */
@@ -28,7 +28,7 @@ export async function groupProgress(
     return await askForGroups(admin, names);
   } catch (error) {
     if (hadGroups || !isWithoutCoordinator(error)) throw error;
-    return names.map((group) => ({ group, members: 0, lag: new Map() }));
+    return names.map((group) => ({ group, members: 0, lag: new Map(), waiting: [] }));
   }
 }
 
@@ -39,27 +39,33 @@ async function askForGroups(admin: GroupAdmin, names: readonly string[]): Promis
   const { groups } = await admin.describeGroups([...names]);
   const members = new Map(groups.map((group) => [group.groupId, group.members.length]));
   const progress: GroupProgress[] = [];
-  for (const group of names)
-    progress.push({ group, members: members.get(group) ?? 0, lag: await lagOf(admin, group) });
+  for (const group of names) {
+    const first = await firstLeft(admin, group);
+    progress.push({
+      group,
+      members: members.get(group) ?? 0,
+      lag: new Map(first.map((record) => [partitionName(record), record.left])),
+      waiting: first.filter(({ left }) => left > 0),
+    });
+  }
   return progress;
 }
 
 type CommittedTopic = Awaited<ReturnType<Admin['fetchOffsets']>>[number];
 
-async function lagOf(admin: GroupAdmin, group: string): Promise<ReadonlyMap<string, number>> {
-  const ours: readonly string[] = TOPIC_NAMES;
-  const committed = (await admin.fetchOffsets({ groupId: group })).filter(({ topic }) =>
-    ours.includes(topic),
-  );
-  const lag = new Map<string, number>();
-  for (const { topic, partitions } of committed.filter(isBegun)) {
-    const next = new Map(partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
+async function firstLeft(admin: GroupAdmin, group: string): Promise<readonly WaitingRecord[]> {
+  const committed = (await admin.fetchOffsets({ groupId: group })).filter(isBegun);
+  const first: WaitingRecord[] = [];
+  for (const topic of TOPIC_NAMES) {
+    const found = committed.find((each) => each.topic === topic);
+    if (found === undefined) continue;
+    const next = new Map(found.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
     for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-      const left = BigInt(high) - latest(next.get(partition) ?? NONE, BigInt(low));
-      lag.set(partitionName({ topic, partition }), Number(latest(left, 0n)));
+      const offset = latest(next.get(partition) ?? NONE, BigInt(low));
+      first.push({ topic, partition, offset, left: Number(latest(BigInt(high) - offset, 0n)) });
     }
   }
-  return lag;
+  return first;
 }
 
 /** What Kafka says where nothing was committed. */

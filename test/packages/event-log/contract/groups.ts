@@ -64,13 +64,17 @@ export function groupProgressContract(tried: () => TriedLog): void {
 
     await publishTexts(key, ['1', '2']);
     expect((await progress())?.lag.get(place)).toBe(2);
+    const partition = partitionOf('gc.node.results', key);
+    expect((await progress())?.waiting).toContainEqual(
+      expect.objectContaining({ topic: 'gc.node.results', partition, left: 2 }),
+    );
     await until('nobody', async () => (await progress())?.members === 0, PATIENCE_MS);
   });
 
   test('of a group that never was nothing is told, and the log names who keeps it', async () => {
     const { log } = tried();
     const groups = await log.groups(['nobody-ever']);
-    expect(groups).toEqual([{ group: 'nobody-ever', members: 0, lag: new Map() }]);
+    expect(groups).toEqual([{ group: 'nobody-ever', members: 0, lag: new Map(), waiting: [] }]);
     expect(await log.servers()).toHaveLength(1);
   });
 }

@@ -1,0 +1,29 @@
+import pMap from 'p-map';
+import type { EventLog, GroupProgress, WaitingRecord } from '../../packages/event-log/port.ts';
+import { firstRecord } from '../../packages/pipeline/read-log.ts';
+import type { TopicName } from '../../schemas/events/topics.ts';
+
+/** Of each topic; where a service stands still as a whole, every partition tells it. */
+const MOST_LOOKED_AT = 4;
+
+/**
+ * When the oldest message came that the group is not done with, of the partitions that are furthest behind; `null` when
+ * nothing is left, or what is left cannot be read.
+ */
+export async function waitingSince(
+  log: Pick<EventLog, 'read'>,
+  { waiting }: Pick<GroupProgress, 'waiting'>,
+  unreadable: ReadonlySet<TopicName>,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const readable = waiting.filter(({ topic }) => !unreadable.has(topic));
+  const looked = [...Map.groupBy(readable, ({ topic }) => topic).values()].flatMap(furthestBehind);
+  const times = await pMap(looked, ({ topic, partition, offset }) =>
+    firstRecord(log, { topic, partition, from: { offset } }, signal),
+  );
+  const known = times.flatMap((record) => record?.timestampMs ?? []);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+const furthestBehind = (records: readonly WaitingRecord[]): readonly WaitingRecord[] =>
+  records.toSorted((a, b) => b.left - a.left).slice(0, MOST_LOOKED_AT);
