@@ -4,7 +4,7 @@ import type { EventLog } from '../../packages/event-log/port.ts';
 import { type NotHeld, otherPaused, pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { deleteKeys } from '../../packages/policy/write-policies.ts';
+import { deleteKeys, deleteUnheld } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
@@ -51,7 +51,7 @@ async function endUnheld(
   { log, logger }: Ending,
 ): Promise<void> {
   if (unheardOf !== null) {
-    await deleteKeys({ log }, [unheardOf]);
+    await deleteUnheld({ log }, [unheardOf]);
     logger.info(endWritten(selector));
   } else if (others.size === 0) logger.info('Nothing is paused.');
   if (others.size > 0) throw otherPaused(selector, others);

@@ -1,11 +1,12 @@
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { type NodeSelector, type PauseRecord, pauseKey } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
+import type { EventLog, Headers, OutgoingRecord } from '../event-log/port.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
 import { keyOf } from '../pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../pipeline/publisher.ts';
 import { FleetGcError } from '../process/errors.ts';
+import { NOT_HELD } from './not-held.ts';
 import type { PolicyChange } from './policy-changes.ts';
 
 /** What the verbs need to write: the log, and what their envelopes say. */
@@ -42,9 +43,20 @@ function readable(record: OutgoingRecord): OutgoingRecord {
 }
 
 /** Deletes the records of these keys, readable or not. */
-export async function deleteKeys({ log }: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> {
+export const deleteKeys = (writer: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> =>
+  publishDeletions(writer, keys, {});
+
+/** Deletes what the topic says nothing of, for whoever remembers it of another topic of this name. */
+export const deleteUnheld = (writer: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> =>
+  publishDeletions(writer, keys, NOT_HELD);
+
+async function publishDeletions(
+  { log }: Pick<PolicyWriter, 'log'>,
+  keys: readonly string[],
+  headers: Headers,
+): Promise<void> {
   if (keys.length === 0) return;
-  await log.publish(keys.map((key) => ({ topic: TOPICS.policies.name, key, value: null, headers: {} })));
+  await log.publish(keys.map((key) => ({ topic: TOPICS.policies.name, key, value: null, headers })));
 }
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deletionOf, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { deleteKeys } from '../../../packages/policy/write-policies.ts';
+import { deleteKeys, deleteUnheld } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -25,7 +25,7 @@ export const verb = defineVerb({
     const stored = await readStoredPolicies(log, context.signal);
     const deletion = deletionOf(stored, names);
     if (deletion.kind === 'not-stored') {
-      await deleteKeys({ log }, deletion.unheardOf);
+      await deleteUnheld({ log }, deletion.unheardOf);
       if (deletion.unheardOf.length > 0) context.logger.info(deletionWritten(deletion.unheardOf));
       throw deletion.error;
     }

@@ -1,6 +1,7 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { saysNotHeld } from '../../../packages/policy/not-held.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import {
   isPauseKey,
@@ -19,6 +20,8 @@ export interface Evidence<State> {
   readonly state: State | null;
   /** The record itself says so; else a decision was made under a set of policies that has it, or lacks it. */
   readonly exact: boolean;
+  /** The record deletes what its topic said nothing of: alone it does not tell that anything stood. */
+  readonly isNotHeld: boolean;
 }
 
 type EvidenceByKey<State> = ReadonlyMap<string, readonly Evidence<State>[]>;
@@ -77,10 +80,11 @@ class RecordEvidence implements PolicyEvidence {
   }
 }
 
-const exactly = <State>({ timestampMs }: LogRecord, state: State | null): Evidence<State> => ({
+const exactly = <State>({ timestampMs, headers }: LogRecord, state: State | null): Evidence<State> => ({
   atMs: timestampMs,
   state,
   exact: true,
+  isNotHeld: saysNotHeld(headers),
 });
 
 function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string, one: Evidence<State>): void {
@@ -135,7 +139,10 @@ function extended<State>(
     atMs: Math.min(...sets.map(({ atMs }) => atMs)),
     stood: new Map(
       sets.flatMap(({ atMs, set }) =>
-        entriesOf(set).map(([key, state]): [string, Evidence<State>] => [key, { atMs, state, exact: false }]),
+        entriesOf(set).map(([key, state]): [string, Evidence<State>] => [
+          key,
+          { atMs, state, exact: false, isNotHeld: false },
+        ]),
       ),
     ),
   }));
@@ -145,7 +152,9 @@ function extended<State>(
       key,
       [
         ...(records.get(key) ?? []),
-        ...decided.map(({ atMs, stood }) => stood.get(key) ?? { atMs, state: null, exact: false }),
+        ...decided.map(
+          ({ atMs, stood }) => stood.get(key) ?? { atMs, state: null, exact: false, isNotHeld: false },
+        ),
       ],
     ]),
   );

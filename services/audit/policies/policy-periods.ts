@@ -61,7 +61,9 @@ const begunWith = ([first]: readonly Evidence<unknown>[], isFirst: boolean): Mom
 
 /** Records that end what nothing else tells of. */
 const endedUnseen = (run: readonly Evidence<unknown>[]): readonly Period<never>[] =>
-  run.filter(({ exact }) => exact).map((one) => ({ state: null, begun: null, ended: momentOf(one) }));
+  run
+    .filter(({ exact, isNotHeld }) => exact && !isNotHeld)
+    .map((one) => ({ state: null, begun: null, ended: momentOf(one) }));
 
 /** Without decisions by what a decider knew before a record. */
 function withoutLate<State>(evidence: readonly Evidence<State>[]): readonly Evidence<State>[] {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
+import { deleteUnheld } from '../../../packages/policy/write-policies.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
@@ -72,4 +73,21 @@ test('an executor obeys a pause that was written to a recreated gc.policies, how
   await operator.publish([policyOutput]);
   await until('the policies to be readable', () => source.problem() === null);
   expect(pauseFor(source, NODE)).toEqual(pause);
+});
+
+test('what went with the old topic is let go of when its end is written to the new one, which never held it', async () => {
+  const path = join(temporaryDirectory(), 'events.sqlite');
+  const log = await openLog(path);
+  await log.publish([policyOutput, pauseOutput]);
+  const source = follow(log);
+  await source.caughtUp;
+  deletePolicies(path);
+  const operator = await openLog(path);
+  await until('the loss to show', () =>
+    /"default", the pause of .*: fleetgc resume/.test(source.problem() ?? ''),
+  );
+
+  await deleteUnheld({ log: operator }, [pauseKey(pause.selector), 'default']);
+  await until('the policies to be readable', () => source.problem() === null);
+  expect(pauseFor(source, NODE)).toBeNull();
 });

@@ -7,6 +7,7 @@ import type { Findings } from '../findings.ts';
 import {
   type Account,
   type Answer,
+  isOfBystander,
   judgeEnding,
   openAccount,
   type Placed,
@@ -14,6 +15,8 @@ import {
   tellDisagreement,
 } from './command-account.ts';
 import { EarlierCommands, LateAnswers } from './commands-before-range.ts';
+
+type Other = { readonly kind: 'settled'; readonly nodeInstance: string } | { readonly kind: 'unreadable' };
 
 /** Brings together commands and their results, in whatever order they come, and judges what stays alone. */
 export class AnsweredCommands {
@@ -24,7 +27,7 @@ export class AnsweredCommands {
   readonly #accounts = new Map<string, Account>();
   readonly #earlier: EarlierCommands;
   /** Commands that have no account: with all their results, or unreadable. */
-  readonly #others = new Map<string, 'settled' | 'unreadable'>();
+  readonly #others = new Map<string, Other>();
   readonly #early = new Map<string, Placed<Answer>[]>();
   /** By node instance, the offset of the last command that was carried out, in part at least, and when. */
   readonly #lastCarriedOut = new Map<string, { readonly offset: bigint; readonly atMs: number }>();
@@ -54,7 +57,7 @@ export class AnsweredCommands {
 
   /** Something on the topic of commands that is none: executors answer it by this id. */
   unreadable(id: string): void {
-    this.#others.set(id, 'unreadable');
+    this.#others.set(id, { kind: 'unreadable' });
   }
 
   answered(event: Answer, record: LogRecord): void {
@@ -76,7 +79,7 @@ export class AnsweredCommands {
     for (const [id, account] of this.#accounts) {
       if (!isBefore(account, judging) || !this.#judgeAccount(account, judging, lastMs)) continue;
       this.#accounts.delete(id);
-      this.#others.set(id, 'settled');
+      this.#others.set(id, { kind: 'settled', nodeInstance: account.command.event.nodeInstance });
     }
     for (const [id, answers] of this.#early) if (areBefore(answers, judging)) this.#judgeEarly(id, answers);
   }
@@ -98,7 +101,7 @@ export class AnsweredCommands {
     const { commandId } = answer.event;
     const other = this.#others.get(commandId);
     if (other === undefined) this.#early.set(commandId, [...(this.#early.get(commandId) ?? []), answer]);
-    if (other === 'settled')
+    if (other?.kind === 'settled' && !isOfBystander(answer.event, other))
       tellDisagreement(
         this.#findings,
         { kind: 'result-differs', message: 'it came when all results of its command were there' },
@@ -137,6 +140,7 @@ export class AnsweredCommands {
 
   #judgeUnanswered(account: Account, lastMs: number): void {
     const { event, place } = account.command;
+    if (account.isTurnedAway && account.objects.size === 0) return;
     const heardMs = this.#lastHeardMs.get(nodeKey(event)) ?? null;
     if (isOverdue(account, heardMs)) tellOverdue(this.#findings, account);
     else if (place.timestampMs + event.lifetimeMs >= lastMs) this.#findings.counts.open++;

@@ -29,6 +29,8 @@ export interface Account {
   /** One for each object, by its name. */
   readonly objects: Map<string, Placed<ObjectResult>>;
   ending: Placed<CommandResult> | null;
+  /** Whether an executor refused it that it was not for; what its own executor says comes beside that, or never. */
+  isTurnedAway: boolean;
 }
 
 /** Many are remembered, and most of a command is not needed for it. */
@@ -36,18 +38,29 @@ export function openAccount(command: Command, place: Place): Account {
   const { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs } = command;
   const items = command.items.map((item) => ({ kind: item.kind, id: item.id, rule: item.rule }));
   const event = { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs, items };
-  return { command: { event, place }, objects: new Map(), ending: null };
+  return { command: { event, place }, objects: new Map(), ending: null, isTurnedAway: false };
 }
 
 /** Takes an answer that agrees with its command; else says why it does not. */
 export function takeAnswer(account: Account, { event, place }: Placed<Answer>): Disagreement | null {
   const problem = disagreement(account.command.event, event);
   if (problem !== null) return problem;
-  if (event.type === 'fleetgc.node.object-result')
+  if (isOfBystander(event, account.command.event)) account.isTurnedAway = true;
+  else if (event.type === 'fleetgc.node.object-result')
     account.objects.set(objectKey(event.object), { event, place });
   else if (event.type === 'fleetgc.node.command-result') account.ending = { event, place };
   return null;
 }
+
+/**
+ * Whether it is the refusal of another installation than the command is for: two machines under one name each refuse what is for the
+ * other, whatever the other does with it.
+ */
+export const isOfBystander = (answer: Answer, command: Pick<Commanded, 'nodeInstance'>): boolean =>
+  answer.type === 'fleetgc.node.command-result' &&
+  answer.nodeInstance !== command.nodeInstance &&
+  answer.result.outcome === 'refused' &&
+  answer.result.reason === 'other-instance';
 
 export const tellDisagreement = (
   { deviation }: Pick<Findings, 'deviation'>,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
+import { NOT_HELD } from '../../../../packages/policy/not-held.ts';
 import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
@@ -46,6 +47,7 @@ const NO_POLICY = setOf([]);
 const PAUSED_WITHOUT = setOf([], [PAUSE]);
 
 const deleted = (key: string) => ({ topic: 'gc.policies', key, value: null, headers: {} }) as const;
+const deletedUnheld = (key: string) => ({ ...deleted(key), headers: NOT_HELD }) as const;
 const written = (event: PauseRecord | PolicyRecord) =>
   outgoing({ topic: 'policies', key: event.type === 'fleetgc.pause' ? KEY : event.policy.name, event });
 const decidedUnder = ({ hash }: PolicySetRecord, minute: number) =>
@@ -53,7 +55,12 @@ const decidedUnder = ({ hash }: PolicySetRecord, minute: number) =>
 
 type Step = readonly [
   minute: number,
-  what: PolicySetRecord | ReturnType<typeof deleted> | PauseRecord | PolicyRecord,
+  what:
+    | PolicySetRecord
+    | ReturnType<typeof deleted>
+    | ReturnType<typeof deletedUnheld>
+    | PauseRecord
+    | PolicyRecord,
 ];
 
 /** What `gc.policies` still has, and under what was decided. */
@@ -229,4 +236,20 @@ test.each<{ name: string; steps: readonly Step[]; deletions: readonly object[] }
   expect((await reported(steps)).policyDeletions).toEqual(
     deletions.map((deletion) => ({ name: 'default', deleted: deletion })),
   );
+});
+
+test('the end of what the topic never held ends what was decided under, and tells of nothing else', async () => {
+  const never = await reported([
+    [1, deletedUnheld(KEY)],
+    [2, deletedUnheld('typo')],
+  ]);
+  expect([never.pauses, never.policyDeletions]).toEqual([[], []]);
+  expect((await reported([[1, deleted(KEY)]])).pauses).toHaveLength(1);
+
+  const { pauses } = await reported([
+    [1, PAUSED],
+    [30, deletedUnheld(KEY)],
+    [40, RUNNING],
+  ]);
+  expect(pauses).toMatchObject([{ selector: PAUSE.selector, ended: { atMs: T + 30 * MINUTE, exact: true } }]);
 });

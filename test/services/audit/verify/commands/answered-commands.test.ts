@@ -233,6 +233,69 @@ describe('results of a command', () => {
   });
 });
 
+describe('two machines under one name', () => {
+  const one = command('one');
+  const bystander = (over: Partial<CommandResult> = {}): CommandResult => ({
+    ...doneOf(command('one', { nodeInstance: OTHER_INSTANCE }), {}),
+    result: { outcome: 'refused', reason: 'other-instance', message: 'it is for another instance' },
+    ...over,
+  });
+  const carriedOut = [resultOf(one, 0), resultOf(one, 1), doneOf(one, { removed: 2 })];
+
+  test.each([0, 1, 2, 3])('one refuses what the other carries out, as answer %i', (place) => {
+    const { commands, deviations, gaps, counts } = check();
+    commands.commanded(one, at('commands', 0));
+    for (const [offset, event] of carriedOut.toSpliced(place, 0, bystander()).entries())
+      commands.answered(event, at('results', offset, SECOND));
+    commands.judge(AT_END, NOW + HOUR);
+    expect([...deviations(), ...gaps(), counts.expired, counts.open]).toEqual([0, 0]);
+  });
+
+  test.each([
+    { what: 'the refusal', soon: carriedOut, late: [bystander()] },
+    { what: 'what the other says', soon: [bystander()], late: carriedOut },
+  ])('$what may come when the rest has settled', ({ soon, late }) => {
+    const { commands, deviations } = check();
+    commands.commanded(one, at('commands', 0));
+    for (const [offset, event] of soon.entries()) commands.answered(event, at('results', offset, SECOND));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    for (const [offset, event] of late.entries())
+      commands.answered(event, at('results', soon.length + offset, 2 * HOUR));
+    commands.judge(AT_END, NOW + 3 * HOUR);
+    commands.late.end();
+    expect(deviations()).toEqual([]);
+  });
+
+  test('a refusal alone is an answer: the node was installed anew', () => {
+    const { commands, collector, counts } = check();
+    commands.commanded(one, at('commands', 0));
+    commands.answered(bystander(), at('results', 0, SECOND));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    commands.judge(AT_END, NOW + 3 * HOUR);
+    expect([collector.found().unanswered.total, counts.expired, counts.open]).toEqual([0, 0, 0]);
+  });
+
+  test.each([
+    ['for another reason', bystander({ result: refusalOf(one).result }), 'result-differs 3'],
+    ['with an id that does not follow', bystander({ id: 'x' }), 'result-differs 2,0'],
+    [
+      'of the one that carried it out',
+      bystander({ nodeInstance: one.nodeInstance, id: doneOf(one, {}).id }),
+      'result-missing 2,0',
+    ],
+  ])('a refusal %s contradicts as ever', (_what, refusal, deviation) => {
+    const { commands, deviations } = check();
+    commands.commanded(one, at('commands', 0));
+    const isLate = deviation === 'result-differs 3';
+    for (const [offset, event] of carriedOut.slice(0, isLate ? 3 : 2).entries())
+      commands.answered(event, at('results', offset, SECOND));
+    if (isLate) commands.judge(midway(HOUR), NOW + HOUR);
+    commands.answered(refusal, at('results', isLate ? 3 : 2, 2 * SECOND));
+    commands.judge(AT_END, NOW + 3 * HOUR);
+    expect(deviations()).toContain(deviation);
+  });
+});
+
 describe('a command without a result of its own', () => {
   const [first, second] = [command('first'), command('second')];
 
