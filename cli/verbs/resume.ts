@@ -4,6 +4,7 @@ import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
+import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -30,5 +31,6 @@ export const verb = defineVerb({
     await deleteKeys({ log }, [...pauses.keys()]);
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info('Nothing is paused.');
+    if (!all) await warnOfNobody(selector, { log, logger: context.logger }, context.signal);
   },
 });
