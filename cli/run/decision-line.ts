@@ -6,7 +6,7 @@ const MOST_NAMES = 3;
 
 /**
  * What a decision means for the node, in one line; `null` where nothing follows from it, or what follows is told by the
- * node itself.
+ * node itself, or from the policies.
  */
 export function decisionLine(decision: Decision, names: ObjectNames | undefined): string | null {
   const { decider, outcome, reason, notBelieved } = decision;
@@ -17,8 +17,6 @@ export function decisionLine(decision: Decision, names: ObjectNames | undefined)
       return `${decider.name} would remove ${choice(decision, names)}, but this is a dry run`;
     case 'no-policy':
       return 'no policy selects this node: everything stays';
-    case 'paused':
-      return `paused${reason === '' ? '' : `: ${reason}`}`;
     case 'not-believed':
       return `nothing can be decided: ${doubtText(notBelieved)}`;
     case 'no-common-version':

@@ -50,15 +50,12 @@ const KNOWN_INVENTORIES = 8;
 function decisionTeller(print: Print): NodeTeller {
   const lastOf = new Map<string, string | null>();
   let known: readonly (readonly [inventoryId: string, names: ObjectNames])[] = [];
-  let isPaused = false;
   const know = (inventory: CompleteInventory): void => {
     known = [...known, [inventory.id, namesIn(inventory)] as const].slice(-KNOWN_INVENTORIES);
   };
   const tellOf = (decision: Decision): void => {
     const names = new Map(known).get(decision.input.id);
     const line = decisionLine(decision, names);
-    if (isPaused && isUnpaused(decision)) print('not paused any more');
-    isPaused = decision.outcome === 'paused' || (isPaused && !isUnpaused(decision));
     if (line !== null && ![...lastOf.values()].includes(line)) print(line);
     lastOf.set(decision.decider.name, line);
   };
@@ -70,9 +67,6 @@ function decisionTeller(print: Print): NodeTeller {
     },
   };
 }
-
-/** What was passed over was not decided under any policy. */
-const isUnpaused = ({ outcome }: Decision): boolean => outcome !== 'paused' && outcome !== 'overtaken';
 
 /** The decisions and results themselves, one JSON document a line. Inventories are large, and lie on the log. */
 export const jsonTeller = (print: Print): NodeTeller => ({

@@ -3,9 +3,10 @@ import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { runTogether, untilAborted } from '../../packages/process/loops.ts';
+import { runEvery, runTogether, untilAborted } from '../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import type { SelectableNode } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
@@ -13,6 +14,7 @@ import type { ExecutorOptions } from '../../services/node-executor/node-files.ts
 import { operatorPublication } from '../framework/task-event-log.ts';
 import { jsonTeller, lineTeller } from './event-lines.ts';
 import { follow } from './follow.ts';
+import { holdingChanges } from './holding.ts';
 import { introductionLines } from './introduction.ts';
 import { settlePolicies } from './settle-policies.ts';
 
@@ -33,17 +35,32 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   const fromMs = process.sources.now();
   const policies = await prepare(pipeline, signal);
   if (signal.aborted) return;
-  const teller = json ? jsonTeller(print) : lineTeller((line) => print(`${clockText()}  ${line}`));
+  const printAt = (line: string): void => print(`${clockText()}  ${line}`);
+  const teller = json ? jsonTeller(print) : lineTeller(printAt);
+  const selectable = selectableNode(node);
+  const changes = holdingChanges({ policies, node: selectable, logPath: pipeline.logPath, print: printAt });
   const removing = { policies: policies, options: executor };
   await runTogether(
     [
       (stop) => follow({ log: process.log, teller, fromMs }, stop),
+      (stop) =>
+        json
+          ? untilAborted(stop)
+          : runEvery(LOOK_EVERY_MS, changes, { sleep: process.sources.wait, signal: stop }),
       (stop) => runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
       (stop) => runNode({ process, node, signal: stop }, removing),
     ],
     signal,
   );
 }
+
+/** How soon what another process changed is told. */
+const LOOK_EVERY_MS = 1_000;
+
+const selectableNode = ({ identity, nodeLabels }: ManagedNode): SelectableNode => ({
+  ...identity,
+  nodeLabels,
+});
 
 async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicySource> {
   const { process, node, written, print, json } = pipeline;
@@ -57,7 +74,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   const introduction = introductionLines({
     ...pipeline,
     version: PRODUCT_VERSION,
-    node: { ...node.identity, nodeLabels: node.nodeLabels },
+    node: selectableNode(node),
     runtime: await runtimeText(node),
     policies: policies.current.node(),
     deleted,

@@ -8,6 +8,7 @@ import { deleteKeys, deleteUnheld } from '../../packages/policy/write-policies.t
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
+import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -36,6 +37,7 @@ export const verb = defineVerb({
     await deleteKeys({ log }, [...pauses.keys()]);
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info(NONE_HELD);
+    if (!all) await warnOfNobody(selector, { log, logger: context.logger }, context.signal);
   },
 });
 

@@ -21,11 +21,13 @@ export interface HeardNodes {
   readonly unreadable: number;
 }
 
-interface HeardNeeds {
+export interface HeardNeeds {
   readonly log: Pick<EventLog, 'read'>;
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly onProgress: (line: string) => void;
+  /** Told of each node as soon as it is heard. */
+  readonly onHeard?: (stats: DiskStats) => void;
 }
 
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
@@ -159,6 +161,7 @@ class Reading {
     const key = nodeKey(stats);
     const { nodeInstance, takenAt } = stats;
     const before = this.nodes.get(key)?.track ?? null;
+    if (before === null) this.#needs.onHeard?.(stats);
     if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
     this.nodes.set(key, { stats, partition, track: track(before, { nodeInstance, takenAt, loggedAtMs }) });
   }

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { instant } from '../../fixtures/time.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
 import { readTopic } from '../read-topic.ts';
 import { apply, WEB } from './policy/apply-text.ts';
@@ -154,4 +158,36 @@ test('resume writes the end of a pause that went with an earlier gc.policies', a
   expect((await readTopic(own.log, 'gc.policies')).map(({ key, value }) => [key, value])).toEqual([
     ['!pause [["a"],["n3"],[],[]]', null],
   ]);
+});
+
+describe('a selector that selects no node that was heard in the last day', () => {
+  const fleetOfOne = async () => {
+    const own = await ownLog();
+    const takenAt = instant({ wallTimeMs: Date.now() });
+    await own.log.publish([outgoing(nodeOutput('diskStats', diskStats({}, { takenAt })))]);
+    return own;
+  };
+  const WARNING =
+    'warning: No node that was heard in the last day is meant by node n3: are the names right?\n';
+
+  test('is warned of, after the pause and the resume are done', async () => {
+    const { run } = await fleetOfOne();
+    const paused = await run('pause', '--node-name', 'n3');
+    expect(paused).toMatchObject({ exitCode: 0, stdout: 'paused: node n3\n' });
+    expect(paused.stderr.endsWith(WARNING)).toBe(true);
+    expect(await run('resume', '--node-name', 'n3')).toEqual({
+      exitCode: 0,
+      stdout: 'resumed: node n3\n',
+      stderr: WARNING,
+    });
+  });
+
+  test.each([
+    ['a pattern that selects one', ['--node-name', 'web-*']],
+    ['all nodes', []],
+  ])('is none of the warnings on %s', async (_, options) => {
+    const { run } = await fleetOfOne();
+    expect((await run('pause', ...options)).stderr).not.toContain('No node');
+    expect((await run('resume', ...options)).stderr).toBe('');
+  });
 });

@@ -37,7 +37,7 @@ function summaryPart(dryRun: AuditReport['dryRun'], wouldGo: readonly WouldGo[])
   return {
     heading: HEADING,
     text: [
-      `${counted(objects, 'object')}, each counted once on its node; the images would have freed about ${sizeText(BigInt(estimatedBytes))}. Nothing of it was removed: the policies say dry-run.`,
+      `${counted(objects, 'object')}, each counted once on its node; the images would have freed about ${sizeText(BigInt(estimatedBytes))}. Nothing of it was removed then: the policies said dry-run${plannedText(wouldGo)}.`,
       `It is what ${counted(decisions, 'decision')} planned. With enforce what goes is not planned again, so later plans would have been smaller.`,
       ...(unnamed === 0
         ? []
@@ -62,6 +62,14 @@ function summaryPart(dryRun: AuditReport['dryRun'], wouldGo: readonly WouldGo[])
       text: bytesText(group),
     })),
   };
+}
+
+/** When it was planned: the policy may say something else by now. */
+export function plannedText(wouldGo: readonly WouldGo[]): string {
+  if (wouldGo.length === 0) return '';
+  const first = timeText(Math.min(...wouldGo.map(({ firstMs }) => firstMs)));
+  const last = timeText(Math.max(...wouldGo.map(({ lastMs }) => lastMs)));
+  return first === last ? `, at ${first}` : `, from ${first} to ${last}`;
 }
 
 const nodesPart = (wouldGo: readonly WouldGo[]): ReportPart => ({

@@ -7,7 +7,7 @@ import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit
 import { freedSumText } from '../../narration/freed-text.ts';
 import { holdersText } from '../../narration/holder-text.ts';
 import { keptText } from '../kept-times.ts';
-import { dryRunParts } from './report-dry-run-parts.ts';
+import { dryRunParts, plannedText } from './report-dry-run-parts.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
 
@@ -47,7 +47,7 @@ export function introduction({ range, read, kept = null }: AuditReport): readonl
   return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
 }
 
-function freedPart({ removed, pulledAgain, dryRun }: AuditReport): ReportPart {
+function freedPart({ removed, pulledAgain, dryRun, wouldGo }: AuditReport): ReportPart {
   const { spanMs, spans } = removed.bySpan;
   return {
     heading: 'Freed',
@@ -59,7 +59,7 @@ function freedPart({ removed, pulledAgain, dryRun }: AuditReport): ReportPart {
         : []),
       ...(dryRun.decisions > 0
         ? [
-            `${counted(dryRun.objects, 'object')} more would have gone, but the policy says dry-run: see "Dry run: what would have gone".`,
+            `${counted(dryRun.objects, 'object')} would have gone while the policy said dry-run${plannedText(wouldGo)}: see "Dry run: what would have gone".`,
           ]
         : []),
     ],

@@ -34,6 +34,8 @@ const TOO_FEW_COPIES =
 const ADVICE_BY_TYPE: Readonly<Record<string, string>> = {
   INVALID_REPLICATION_FACTOR:
     'There are fewer brokers than copies asked for: wait until all have started, or choose another --kafka-replication-factor.',
+  ILLEGAL_SASL_STATE:
+    'A name and a password (SASL) were given, and this listener most likely takes none: name one that does with --kafka-brokers, or leave --kafka-sasl-mechanism, --kafka-username and --kafka-password-file out.',
   GROUP_LOAD_IN_PROGRESS: GROUP_SETTLES,
   GROUP_COORDINATOR_NOT_AVAILABLE: GROUP_SETTLES,
   NOT_COORDINATOR_FOR_GROUP: 'Another broker looks after the group now; it is found again by itself.',

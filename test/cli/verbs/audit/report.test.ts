@@ -143,7 +143,11 @@ describe('what a policy in dry-run would have removed', () => {
   test('is a page of the report, and can be asked for alone', async () => {
     const run = await tried();
     const { stdout } = await run();
-    expect(stdout).toContain('1 object more would have gone, but the policy says dry-run');
+    const planned = 'while the policy said dry-run, at 2026-01-01T00:00:01Z';
+    expect(stdout).toContain(`1 object would have gone ${planned}: see "Dry run: what would have gone".`);
+    expect(stdout).toContain(
+      'Nothing of it was removed then: the policies said dry-run, at 2026-01-01T00:00:01Z.',
+    );
     expect(stdout).toContain(
       '## Dry run: what would have gone\n\n1 object, each counted once on its node; the images would have freed about 1.5 MB.',
     );

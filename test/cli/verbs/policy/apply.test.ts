@@ -58,6 +58,23 @@ test('apply says which settings differ', async () => {
   );
 });
 
+test('apply says what a selector means that has a condition no more', async () => {
+  const own = await ownLog();
+  await apply(
+    own,
+    'name: web\nmode: enforce\nselector: {clusters: [prod], nodeNames: ["db-*"], pools: [gpu], nodeLabels: {a: b}}\n',
+  );
+  const { stdout } = await apply(own, 'name: web\nmode: enforce\n');
+
+  expect(stdout.split('\n').slice(1)).toEqual([
+    '  selector.clusters: ["prod"] to [] (every cluster)',
+    '  selector.nodeNames: ["db-*"] to [] (every node)',
+    '  selector.pools: ["gpu"] to [] (every pool)',
+    '  selector.nodeLabels: {"a":"b"} to {} (any labels)',
+    '',
+  ]);
+});
+
 test('a dry run of apply changes nothing', async () => {
   const own = await ownLog();
   const { stdout, stderr } = await apply(own, WEB, '--dry-run');

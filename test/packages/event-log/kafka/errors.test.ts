@@ -51,6 +51,7 @@ describe('what kafkajs reports, in our words', () => {
   });
 
   test.each([
+    ['ILLEGAL_SASL_STATE', /password \(SASL\) were given, and this listener most likely takes none/],
     ['GROUP_LOAD_IN_PROGRESS', /passes by itself/],
     ['NOT_COORDINATOR_FOR_GROUP', /Another broker looks after the group now/],
     ['REBALANCE_IN_PROGRESS', /joins again by itself/],
