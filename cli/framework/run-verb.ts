@@ -90,6 +90,8 @@ const LoggedLine = z.object({
   level: z.string(),
   service: z.string(),
   msg: z.string(),
+  /** The cause, where something goes on without what failed. */
+  problem: z.string().optional().catch(undefined),
   err: z.object({ stack: z.string() }).optional(),
 });
 
@@ -100,8 +102,9 @@ const inPlainSentences = (stderr: LogDestination): LogDestination => ({
 });
 
 function plainSentence(json: string): string {
-  const { level, service, msg, err } = LoggedLine.parse(JSON.parse(json));
+  const { level, service, msg, problem, err } = LoggedLine.parse(JSON.parse(json));
   const stack = err === undefined ? '' : `${err.stack}\n`;
   if (level === 'fatal') return `fleetgc ${service}: ${msg}\n${stack}`;
-  return `${level === 'warn' ? 'warning: ' : ''}${msg}\n${stack}`;
+  const cause = problem === undefined ? '' : ` (${problem})`;
+  return `${level === 'warn' ? 'warning: ' : ''}${msg}${cause}\n${stack}`;
 }
