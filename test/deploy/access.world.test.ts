@@ -4,12 +4,12 @@ import kafkajs, { type AclEntry, Kafka } from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc } from '../cli/fleetgc.ts';
+import { tableRows } from '../docs/markdown.ts';
 import { type SecureBroker, startSecureBroker } from '../support/kafka/kafka.ts';
 import { kafkaSettings } from '../support/kafka/kafka-answer.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { REPOSITORY, textOf } from './files.ts';
-import { tableRows } from './markdown.ts';
 import { startService } from './service-process.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;

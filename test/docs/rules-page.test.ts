@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { REPOSITORY, textOf } from './files.ts';
+import { REPOSITORY, textOf } from '../deploy/files.ts';
 import { tableRows } from './markdown.ts';
 
 /** The list of wishes behind section M has so many rows. */

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { EvictionSignal } from '../../schemas/policy/eviction.ts';
 import { Plan, PlanFailure, PlannedObject } from '../../schemas/reports/plan.ts';
 import { inProcess } from '../cli/fleetgc.ts';
+import { textOf } from '../deploy/files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { textOf } from './files.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
 
 const page = textOf('docs/reference/plan.md');

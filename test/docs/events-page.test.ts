@@ -4,7 +4,7 @@ import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { generateJsonSchemas } from '../../schemas/generate.ts';
-import { textOf } from './files.ts';
+import { textOf } from '../deploy/files.ts';
 import { tableRows } from './markdown.ts';
 
 const page = textOf('docs/reference/events.md');

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { REPOSITORY, textOf } from './files.ts';
+import { REPOSITORY, textOf } from '../deploy/files.ts';
 import { anchorsOf, type LocalLink, localLinks, tableRows } from './markdown.ts';
 
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: REPOSITORY });

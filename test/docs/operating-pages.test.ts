@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseLocalRules } from '../../services/node-executor/local/local-file.ts';
-import { textOf, verbNamed } from './files.ts';
+import { textOf, verbNamed } from '../deploy/files.ts';
+import { type MetricInCode, metricsInCode } from '../deploy/metrics-in-code.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
-import { type MetricInCode, metricsInCode } from './metrics-in-code.ts';
 
 const install = textOf('docs/operating/install.md');
 const watch = textOf('docs/operating/watch.md');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Explanation } from '../../schemas/reports/explanation.ts';
 import { ExplainedKind, TimelineEntry } from '../../schemas/reports/timeline.ts';
-import { textOf } from './files.ts';
+import { textOf } from '../deploy/files.ts';
 import { codeBlocks } from './markdown.ts';
 
 const page = textOf('docs/operating/audit.md');

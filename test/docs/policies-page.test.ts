@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { POLICY_DEFAULTS } from '../../schemas/policy/policy-defaults.ts';
 import { POLICY_SETTINGS } from '../../schemas/policy/policy-file.ts';
 import { inProcess } from '../cli/fleetgc.ts';
+import { textOf } from '../deploy/files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { textOf } from './files.ts';
 import { codeBlocks, tableRows } from './markdown.ts';
 
 const page = textOf('docs/reference/policies.md');
