@@ -1,35 +1,35 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
-import { policySet } from '../../../packages/decision/policy-set.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { scanAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { overtakenHandler } from '../../../../packages/decision/overtaken-record.ts';
+import { policySet } from '../../../../packages/decision/policy-set.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { scanAhead } from '../../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
 import {
   type LookAhead,
   lookAhead,
   readAlone,
-} from '../../../packages/pipeline/catching-up/slice-look-ahead.ts';
-import { decide } from '../../../packages/pipeline/decide.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import { Decision } from '../../../schemas/events/decision.ts';
-import type { Inventory } from '../../../schemas/events/inventory.ts';
-import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
-import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { DECIDER as CONTAINER_GC } from '../../../services/container-gc/decide.ts';
-import { containerGcHandler } from '../../../services/container-gc/handler.ts';
-import { DECIDER as IMAGE_GC } from '../../../services/image-gc/decide.ts';
-import { imageGcHandler } from '../../../services/image-gc/handler.ts';
-import { appliedPolicy } from '../../fixtures/applied-policy.ts';
-import { arbitraryNode, arbitraryPolicy } from '../../fixtures/arbitrary-node.ts';
-import { incompleteInventory } from '../../fixtures/inventory.ts';
-import { reclaim } from '../../fixtures/reclaim.ts';
-import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { countedIds, NOW_MS, recordOf } from '../../support/logs/log-record.ts';
-import { readableLog } from '../../support/logs/readable-log.ts';
-import { runs } from '../../support/property-runs.ts';
+} from '../../../../packages/pipeline/catching-up/slice-look-ahead.ts';
+import { decide } from '../../../../packages/pipeline/decide.ts';
+import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { Decision } from '../../../../schemas/events/decision.ts';
+import type { Inventory } from '../../../../schemas/events/inventory.ts';
+import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import type { PolicySet } from '../../../../schemas/policy/policy.ts';
+import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
+import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { DECIDER as IMAGE_GC } from '../../../../services/image-gc/decide.ts';
+import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { arbitraryNode, arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
+import { incompleteInventory } from '../../../fixtures/inventory.ts';
+import { reclaim } from '../../../fixtures/reclaim.ts';
+import { HOUR, instant, MINUTE } from '../../../fixtures/time.ts';
+import { countedIds, NOW_MS, recordOf } from '../../../support/logs/log-record.ts';
+import { readableLog } from '../../../support/logs/readable-log.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 const TOPIC = TOPICS.inventory.name;
 const DECIDERS = [

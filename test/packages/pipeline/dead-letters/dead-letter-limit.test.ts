@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   createDeadLetterLimit,
   DEAD_LETTERS_PER_MINUTE,
-} from '../../../packages/pipeline/dead-letters/dead-letter-limit.ts';
+} from '../../../../packages/pipeline/dead-letters/dead-letter-limit.ts';
 
 const MINUTE_MS = 60_000;
 

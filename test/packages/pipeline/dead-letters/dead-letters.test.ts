@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
 import {
   createDeadLetters,
   type FailedMessage,
   MAX_LETTER_VALUE_BYTES,
-} from '../../../packages/pipeline/dead-letters/dead-letters.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
-import { createLogger } from '../../../packages/process/logger.ts';
-import { createMetrics } from '../../../packages/process/metrics.ts';
-import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
-import { anyText } from '../../fixtures/any-text.ts';
-import { logLines, parsedLines } from '../../support/log-lines.ts';
-import { countedIds, NOW_MS, onLog, TRACEPARENT } from '../../support/logs/log-record.ts';
-import { ScriptedLog } from '../../support/logs/scripted-log.ts';
+} from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { createLogger } from '../../../../packages/process/logger.ts';
+import { createMetrics } from '../../../../packages/process/metrics.ts';
+import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
+import { anyText } from '../../../fixtures/any-text.ts';
+import { logLines, parsedLines } from '../../../support/log-lines.ts';
+import { countedIds, NOW_MS, onLog, TRACEPARENT } from '../../../support/logs/log-record.ts';
+import { ScriptedLog } from '../../../support/logs/scripted-log.ts';
 
 function setUp() {
   const log = new ScriptedLog();

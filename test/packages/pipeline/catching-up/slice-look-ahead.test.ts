@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { lookAhead } from '../../../packages/pipeline/catching-up/slice-look-ahead.ts';
-import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
-import { OBJECTS_OF_A_NODE } from '../../../schemas/events/value-bounds.ts';
-import { diskStats } from '../../fixtures/disk-stats.ts';
-import { image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';
-import { observe } from '../../fixtures/observe.ts';
-import { reclaim } from '../../fixtures/reclaim.ts';
-import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { recordOf } from '../../support/logs/log-record.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { lookAhead } from '../../../../packages/pipeline/catching-up/slice-look-ahead.ts';
+import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
+import { OBJECTS_OF_A_NODE } from '../../../../schemas/events/value-bounds.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { image, incompleteInventory, inventory } from '../../../fixtures/inventory.ts';
+import { observe } from '../../../fixtures/observe.ts';
+import { reclaim } from '../../../fixtures/reclaim.ts';
+import { HOUR, instant, MINUTE } from '../../../fixtures/time.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 
 /** The inventory `i<n>` of a node, n minutes after the first, as it lies at offset n. */
 function look(number: number, over: Partial<CompleteInventory> = {}, record: Partial<LogRecord> = {}) {

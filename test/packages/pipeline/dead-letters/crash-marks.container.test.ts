@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
-import type { EventLog, Subscription } from '../../../packages/event-log/port.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import { nextHop } from '../../../packages/process/trace.ts';
-import { diskStats } from '../../fixtures/disk-stats.ts';
-import { NODE } from '../../fixtures/inventory.ts';
-import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
-import { countedIds } from '../../support/logs/log-record.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { readAll, silentContext, uniqueGroup, until, within } from '../event-log/probe.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
+import type { EventLog, Subscription } from '../../../../packages/event-log/port.ts';
+import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { nextHop } from '../../../../packages/process/trace.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { NODE } from '../../../fixtures/inventory.ts';
+import { type Broker, startBroker } from '../../../support/kafka/kafka.ts';
+import { countedIds } from '../../../support/logs/log-record.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { readAll, silentContext, uniqueGroup, until, within } from '../../event-log/probe.ts';
 import type { DeadlyProcess } from './deadly-process.ts';
 
 /** A group notices after a while that a member was killed. */

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openCrashMarks } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
-import { createLogger } from '../../../packages/process/logger.ts';
-import { logLines } from '../../support/log-lines.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { consumer, message } from './consumer-under-test.ts';
+import { openCrashMarks } from '../../../../packages/pipeline/dead-letters/crash-marks.ts';
+import { createLogger } from '../../../../packages/process/logger.ts';
+import { logLines } from '../../../support/log-lines.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { consumer, message } from '../consumer-under-test.ts';
 
 const KEY = 'prod/web-1';
 const at = (offset: bigint, over = {}) => message(`disks-${offset}`, {}, { key: KEY, offset, ...over });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonBeginning } from '../../../packages/pipeline/parse/parse-head.ts';
-import { runs } from '../../support/property-runs.ts';
+import { jsonBeginning } from '../../../../packages/pipeline/parse/parse-head.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 const NAMES = ['a', 'b'];
 

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
-import { createBacklogLookAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
-import { createLogger } from '../../../packages/process/logger.ts';
-import { diskStats } from '../../fixtures/disk-stats.ts';
-import { observe } from '../../fixtures/observe.ts';
-import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { logLines } from '../../support/log-lines.ts';
-import { recordOf } from '../../support/logs/log-record.ts';
-import { readableLog } from '../../support/logs/readable-log.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
+import { createBacklogLookAhead } from '../../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { createLogger } from '../../../../packages/process/logger.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { observe } from '../../../fixtures/observe.ts';
+import { HOUR, instant, MINUTE } from '../../../fixtures/time.ts';
+import { logLines } from '../../../support/log-lines.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
+import { readableLog } from '../../../support/logs/readable-log.ts';
 
 const TOPIC = 'gc.node.disk-stats';
 const reading = (number: number): LogRecord =>

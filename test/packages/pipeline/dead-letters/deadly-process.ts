@@ -1,14 +1,14 @@
-import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
-import type { Subscription } from '../../../packages/event-log/port.ts';
-import { startConsumer } from '../../../packages/pipeline/consume.ts';
-import { openCrashMarks } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
-import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import { createLogger } from '../../../packages/process/logger.ts';
-import { createMetrics } from '../../../packages/process/metrics.ts';
-import { systemSources } from '../../../packages/process/system-sources.ts';
-import { logLines } from '../../support/log-lines.ts';
-import { silentContext } from '../event-log/probe.ts';
+import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
+import type { Subscription } from '../../../../packages/event-log/port.ts';
+import { startConsumer } from '../../../../packages/pipeline/consume.ts';
+import { openCrashMarks } from '../../../../packages/pipeline/dead-letters/crash-marks.ts';
+import { createDeadLetters } from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
+import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { createLogger } from '../../../../packages/process/logger.ts';
+import { createMetrics } from '../../../../packages/process/metrics.ts';
+import { systemSources } from '../../../../packages/process/system-sources.ts';
+import { logLines } from '../../../support/log-lines.ts';
+import { silentContext } from '../../event-log/probe.ts';
 
 /** What `deadly-process.ts` is started with, as JSON. */
 export interface DeadlyProcess {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { scanAhead } from '../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
-import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
-import { diskStats } from '../../fixtures/disk-stats.ts';
-import { image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';
-import { observe } from '../../fixtures/observe.ts';
-import { reclaim } from '../../fixtures/reclaim.ts';
-import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
-import { recordOf } from '../../support/logs/log-record.ts';
-import { readableLog } from '../../support/logs/readable-log.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { scanAhead } from '../../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { image, incompleteInventory, inventory } from '../../../fixtures/inventory.ts';
+import { observe } from '../../../fixtures/observe.ts';
+import { reclaim } from '../../../fixtures/reclaim.ts';
+import { HOUR, instant, MINUTE } from '../../../fixtures/time.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
+import { readableLog } from '../../../support/logs/readable-log.ts';
 
 const at = (number: number) => ({
   id: `m${number}`,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { firstWrong } from '../../../packages/pipeline/parse/schema-issues.ts';
-import { Inventory } from '../../../schemas/events/inventory.ts';
-import { image, inventory } from '../../fixtures/inventory.ts';
+import { firstWrong } from '../../../../packages/pipeline/parse/schema-issues.ts';
+import { Inventory } from '../../../../schemas/events/inventory.ts';
+import { image, inventory } from '../../../fixtures/inventory.ts';
 
 const Tagged = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('list'), all: z.array(z.string()).nullable() }),

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { authenticate, maySpeak } from '../../../packages/pipeline/parse/authenticate.ts';
-import { EVENT_SCHEMAS, topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
-import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
-import { nodeKey } from '../../../schemas/events/identity.ts';
-import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { appliedPolicy } from '../../fixtures/applied-policy.ts';
-import { diskStats as diskStatsOf } from '../../fixtures/disk-stats.ts';
-import { inventory, NODE } from '../../fixtures/inventory.ts';
-import { observe } from '../../fixtures/observe.ts';
-import { command } from '../../fixtures/outputs.ts';
-import { pauseRecord } from '../../fixtures/policy.ts';
-import { recordOf } from '../../support/logs/log-record.ts';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { authenticate, maySpeak } from '../../../../packages/pipeline/parse/authenticate.ts';
+import { EVENT_SCHEMAS, topicIdOf } from '../../../../packages/pipeline/parse/event-schemas.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { DeadLetterCause } from '../../../../schemas/events/dead-letter.ts';
+import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
+import { nodeKey } from '../../../../schemas/events/identity.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { diskStats as diskStatsOf } from '../../../fixtures/disk-stats.ts';
+import { inventory, NODE } from '../../../fixtures/inventory.ts';
+import { observe } from '../../../fixtures/observe.ts';
+import { command } from '../../../fixtures/outputs.ts';
+import { pauseRecord } from '../../../fixtures/policy.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
 
 const diskStats = (over: Partial<DiskStats> = {}) => diskStatsOf({}, over);
 const good = (over: Partial<LogRecord> = {}): LogRecord =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
+import { exceededBound } from '../../../../packages/pipeline/parse/json-bounds.ts';
 
 /** What the scan should count, told from the parsed value. */
 function measure(value: unknown): { readonly depth: number; readonly elements: number } {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   createFloodGuard,
   type MessageOutcome,
-} from '../../../packages/pipeline/dead-letters/flood-guard.ts';
+} from '../../../../packages/pipeline/dead-letters/flood-guard.ts';
 
 const MINUTE_MS = 60_000;
 
