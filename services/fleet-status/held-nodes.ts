@@ -4,6 +4,7 @@ import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition } from '../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
+import type { CommandResult } from '../../schemas/events/result.ts';
 import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
 
 const LOOK_BACK_MS = 15 * MINUTE_MS;
@@ -24,13 +25,16 @@ export async function readHeldNodes(
     const range = { fromMs: nowMs - LOOK_BACK_MS, toMs: null };
     for await (const { record } of readPartition(log, { topics: ['results'], partition, range }, signal)) {
       const parsed = parseRecord('results', record);
-      if (!parsed.ok || parsed.event.type !== 'fleetgc.node.command-result') continue;
-      const { result } = parsed.event;
-      if (result.outcome === 'refused' && result.reason === 'held')
-        held.set(nodeKey(parsed.event), result.message.replaceAll(/\s+/g, ' '));
-      else held.delete(nodeKey(parsed.event));
+      if (parsed.ok && parsed.event.type === 'fleetgc.node.command-result') note(held, parsed.event);
     }
   };
   await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
   return held;
+}
+
+function note(held: Map<string, string>, told: CommandResult): void {
+  const { result } = told;
+  if (result.outcome === 'refused' && result.reason === 'held')
+    held.set(nodeKey(told), result.message.replaceAll(/\s+/g, ' '));
+  else held.delete(nodeKey(told));
 }
