@@ -15,6 +15,7 @@ export const FleetNodeWarning = z.object({
     'no-reading',
     'above-threshold',
     'above-threshold-dry-run',
+    'held',
   ]),
   /** For people; may be reworded. */
   message: z.string(),

@@ -13,6 +13,7 @@ import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { fleetNodes } from './fleet-nodes.ts';
 import { type HeardNodes, readHeardNodes } from './heard-nodes.ts';
+import { readHeldNodes } from './held-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 import { waitingSince } from './waiting-since.ts';
 
@@ -44,6 +45,8 @@ interface StatusFacts {
   readonly stored: StoredPolicies | null;
   readonly letters: StoredLetters | null;
   readonly nodes: FleetNodes | null;
+  /** Why, by `<cluster>/<node>`. */
+  readonly held: ReadonlyMap<string, string> | null;
 }
 
 /** Looks at all of it once. */
@@ -76,7 +79,7 @@ function whyUnknown(thrown: unknown): string {
   return error.message;
 }
 
-type ReadTopics = Pick<StatusFacts, 'readAtMs' | 'stored' | 'letters' | 'nodes'>;
+type ReadTopics = Pick<StatusFacts, 'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held'>;
 
 /** What can be read, whatever else cannot. */
 async function readTopics(
@@ -93,7 +96,8 @@ async function readTopics(
   );
   const heard = await ifReadable('diskStats', () => readHeardNodes(needs, signal));
   const nodes = heard && nodesUnder(heard, stored, nowMs);
-  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes };
+  const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
+  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held };
 }
 
 /** Without policies nobody knows which clusters are meant. */
@@ -108,7 +112,7 @@ function nodesUnder(heard: HeardNodes, stored: StoredPolicies | null, nowMs: num
 }
 
 function statusOf(facts: StatusFacts): FleetStatus {
-  const { kind, servers, differences, groups, stored, letters, nodes, readAtMs } = facts;
+  const { kind, servers, differences, groups, stored, letters, nodes, held, readAtMs } = facts;
   const status = {
     type: 'fleetgc.status',
     version: 1,
@@ -120,9 +124,12 @@ function statusOf(facts: StatusFacts): FleetStatus {
     unreadablePolicies: stored?.unreadable.length ?? null,
     deadLetters: letters && deadLettersOf(letters),
     nodes: nodes && nodeCounts(nodes, stored !== null),
-    warnings: (nodes?.nodes ?? []).flatMap((node) =>
-      node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
-    ),
+    warnings: [
+      ...(nodes?.nodes ?? []).flatMap((node) =>
+        node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
+      ),
+      ...[...(held ?? [])].map(([subject, message]) => ({ subject, kind: 'held', message }) as const),
+    ],
   } as const satisfies Omit<FleetStatus, 'problems'>;
   return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };
 }

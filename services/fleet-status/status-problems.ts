@@ -112,6 +112,8 @@ function ofLetters({ deadLetters }: Known): readonly string[] {
 /** Told of all nodes at once: where there is one there may be many. */
 const TOGETHER: Partial<Record<Warning['kind'], (nodes: readonly string[]) => string>> = {
   silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
+  held: (nodes) =>
+    `${counted(nodes.length, 'node')} refused the last command of the last 15 minutes as held: ${named(nodes, 'fleetgc status -o json')}. The node's own file says hold or cannot be understood, or the node cannot read the policies; fleetgc audit explain node/<cluster>/<node> says which.`,
   'above-threshold': (nodes) =>
     `${haveMet(nodes)}: ${named(nodes)}. fleetgc audit explain node/<cluster>/<node> tells what holds the space.`,
   'above-threshold-dry-run': (nodes) =>
@@ -138,7 +140,7 @@ function ofNodes({ nodes, policies, warnings }: Known): readonly string[] {
   ];
 }
 
-const named = (subjects: readonly string[]): string =>
+const named = (subjects: readonly string[], where = 'fleetgc nodes'): string =>
   subjects.length <= MOST_NAMED
     ? subjects.join(', ')
-    : `${subjects.slice(0, MOST_NAMED).join(', ')} and ${subjects.length - MOST_NAMED} more (fleetgc nodes)`;
+    : `${subjects.slice(0, MOST_NAMED).join(', ')} and ${subjects.length - MOST_NAMED} more (${where})`;

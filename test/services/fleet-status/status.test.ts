@@ -6,6 +6,7 @@ import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
 import { groupOf, readStatus, SERVICES } from '../../../services/fleet-status/fleet-status.ts';
 import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { refusedCommand } from '../../fixtures/results.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { decisionLog } from '../../support/logs/decision-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -179,4 +180,31 @@ test('a service that is there and cannot decide is told with how long its oldest
     new AbortController().signal,
   );
   expect(status.services[0]).toMatchObject({ name: 'pressure', lag: 2, waitingSinceMs: NOW - 20 * MINUTE });
+});
+
+test.each([
+  { name: 'its last command', agoMs: MINUTE, later: null, held: true },
+  { name: 'a command before its last one', agoMs: 2 * MINUTE, later: 'expired', held: false },
+  { name: 'a command of an hour ago', agoMs: HOUR, later: null, held: false },
+] as const)('a node that refused $name as held is told: $held', async ({ agoMs, later, held }) => {
+  const { log, publishAt } = await timedLog();
+  const refused = (id: string, reason: 'held' | 'expired') =>
+    outgoing(
+      nodeOutput(
+        'results',
+        refusedCommand({ id, result: { outcome: 'refused', reason, message: `said\n ${reason}` } }),
+      ),
+    );
+  await publishAt(NOW - agoMs, refused('first', 'held'));
+  if (later) await publishAt(NOW - MINUTE, refused('second', later));
+  const status = await readStatus(
+    { log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
+    new AbortController().signal,
+  );
+  expect(status.warnings).toEqual(
+    held ? [{ subject: 'prod/web-1', kind: 'held', message: 'said held' }] : [],
+  );
+  expect(status.problems.filter((problem) => problem.includes('as held: prod/web-1.'))).toHaveLength(
+    held ? 1 : 0,
+  );
 });

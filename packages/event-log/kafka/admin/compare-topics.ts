@@ -1,12 +1,13 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { HOUR_MS } from '../../../process/durations.ts';
+import { counted } from '../../../text/counted.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
 import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
 import type { TopicDifference } from '../../port.ts';
 import { missingTopic, partitionDifference } from '../../topic-differences.ts';
 import { type Admin, TOPIC_RESOURCE } from '../client/admin.ts';
 import type { KafkaOptions } from '../client/options.ts';
-import { partitionCounts } from './declared-partitions.ts';
+import { topicShapes } from './declared-partitions.ts';
 
 const FOREVER = '-1';
 /** Key, headers and the frame of a batch, beside the largest value. */
@@ -40,7 +41,10 @@ export function topicConfig(topic: TopicName, options: KafkaOptions): Readonly<R
 /** The value of each setting, by topic. */
 type FoundConfigs = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-async function foundConfigs(admin: Admin, topics: readonly TopicName[]): Promise<FoundConfigs> {
+async function foundConfigs(
+  admin: Pick<Admin, 'describeConfigs'>,
+  topics: readonly TopicName[],
+): Promise<FoundConfigs> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: topics.map((name) => ({ type: TOPIC_RESOURCE, name })),
@@ -53,10 +57,24 @@ async function foundConfigs(admin: Admin, topics: readonly TopicName[]): Promise
   );
 }
 
+const OF_COPIES =
+  "Where fewer copies were asked for when topics were created, give the same --kafka-replication-factor here; else change it with the broker's tools.";
+
 const remedyOf = (config: string): string =>
-  config === 'min.insync.replicas'
-    ? "Where fewer copies were asked for when topics were created, give the same --kafka-replication-factor here; else change it with the broker's tools."
-    : "Change it with the broker's tools if it was not meant so.";
+  config === 'min.insync.replicas' ? OF_COPIES : "Change it with the broker's tools if it was not meant so.";
+
+/** Copies that are away for now count: what is compared is what the topic was made with. */
+function copiesDifferences(
+  topic: TopicName,
+  copies: number,
+  { replicationFactor }: KafkaOptions,
+): TopicDifference[] {
+  if (copies === replicationFactor) return [];
+  const expected = counted(replicationFactor, 'copy', 'copies');
+  const found = counted(copies, 'copy', 'copies');
+  const message = `Topic ${topic} has ${found} of each record, but ${replicationFactor} ${replicationFactor === 1 ? 'is' : 'are'} expected. ${OF_COPIES}`;
+  return [{ topic, kind: 'config', expected, found, message }];
+}
 
 function configDifferences(
   topic: TopicName,
@@ -75,15 +93,21 @@ function configDifferences(
 }
 
 /** What differs from the table of topics. */
-export async function findDifferences(admin: Admin, options: KafkaOptions): Promise<TopicDifference[]> {
-  const counts = await partitionCounts(admin);
-  const existing = TOPIC_NAMES.filter((name) => counts.has(name));
+export async function findDifferences(
+  admin: Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'describeConfigs'>,
+  options: KafkaOptions,
+): Promise<TopicDifference[]> {
+  const shapes = await topicShapes(admin);
+  const existing = TOPIC_NAMES.filter((name) => shapes.has(name));
   const configs: FoundConfigs = existing.length === 0 ? new Map() : await foundConfigs(admin, existing);
   return TOPIC_NAMES.flatMap((topic) => {
-    const count = counts.get(topic);
-    if (count === undefined) return [missingTopic(topic)];
-    const difference = partitionDifference(topic, count);
-    const config = configDifferences(topic, configs.get(topic) ?? new Map(), options);
-    return difference === null ? config : [difference, ...config];
+    const shape = shapes.get(topic);
+    if (shape === undefined) return [missingTopic(topic)];
+    const partitions = partitionDifference(topic, shape.partitions);
+    return [
+      ...(partitions === null ? [] : [partitions]),
+      ...copiesDifferences(topic, shape.copies, options),
+      ...configDifferences(topic, configs.get(topic) ?? new Map(), options),
+    ];
   });
 }

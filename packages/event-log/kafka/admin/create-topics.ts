@@ -6,7 +6,7 @@ import type { Admin } from '../client/admin.ts';
 import { protocolType } from '../client/errors.ts';
 import type { KafkaOptions } from '../client/options.ts';
 import { topicConfig } from './compare-topics.ts';
-import { partitionCounts } from './declared-partitions.ts';
+import { topicShapes } from './declared-partitions.ts';
 
 const CREATE_TIMEOUT_MS = 15_000;
 const LOOK_AGAIN_MS = 100;
@@ -19,7 +19,7 @@ export type TopicAdmin = Pick<
 
 /** Creates what is missing, and waits until it can be used; what exists is left as it is. */
 export async function createMissing(admin: TopicAdmin, options: KafkaOptions): Promise<readonly TopicName[]> {
-  const existing = await partitionCounts(admin);
+  const existing = await topicShapes(admin);
   const missing = TOPIC_NAMES.filter((name) => !existing.has(name));
   if (missing.length === 0) return [];
   await admin

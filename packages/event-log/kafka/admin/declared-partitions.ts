@@ -7,15 +7,29 @@ import { type Admin, withAdmin } from '../client/admin.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 
-/** The number of partitions of each of our topics that exists. */
-export async function partitionCounts(
+export interface TopicShape {
+  readonly partitions: number;
+  /** Of the partition that has the fewest. */
+  readonly copies: number;
+}
+
+/** Of each of our topics that exists. */
+export async function topicShapes(
   admin: Pick<Admin, 'listTopics' | 'fetchTopicMetadata'>,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, TopicShape>> {
   const ours: readonly string[] = TOPIC_NAMES;
   const existing = (await admin.listTopics()).filter((name) => ours.includes(name));
   if (existing.length === 0) return new Map();
   const { topics } = await admin.fetchTopicMetadata({ topics: existing });
-  return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+  return new Map(
+    topics.map(({ name, partitions }) => [
+      name,
+      {
+        partitions: partitions.length,
+        copies: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+      },
+    ]),
+  );
 }
 
 /** What differs, by topic; null where nothing does. */
@@ -50,9 +64,9 @@ export class DeclaredCheck {
 
   async #ask(): Promise<Differences> {
     const { options, context } = this.#connection;
-    const counts = await withAdmin(options, context, (admin, inTime) => inTime(partitionCounts(admin)));
+    const shapes = await withAdmin(options, context, (admin, inTime) => inTime(topicShapes(admin)));
     const differences = new Map(
-      TOPIC_NAMES.map((topic) => [topic, partitionDifference(topic, counts.get(topic) ?? 0)]),
+      TOPIC_NAMES.map((topic) => [topic, partitionDifference(topic, shapes.get(topic)?.partitions ?? 0)]),
     );
     for (const [topic, difference] of differences) {
       this.#connection.noteTopic(topic, difference?.kind === 'partitions' ? difference.message : null);

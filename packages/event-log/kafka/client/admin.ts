@@ -23,8 +23,8 @@ export interface Admin {
   fetchTopicMetadata(of: { readonly topics: string[] }): Promise<{
     readonly topics: readonly {
       readonly name: string;
-      /** The leader is -1 while there is none. */
-      readonly partitions: readonly { readonly leader: number }[];
+      /** The leader is -1 while there is none; replicas are the ids of the brokers that are to have a copy. */
+      readonly partitions: readonly { readonly leader: number; readonly replicas: readonly number[] }[];
     }[];
   }>;
   createTopics(request: {

@@ -3,7 +3,8 @@ import { backOffMs } from '../../../process/back-off.ts';
 import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext, OutgoingRecord } from '../../port.ts';
-import { isBetweenLeaders, toLogError } from '../client/errors.ts';
+import { missingTopic, refusal } from '../../topic-differences.ts';
+import { isBetweenLeaders, protocolType, toLogError } from '../client/errors.ts';
 import { type Batch, toBatches } from './batches.ts';
 
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
@@ -131,11 +132,15 @@ export async function sendWithRetries({ send, random, wait, tries }: Retries, ba
     try {
       return await send([batch]);
     } catch (error) {
-      if (isEnough(error, failures, tries)) throw error;
+      if (isEnough(error, failures, tries)) throw aboutTopic(error, batch);
       await wait(backOffMs(BACK_OFFS.batch, failures - 1, random));
     }
   }
 }
+
+/** What is in hand when it fails is of another topic: without its name people look for the wrong one. */
+const aboutTopic = (error: unknown, { topic }: Batch): unknown =>
+  protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? refusal(missingTopic(topic)) : error;
 
 function isEnough(error: unknown, failures: number, tries: number): boolean {
   return failures >= (isBetweenLeaders(error) ? ELECTION_TRIES : tries) || !mayHelp(error);

@@ -126,3 +126,21 @@ test('it goes on when a new leader is there', async () => {
   await sendWithRetries({ ...impatient, send }, batch);
   expect(send).toHaveBeenCalledTimes(2);
 });
+
+test('a topic that is gone is named: what stands still meanwhile is of another one', async () => {
+  const gone = Object.assign(new Error('This server does not host this topic-partition'), {
+    name: 'KafkaJSProtocolError',
+    type: 'UNKNOWN_TOPIC_OR_PARTITION',
+  });
+  const send = async () => {
+    throw gone;
+  };
+  const retries = { send, random: () => 0, wait: async () => undefined, tries: 3 };
+  const publisher = new Publisher({ send, sendWithRetries: (batch) => sendWithRetries(retries, batch) });
+  await expect(
+    publisher.publish([{ ...record(uniqueKey(), 'v'), topic: 'gc.node.commands' }]),
+  ).rejects.toMatchObject({
+    code: 'TOPICS_MISSING',
+    message: expect.stringMatching(/^Topic gc\.node\.commands is missing: create it with: /),
+  });
+});
