@@ -114,6 +114,38 @@ describe('the journal', () => {
   });
 
   test.each([
+    { name: 'fewer', items: [{ state: 'done', outcome: 'removed' }], rest: ['waiting'] },
+    { name: 'no', items: [], rest: ['waiting', 'waiting'] },
+  ])(
+    'that knows of $name objects than a command names has the others judged anew',
+    async ({ items, rest }) => {
+      const node = executorNode();
+      const ids = addImages(node, ['a', 'b']);
+      const command = imageRemoval(ids, { takenAt: node.clock.now() });
+      node.state.files.set(
+        'journal',
+        JSON.stringify({ ...EMPTY_JOURNAL, entries: [{ ...entry('x'), command, items }] }),
+      );
+      const opened = openJournal({ directory: node.state, now, logger });
+      expect(opened.state().entries[0]?.items).toEqual([...items, ...rest.map((state) => ({ state }))]);
+      const executor = node.start();
+      await until('the result', () => node.result());
+      await executor.stop();
+      expect(node.runtime.gone).toEqual(ids.slice(items.length));
+      expect(node.logLines.filter((line) => line.includes('journal mended'))).toHaveLength(1);
+    },
+  );
+
+  test('that knows of more objects than a command names, or of a command twice, has them once', () => {
+    const memory = memoryState();
+    const first = entry('one', ['a', 'b']);
+    const longer = { ...first, items: [...first.items, { state: 'in-hand', since: now }] };
+    const entries = [longer, entry('one'), entry('two')];
+    memory.files.set('journal', JSON.stringify({ ...EMPTY_JOURNAL, entries }));
+    expect(openJournal({ directory: memory, now, logger }).state().entries).toEqual([first, entry('two')]);
+  });
+
+  test.each([
     { name: 'is damaged', hurt: (path: string) => writeFileSync(path, Buffer.alloc(8192, 1)) },
     { name: 'is of another form', hurt: () => undefined },
   ])('that $name counts everything decided before now as overtaken', ({ name, hurt }) => {
