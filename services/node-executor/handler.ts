@@ -14,13 +14,13 @@ import type { Journal } from './journal/journal.ts';
 import {
   accepted,
   answered,
-  finished,
   type JournalEntry,
-  type JournalState,
   knows,
   MAX_UNPUBLISHED,
   MAX_WAITING,
+  pushedOut,
   type Unpublished,
+  waitingEntries,
 } from './journal/journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { afterRefusal } from './results/reclaim.ts';
@@ -115,7 +115,7 @@ function tellRefusal(
 function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   const { journal } = receiver;
   const { entries } = journal.state();
-  const waiting = entries.filter(({ before }) => before === null);
+  const waiting = waitingEntries(journal.state());
   const [oldest] = waiting;
   if (!oldest || waiting.length < MAX_WAITING) return;
   const refusal = {
@@ -129,8 +129,7 @@ function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   const isContinued = others.some((other) => other?.id === oldest.command.reclaim?.id);
   const outputs = refusalOutputs(oldest.command, refusal, receiver, isContinued);
   const last = outputs.map((output) => ({ trace: oldest.trace, output }));
-  const drop = (state: JournalState): JournalState => finished(state, oldest.command.id, last);
-  journal.update(drop);
+  journal.update((state) => pushedOut(state, oldest, last));
   tellRefusal(receiver, oldest.command.id, refusal);
 }
 

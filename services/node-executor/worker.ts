@@ -1,12 +1,12 @@
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { ObjectOutcome } from '../../schemas/events/result.ts';
 import type { CommandItem } from './checks/removable.ts';
-import type { ItemProgress } from './journal/journal-state.ts';
+import type { ItemProgress, JournalEntry } from './journal/journal-state.ts';
 import { carryOut, measuredNow } from './removal/command-removal.ts';
 import { unmeasured } from './removal/interrupted-removal.ts';
 import type { RemovalParts } from './removal/object-work.ts';
 import { afterAbandoned } from './results/reclaim.ts';
-import { recordDone, recordItem } from './results/record-results.ts';
+import { type Recorder, recordDone, recordItem, recordUnreported } from './results/record-results.ts';
 
 /**
  * Carries out the commands of the journal one after the other, in the order in which they came, until `signal` aborts;
@@ -30,7 +30,7 @@ export async function runWorker(parts: RemovalParts, signal: AbortSignal): Promi
 
 /**
  * What nobody foresaw must not come back at every start: the command ends, and the reports and the log say why. What was
- * in hand may be gone: that counts as an action.
+ * in hand may be gone: that counts as an action. Where even that fails, the command ends all the same.
  */
 async function abandon(commandId: string, thrown: unknown, parts: RemovalParts): Promise<void> {
   const { recorder } = parts;
@@ -39,14 +39,55 @@ async function abandon(commandId: string, thrown: unknown, parts: RemovalParts):
   const find = () => recorder.journal.state().entries.find(({ command }) => command.id === commandId);
   const entry = find();
   if (!entry) return;
-  for (const [index, item] of entry.command.items.entries()) {
-    const progress = entry.items[index] ?? { state: 'waiting' };
-    const outcome = abandoned(item, progress, error.message);
-    if (!outcome) continue;
-    const actedAt = progress.state === 'waiting' ? null : recorder.clock.now();
-    recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
+  for (const [index, item] of entry.command.items.entries())
+    await attempt({ commandId, id: item.id }, recorder, () => {
+      recordAbandoned(recorder, entry, { index, item, problem: error.message });
+    });
+  await attempt({ commandId }, recorder, () => recordEnd(entry, find()?.items ?? [], parts));
+  const left = find();
+  if (left) recordUnreported(recorder, left);
+}
+
+async function attempt(
+  what: Readonly<Record<string, string>>,
+  { logger }: Recorder,
+  record: () => void | Promise<void>,
+): Promise<void> {
+  try {
+    await record();
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    logger.error(
+      { ...what, err: error.cause ?? error },
+      'what became of an abandoned command is not reported',
+    );
   }
-  const items = find()?.items ?? [];
+}
+
+interface AbandonedItem {
+  readonly index: number;
+  readonly item: CommandItem;
+  readonly problem: string;
+}
+
+function recordAbandoned(
+  recorder: Recorder,
+  entry: JournalEntry,
+  { index, item, problem }: AbandonedItem,
+): void {
+  const progress = entry.items[index] ?? { state: 'waiting' };
+  const outcome = abandoned(item, progress, problem);
+  if (!outcome) return;
+  const actedAt = progress.state === 'waiting' ? null : recorder.clock.now();
+  recordItem(recorder, entry, { index, item, outcome, actedAt, name: null });
+}
+
+async function recordEnd(
+  entry: JournalEntry,
+  items: JournalEntry['items'],
+  parts: RemovalParts,
+): Promise<void> {
+  const { recorder } = parts;
   const reached = await measuredNow(entry.command, parts);
   const next = afterAbandoned(entry.command, { ...reached, items, at: recorder.clock.now() });
   recordDone(recorder, entry, { items, measured: null, targetReached: reached.targetReached }, next);

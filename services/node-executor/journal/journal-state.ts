@@ -17,8 +17,10 @@ import { RemovalRate } from '../local/removal-rate.ts';
 export const MAX_WAITING = 16;
 /** With so many events the log is not taking, no more commands are taken from it either. */
 export const MAX_UNPUBLISHED = 1_000;
-/** So many command ids are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
+/** So many ids of ended commands are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
 export const MAX_APPLIED_IDS = 1_000;
+/** So many of those that were answered and never begun; in a list of their own, since anybody can send any number of them. */
+export const MAX_REFUSED_IDS = 1_000;
 
 const Trace = z.object({ traceparent: z.string(), tracestate: z.exactOptional(z.string()) });
 
@@ -93,8 +95,10 @@ export const JournalState = z.object({
   /** In the order in which they came. */
   entries: z.array(JournalEntry),
   unpublished: z.array(Unpublished),
-  /** Oldest first. */
+  /** Of commands that ended, oldest first; older releases kept those of `entries` here too. */
   appliedIds: z.array(z.string()),
+  /** Of commands that were refused before they were begun, oldest first; older releases kept them with the others. */
+  refusedIds: z.array(z.string()).default([]),
   lastActions: LastActions,
   removalRate: RemovalRate,
   /** Whether the last command for images ended with errors or above its target (D19); older releases did not keep it. */
@@ -107,6 +111,7 @@ export const EMPTY_JOURNAL: JournalState = {
   entries: [],
   unpublished: [],
   appliedIds: [],
+  refusedIds: [],
   lastActions: {
     image: null,
     container: null,
@@ -118,12 +123,18 @@ export const EMPTY_JOURNAL: JournalState = {
   imagePassFailed: false,
 };
 
-export const knows = ({ appliedIds }: JournalState, commandId: string): boolean =>
-  appliedIds.includes(commandId);
+/** Whatever is remembered of those that ended, a command that is in the journal is known: its entry is found by its id. */
+export const knows = (
+  { entries, appliedIds, refusedIds }: Pick<JournalState, 'entries' | 'appliedIds' | 'refusedIds'>,
+  commandId: string,
+): boolean =>
+  entries.some(({ command }) => command.id === commandId) ||
+  appliedIds.includes(commandId) ||
+  refusedIds.includes(commandId);
 
 /** A command to carry out. From here on its id is known, so that it is never carried out twice. */
 export const accepted = (state: JournalState, entry: JournalEntry): JournalState => ({
-  ...remembered(state, entry.command.id),
+  ...state,
   entries: [...state.entries, entry],
 });
 
@@ -133,14 +144,27 @@ export const answered = (
   commandId: string,
   answers: readonly Unpublished[],
 ): JournalState => ({
-  ...remembered(state, commandId),
+  ...state,
+  refusedIds: remembered(state.refusedIds, commandId, MAX_REFUSED_IDS),
   unpublished: [...state.unpublished, ...answers],
 });
 
-const remembered = (state: JournalState, commandId: string): JournalState => ({
-  ...state,
-  appliedIds: [...state.appliedIds, commandId].slice(-MAX_APPLIED_IDS),
+/** A command that waited and makes room. */
+export const pushedOut = (
+  state: JournalState,
+  entry: JournalEntry,
+  answers: readonly Unpublished[],
+): JournalState => ({
+  ...answered(state, entry.command.id, answers),
+  entries: state.entries.filter((one) => one !== entry),
 });
+
+const remembered = (ids: readonly string[], id: string, most: number): string[] =>
+  [...ids.filter((one) => one !== id), id].slice(-most);
+
+/** Those that may be pushed out, oldest first: never the first one, which the worker is at, begun in the journal or not yet. */
+export const waitingEntries = ({ entries }: Pick<JournalState, 'entries'>): readonly JournalEntry[] =>
+  entries.slice(1).filter(({ before }) => before === null);
 
 export const begun = (
   state: JournalState,
@@ -161,7 +185,7 @@ export const progressed = (
 ): JournalState =>
   withEntry(state, commandId, (entry) => ({ ...entry, items: entry.items.with(index, progress) }));
 
-/** The command is over; its last events are still to be published. */
+/** The command is over, and its id remembered from now on; its last events are still to be published. */
 export const finished = (
   state: JournalState,
   commandId: string,
@@ -169,6 +193,7 @@ export const finished = (
 ): JournalState => ({
   ...state,
   entries: state.entries.filter(({ command }) => command.id !== commandId),
+  appliedIds: remembered(state.appliedIds, commandId, MAX_APPLIED_IDS),
   unpublished: [...state.unpublished, ...last],
 });
 

@@ -5,6 +5,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { MAX_COMMAND_BYTES } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { EMPTY_JOURNAL, JournalState, MAX_UNPUBLISHED, MAX_WAITING } from './journal-state.ts';
+import { mended } from './mended-journal.ts';
 
 export const JOURNAL_FILE = 'journal';
 /** How far a command is, and its trace. */
@@ -73,7 +74,7 @@ function tryToOpen(open: () => FixedFile<JournalState>, now: Instant, logger: Lo
   let file: FixedFile<JournalState> | null = null;
   try {
     file = open();
-    return { file, state: file.read() ?? EMPTY_JOURNAL };
+    return { file, state: mended(file.read() ?? EMPTY_JOURNAL, logger) };
   } catch (error) {
     const { message } = toFleetGcError(error);
     logger.error({ problem: message }, 'journal lost: nothing that was decided before now is carried out');

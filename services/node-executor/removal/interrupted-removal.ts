@@ -64,6 +64,6 @@ export const unmeasured = (item: CommandItem, { durationMs }: Removal): ObjectOu
 export const estimateOf = (item: CommandItem): number | null =>
   'estimatedBytes' in item ? item.estimatedBytes : null;
 
-/** Over a reboot nobody knows. */
+/** Over a reboot nobody knows, nor from a moment that has not come. */
 export const durationMs = (since: Instant, until: Instant): number =>
-  since.bootId === until.bootId ? until.sinceBootMs - since.sinceBootMs : 0;
+  since.bootId === until.bootId ? Math.max(0, until.sinceBootMs - since.sinceBootMs) : 0;

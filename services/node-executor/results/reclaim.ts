@@ -11,7 +11,7 @@ import type {
 } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ItemProgress, JournalEntry, LastActions } from '../journal/journal-state.ts';
-import { count } from './results.ts';
+import { count, reportedSum } from './results.ts';
 
 /** What the filesystem of a reclaim had at the end of a command. */
 export interface Measurement {
@@ -162,7 +162,7 @@ function holdersOfImages(
     const reason = reasonToStay(items[index], left);
     return reason ? [{ reason, objects: 1, bytes: estimatedBytes }] : [];
   });
-  return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason).values()].map(together);
+  return [...Map.groupBy([...command.holders, ...stayed], ({ reason }) => reason)].map(together);
 }
 
 function reasonToStay(
@@ -181,9 +181,8 @@ function reasonToStay(
   }
 }
 
-const together = (holders: readonly Holder[]): Holder =>
-  holders.reduce((sum, { reason, objects, bytes }) => ({
-    reason,
-    objects: sum.objects + objects,
-    bytes: sum.bytes + bytes,
-  }));
+const together = ([reason, holders]: readonly [Holder['reason'], readonly Holder[]]): Holder => ({
+  reason,
+  objects: reportedSum(holders.map(({ objects }) => objects)),
+  bytes: reportedSum(holders.map(({ bytes }) => bytes)),
+});

@@ -10,6 +10,7 @@ import type { Journal } from '../journal/journal.ts';
 import {
   acted,
   finished,
+  type ItemProgress,
   type JournalEntry,
   type JournalState,
   type LastAction,
@@ -138,6 +139,22 @@ export function recordDone(
   recorder.metrics.commands.add({ outcome: 'done' });
   recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
 }
+
+/** The command ends without a report, which nobody could write; what was or may have been done of it counts as an action. */
+export function recordUnreported({ journal, clock }: Recorder, { command, items }: JournalEntry): void {
+  const at = clock.now();
+  const kinds = command.items.flatMap(({ kind }, index) => (isUnreportedAction(items[index]) ? [kind] : []));
+  journal.update((state) =>
+    finished(
+      kinds.reduce((acting, kind) => withAction(acting, kind, actionOf(command, at)), state),
+      command.id,
+      [],
+    ),
+  );
+}
+
+const isUnreportedAction = (progress: ItemProgress | undefined): boolean =>
+  progress?.state === 'in-hand' || progress?.state === 'removed';
 
 /** Nothing of the command was done; `next` is what follows for its reclaim. */
 export function recordRefused(

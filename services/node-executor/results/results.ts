@@ -1,3 +1,4 @@
+import { reportedBytes } from '../../../packages/decision/conclusion.ts';
 import { freedSpace } from '../../../packages/decision/freed-space.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
 import { commandResultId, objectResultId, passFailedId } from '../../../packages/decision/result-ids.ts';
@@ -92,15 +93,18 @@ export const commandDone = (
     targetReached,
   });
 
-/** Sizes of anything but images are not known before. A sum that no number can hold is told as the largest. */
+/** A command may name any numbers: a sum that no number can hold is told as the largest, since no reader takes another. */
+export const reportedSum = (numbers: readonly number[]): number =>
+  reportedBytes(numbers.reduce((sum, number) => sum + BigInt(number), 0n));
+
+/** Sizes of anything but images are not known before. */
 function estimateOf(command: Command, items: JournalEntry['items']): number | null {
   switch (command.kind) {
     case 'container-removal':
       return null;
     case 'image-removal': {
       const removed = command.items.filter((_, index) => isDone(items[index], 'removed'));
-      const sum = removed.reduce((bytes, { estimatedBytes }) => bytes + estimatedBytes, 0);
-      return Math.min(sum, Number.MAX_SAFE_INTEGER);
+      return reportedSum(removed.map(({ estimatedBytes }) => estimatedBytes));
     }
   }
 }

@@ -7,11 +7,14 @@ import { type Command, MAX_COMMAND_BYTES, MAX_COMMAND_ITEMS } from '../../../../
 import { openJournal } from '../../../../services/node-executor/journal/journal.ts';
 import {
   accepted,
+  answered,
   EMPTY_JOURNAL,
+  finished,
   type ItemProgress,
   type JournalEntry,
   knows,
   MAX_APPLIED_IDS,
+  MAX_REFUSED_IDS,
   MAX_UNPUBLISHED,
   MAX_WAITING,
 } from '../../../../services/node-executor/journal/journal-state.ts';
@@ -67,29 +70,79 @@ describe('the journal', () => {
         const items = command.items.map(() => done);
         return accepted(state, { ...same, trace, items, command: asLargeAsMayBe(command) });
       });
+    const idsOf = (kind: string, count: number) =>
+      Array.from({ length: count }, (_, n) => `command-${digestOf(`${kind} ${n}`).slice(7, 39)}`);
     journal.update((state) => ({
       ...state,
       unpublished: Array.from({ length: MAX_UNPUBLISHED }, () => ({
         trace: null,
         output: resultOutput(refusedCommand({ result: { ...EXPIRED, message: 'x'.repeat(500) } })),
       })),
-      appliedIds: Array.from(
-        { length: MAX_APPLIED_IDS },
-        (_, n) => `command-${digestOf(String(n)).slice(7, 39)}`,
-      ),
+      appliedIds: idsOf('applied', MAX_APPLIED_IDS),
+      refusedIds: idsOf('refused', MAX_REFUSED_IDS),
     }));
     expect(journal.kept()).toBe('disk');
   });
 
-  test('remembers the last 1,000 command ids', () => {
+  test('remembers the last 1,000 ids of commands that ended', () => {
     let state = EMPTY_JOURNAL;
-    for (let n = 0; n <= MAX_APPLIED_IDS; n++) state = accepted(state, entry(`c${n}`));
+    for (let n = 0; n <= MAX_APPLIED_IDS; n++) state = finished(accepted(state, entry(`c${n}`)), `c${n}`, []);
     expect(state.appliedIds).toHaveLength(MAX_APPLIED_IDS);
     expect([knows(state, 'c0'), knows(state, 'c1'), knows(state, `c${MAX_APPLIED_IDS}`)]).toEqual([
       false,
       true,
       true,
     ]);
+  });
+
+  test('knows a command that it holds, and those that ended, whatever was refused since', () => {
+    let state = finished(accepted(accepted(EMPTY_JOURNAL, entry('ended')), entry('held')), 'ended', []);
+    for (let n = 0; n <= MAX_REFUSED_IDS; n++) state = answered(state, `refused ${n}`, []);
+    for (let n = 0; n <= MAX_APPLIED_IDS; n++) {
+      if (n === 1) expect(knows(state, 'ended')).toBe(true);
+      state = finished(accepted(state, entry(`c${n}`)), `c${n}`, []);
+    }
+    expect(knows(state, 'held')).toBe(true);
+    expect(state.refusedIds).toHaveLength(MAX_REFUSED_IDS);
+    expect([knows(state, 'refused 0'), knows(state, 'refused 1')]).toEqual([false, true]);
+  });
+
+  test('remembers a command from its end on, however many ended while it was in hand', () => {
+    let state = accepted(EMPTY_JOURNAL, entry('long'));
+    for (let n = 0; n <= MAX_APPLIED_IDS; n++) state = finished(accepted(state, entry(`c${n}`)), `c${n}`, []);
+    expect(knows(finished(state, 'long', []), 'long')).toBe(true);
+  });
+
+  test.each([
+    { name: 'fewer', items: [{ state: 'done', outcome: 'removed' }], rest: ['waiting'] },
+    { name: 'no', items: [], rest: ['waiting', 'waiting'] },
+  ])(
+    'that knows of $name objects than a command names has the others judged anew',
+    async ({ items, rest }) => {
+      const node = executorNode();
+      const ids = addImages(node, ['a', 'b']);
+      const command = imageRemoval(ids, { takenAt: node.clock.now() });
+      node.state.files.set(
+        'journal',
+        JSON.stringify({ ...EMPTY_JOURNAL, entries: [{ ...entry('x'), command, items }] }),
+      );
+      const opened = openJournal({ directory: node.state, now, logger });
+      expect(opened.state().entries[0]?.items).toEqual([...items, ...rest.map((state) => ({ state }))]);
+      const executor = node.start();
+      await until('the result', () => node.result());
+      await executor.stop();
+      expect(node.runtime.gone).toEqual(ids.slice(items.length));
+      expect(node.logLines.filter((line) => line.includes('journal mended'))).toHaveLength(1);
+    },
+  );
+
+  test('that knows of more objects than a command names, or of a command twice, has them once', () => {
+    const memory = memoryState();
+    const first = entry('one', ['a', 'b']);
+    const longer = { ...first, items: [...first.items, { state: 'in-hand', since: now }] };
+    const entries = [longer, entry('one'), entry('two')];
+    memory.files.set('journal', JSON.stringify({ ...EMPTY_JOURNAL, entries }));
+    expect(openJournal({ directory: memory, now, logger }).state().entries).toEqual([first, entry('two')]);
   });
 
   test.each([

@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { JournalState } from '../../../../services/node-executor/journal/journal-state.ts';
+import { removalsInLastHour } from '../../../../services/node-executor/local/removal-rate.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { toTarget } from '../../../fixtures/reclaim.ts';
 import { NOW } from '../../../fixtures/time.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
-import { addImages, executorNode } from '../support/executor-node.ts';
+import { addImages, type ExecutorNode, executorNode, until } from '../support/executor-node.ts';
 
 describe('a removal that fails', () => {
   test('[F4, M17, M18] leaves the others their turn, and both the error and the freed space are told', async () => {
@@ -123,24 +125,65 @@ test("[M33] what the node's own file keeps is left out for a while, so that it d
   });
 });
 
+const journalOf = ({ state }: ExecutorNode): JournalState =>
+  JournalState.parse(JSON.parse(state.files.get('journal') ?? ''));
+
 describe('an executor that fails itself', () => {
-  test('says that the object in hand may be gone', async () => {
+  /** Whose clock fails after the first removal, as long as `isFailing` says. */
+  function nodeWithFailingClock(isFailing: (node: ExecutorNode) => boolean): ExecutorNode {
     const clock = manualClock();
-    let failing = true;
-    const node = executorNode({
+    const node: ExecutorNode = executorNode({
       clock: {
         ...clock,
         now: () => {
-          if (!failing || node.runtime.gone.length === 0) return clock.now();
-          failing = false;
+          if (node.runtime.gone.length === 0 || !isFailing(node)) return clock.now();
           throw new Error('nobody foresaw this');
         },
       },
     });
+    return node;
+  }
+
+  const failingOnce = (): (() => boolean) => {
+    let failures = 0;
+    return () => failures++ === 0;
+  };
+
+  test('says that the object in hand may be gone', async () => {
+    const node = nodeWithFailingClock(failingOnce());
     const [a = ''] = addImages(node, ['a']);
     expect(await node.start().carryOut(imageRemoval([a]))).toMatchObject({ removed: 0, notDone: 1 });
     const message = expect.stringContaining('may be gone: nobody foresaw this');
     expect(node.outcomes()[a]).toMatchObject({ outcome: 'not-done', message });
+  });
+
+  test('counts the object in hand, and no other, as an action', async () => {
+    const node = nodeWithFailingClock(failingOnce());
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([a, b]));
+    const { lastActions, removalRate } = journalOf(node);
+    expect(lastActions.image).toMatchObject({ commandId: 'command-1', at: node.clock.now() });
+    expect(removalsInLastHour(removalRate, node.clock.now())).toBe(1);
+    const overtaken = imageRemoval([b], { id: 'overtaken', takenAt: node.clock.now() });
+    expect(await executor.carryOut(overtaken)).toMatchObject({ reason: 'superseded' });
+  });
+
+  test('ends a command of which it cannot even write the end, counts what was in hand, and goes on', async () => {
+    const isUnreported = (line: string) => line.includes('abandoned command is not reported');
+    const node = nodeWithFailingClock(({ logLines }) => logLines.filter(isUnreported).length < 3);
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    const executor = node.start();
+    await executor.receive(imageRemoval([a, b]));
+    await until('the end', () => (journalOf(node).entries.length === 0 ? true : undefined));
+    expect(node.logLines.filter(isUnreported)).toHaveLength(3);
+    expect(node.published).toEqual([]);
+    expect(removalsInLastHour(journalOf(node).removalRate, node.clock.now())).toBe(1);
+    const overtaken = imageRemoval([b], { id: 'overtaken', takenAt: node.clock.now() });
+    expect(await executor.carryOut(overtaken)).toMatchObject({ reason: 'superseded' });
+    node.clock.advance(10);
+    const next = imageRemoval([b], { id: 'command-2', takenAt: node.clock.now() });
+    expect(await executor.carryOut(next)).toMatchObject({ removed: 1 });
   });
 
   test('ends the command, says so, and goes on with the next', async () => {
