@@ -3,6 +3,7 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { LogRoots } from '../node-files.ts';
 import { type Attempt, NOT_FOUND, refused } from '../removal/removal-attempt.ts';
 import { isLogGone } from '../removal/remove-log-entry.ts';
+import type { Refusal } from '../results/results.ts';
 import type { Restrictions } from './command-checks.ts';
 import type { OwnPlan } from './own-plan.ts';
 import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
@@ -34,31 +35,54 @@ export type Judgement =
 /** A judgement of an object that is half removed: what the runtime holds now, or why the rest is left undone. */
 export type JudgeAgain = () => Promise<RuntimeFacts | Attempt>;
 
-/** Judges one object of a command by facts of this moment. Never rejects, and has no effect. */
+/**
+ * Judges one object of a command by facts of this moment. The command only names it: all else that is said of it comes
+ * from this node's own plan. Never rejects, and has no effect.
+ */
 export async function judgeObject(
   command: Command,
-  item: CommandItem,
-  plan: Pick<OwnPlan, 'refusalOf'>,
+  named: CommandItem,
+  plan: Pick<OwnPlan, 'itemOf'>,
   tools: JudgeTools,
 ): Promise<Judgement> {
-  const early = refusalBeforeLook(command, item, await tools.restrictions(), tools.clock.now());
+  const early = refusalBeforeLook(command, named, await tools.restrictions(), tools.clock.now());
   if (early) return stays(refused(early));
+  const own = plan.itemOf(named);
+  return 'reason' in own ? judgeKept(command, named, own, tools) : judgePlanned(command, own, tools);
+}
+
+async function judgePlanned(command: Command, item: CommandItem, tools: JudgeTools): Promise<Judgement> {
   const pods = await askForPods(item, tools.podsNow, tools.clock.now);
+  const looked = await lookNow(command, item, tools);
+  if (!looked.mayGo) return looked;
+  const { listing } = looked.reading.facts;
+  const refusal = podReturnRefusal(looked.object, pods, listing, tools.clock.now());
+  return refusal ? stays(refused(refusal)) : looked;
+}
+
+/** What this node keeps may be gone by now, or stay for a reason that tells more. */
+async function judgeKept(
+  command: Command,
+  named: CommandItem,
+  kept: Refusal,
+  tools: JudgeTools,
+): Promise<Judgement> {
+  const looked = await lookNow(command, named, tools);
+  if (!looked.mayGo) return looked;
+  // Of entries of log directories the look does not tell that they are gone (M31).
+  const isGone = isLog(named) && (await isLogGone(named.kind, named.id, tools.logs));
+  return stays(isGone ? NOT_FOUND : refused(kept));
+}
+
+async function lookNow(command: Command, item: CommandItem, tools: JudgeTools): Promise<Judgement> {
   // Read anew: the kubelet may have taken its time.
   const restrictions = await tools.restrictions();
   const reading = await tools.readFacts();
   if (!reading.ok) return stays(refused({ reason: 'runtime-unavailable', message: reading.message }));
-  const now = tools.clock.now();
-  const verdict = secondLook(command, item, reading.facts, { restrictions, now });
+  const verdict = secondLook(command, item, reading.facts, { restrictions, now: tools.clock.now() });
   switch (verdict.action) {
-    case 'remove': {
-      const kept = plan.refusalOf(item);
-      // Of entries of log directories the look does not tell that they are gone (M31).
-      if (kept && isLog(item) && (await isLogGone(item.kind, item.id, tools.logs))) return stays(NOT_FOUND);
-      const { object } = verdict;
-      const refusal = kept ?? podReturnRefusal(object, pods, reading.facts.listing, now);
-      return refusal ? stays(refused(refusal)) : { mayGo: true, object, reading };
-    }
+    case 'remove':
+      return { mayGo: true, object: verdict.object, reading };
     case 'none':
       return stays(NOT_FOUND);
     case 'refuse':
