@@ -75,10 +75,10 @@ async function judgeKept(
 }
 
 async function lookNow(command: Command, item: CommandItem, tools: JudgeTools): Promise<Judgement> {
-  // Read anew: the kubelet may have taken its time.
-  const restrictions = await tools.restrictions();
   const reading = await tools.readFacts();
   if (!reading.ok) return stays(refused({ reason: 'runtime-unavailable', message: reading.message }));
+  // Last: a kubelet or a runtime that takes its time lets nothing go that was forbidden meanwhile.
+  const restrictions = await tools.restrictions();
   const verdict = secondLook(command, item, reading.facts, { restrictions, now: tools.clock.now() });
   switch (verdict.action) {
     case 'remove':
