@@ -8,11 +8,8 @@ import type { Restrictions } from './command-checks.ts';
 import type { OwnPlan } from './own-plan.ts';
 import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
 import { type CommandItem, isLog, type Removable } from './removable.ts';
-import { type FactsReading, isFresh, type RuntimeFacts } from './runtime-facts.ts';
+import type { FactsReading } from './runtime-facts.ts';
 import { refusalBeforeLook, secondLook } from './second-look.ts';
-
-/** So often the facts may grow old between the judgement and the removal, before the object is left alone. */
-const MAX_JUDGEMENTS = 3;
 
 export interface JudgeTools {
   readonly clock: NodeClock;
@@ -31,9 +28,6 @@ export type Judgement =
       readonly reading: Extract<FactsReading, { ok: true }>;
     }
   | { readonly mayGo: false; readonly attempt: Attempt };
-
-/** A judgement of an object that is half removed: what the runtime holds now, or why the rest is left undone. */
-export type JudgeAgain = () => Promise<RuntimeFacts | Attempt>;
 
 /**
  * Judges one object of a command by facts of this moment. The command only names it: all else that is said of it comes
@@ -91,22 +85,3 @@ async function lookNow(command: Command, item: CommandItem, tools: JudgeTools): 
 }
 
 const stays = (attempt: Attempt): Judgement => ({ mayGo: false, attempt });
-
-/** Writing the journal takes time on a bad disk: an object whose facts grew old meanwhile is judged again. */
-export async function judgedOnFreshFacts(
-  first: Judgement,
-  judge: () => Promise<Judgement>,
-  clock: NodeClock,
-): Promise<Judgement> {
-  let last = first;
-  for (let count = 1; last.mayGo && !isFresh(last.reading, clock.now()); count++) {
-    if (count === MAX_JUDGEMENTS) return stays(TOO_SLOW);
-    last = await judge();
-  }
-  return last;
-}
-
-const TOO_SLOW: Attempt = refused({
-  reason: 'runtime-unavailable',
-  message: 'the runtime and the disk are too slow to remove on facts of the last second',
-});
