@@ -35,8 +35,11 @@ export interface OwnFactsSince extends OwnFacts {
 export interface OwnPlan {
   /** With the target that policy and disk justify, which is never more than the command's; `null` where there is none. */
   readonly reclaim: Reclaim | null;
-  /** Why an object of the command stays all the same; `null` where it would go. */
-  readonly refusalOf: (item: CommandItem) => Refusal | null;
+  /**
+   * An object of the command as this node's own decider made it, with all by which it is judged and removed; or why it
+   * stays all the same.
+   */
+  readonly itemOf: (named: CommandItem) => CommandItem | Refusal;
 }
 
 /**
@@ -89,26 +92,28 @@ const afterDeaths = (inventory: CompleteInventory): CompleteInventory => ({
 type Decided = Pick<
   ReturnType<typeof decideImages> | ReturnType<typeof decideContainers>,
   'outcome' | 'reason' | 'reclaim' | 'verdicts'
-> & { readonly items: readonly { readonly kind: string; readonly id: string }[] };
+> & { readonly items: readonly CommandItem[] };
 
 function planOf(inventory: CompleteInventory, decided: readonly Decided[]): OwnPlan {
-  const going = new Set(
-    decided.flatMap(({ outcome, items }) => (outcome === 'commanded' ? items.map(nameOf) : [])),
+  const going = new Map(
+    decided.flatMap(({ outcome, items }) =>
+      outcome === 'commanded' ? items.map((item) => [nameOf(item), item] as const) : [],
+    ),
   );
   const [first] = decided;
   return {
     reclaim: first?.reclaim ?? null,
-    refusalOf: (item) => (going.has(nameOf(item)) ? null : keptBecause(item, inventory, first)),
+    itemOf: (named) => going.get(nameOf(named)) ?? keptBecause(named, inventory, first),
   };
 }
 
-const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`;
+const nameOf = ({ kind, id }: CommandItem): string => `${kind} ${id}`;
 
 function keptBecause(
   { kind, id }: CommandItem,
   inventory: CompleteInventory,
   decided: Decided | undefined,
-): Refusal | null {
+): Refusal {
   const position = idsIn(inventory, kind).indexOf(id);
   if (position < 0)
     return { reason: 'first-detected-later', message: 'it was not there when this node looked for itself' };
@@ -121,7 +126,7 @@ function keptBecause(
 /** Nothing of the command goes, for one reason. */
 export const nothingPlanned = ({ reclaim }: Pick<Command, 'reclaim'>, refusal: Refusal): OwnPlan => ({
   reclaim,
-  refusalOf: () => refusal,
+  itemOf: () => refusal,
 });
 
 const blind = (problem: string): Refusal => ({

@@ -1,6 +1,8 @@
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
-import { type JudgeAgain, type Judgement, judgedOnFreshFacts, judgeObject } from '../checks/judge-object.ts';
-import { isLog, nameOf } from '../checks/removable.ts';
+import { type FreshFacts, factsAlone, freshFacts } from '../checks/fresh-facts.ts';
+import { judgeObject } from '../checks/judge-object.ts';
+import { isLog, nameOf, type Removable } from '../checks/removable.ts';
+import type { RuntimeFacts } from '../checks/runtime-facts.ts';
 import { recordItem } from '../results/record-results.ts';
 import { isGone, unlessGoneSoon } from './gone.ts';
 import { type End, goneSince, mayBeRemoved, removedEarlier } from './interrupted-removal.ts';
@@ -21,8 +23,8 @@ import { removeLogSymlink, removePodLogDirectory } from './remove-log-entry.ts';
 import { removeSandbox } from './remove-sandbox.ts';
 
 /**
- * Brings one object to its one final result: it is judged, taken in hand in the journal, judged again where its facts
- * grew old meanwhile, and removed. Others free space too, so it is measured before each.
+ * Brings one object to its one final result: it is judged, taken in hand in the journal, and removed, judged again before
+ * each step where its facts grew old meanwhile. Others free space too, so it is measured before each.
  */
 export async function removeObject(
   work: ObjectWork,
@@ -49,36 +51,39 @@ export async function removeObject(
     );
   const inHand = { since: clock.now(), name: nameOf(first.object) };
   progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);
-  const last = await judgedOnFreshFacts(first, judge, clock);
-  const attempt = last.mayGo
-    ? await unlessGoneSoon(await removeByKind(last, judge, tools), work.item, tools, signal)
-    : last.attempt;
+  // Writing the journal takes time on a bad disk.
+  const fresh = freshFacts(first, judge, clock);
+  const removed = await removeByKind(first.object, fresh, tools);
+  const attempt = await unlessGoneSoon(removed, work.item, tools, signal);
   await recordAttempt(measured, { attempt, inHand, endedAt: clock.now() }, parts, signal);
 }
 
 /** Removes what may go, each kind by its own call. Never rejects. */
 function removeByKind(
-  { object, reading }: Extract<Judgement, { mayGo: true }>,
-  judge: () => Promise<Judgement>,
+  object: Removable,
+  fresh: FreshFacts,
   { runtime, logs, sleep }: RemovalParts['tools'],
 ): Promise<Attempt> {
-  const { listing } = reading.facts;
-  const judgeAgain: JudgeAgain = async () => {
-    const again = await judge();
-    return again.mayGo ? again.reading.facts : again.attempt;
-  };
   switch (object.kind) {
     case 'image':
-      return removeImage(object.image, { runtime, sleep });
+      return inOneStep(fresh, () => removeImage(object.image, { runtime, sleep }));
     case 'container':
-      return removeContainer(object.container, listing.containers, { runtime, logs, judgeAgain });
+      return removeContainer(object.container, { runtime, logs, fresh });
     case 'sandbox':
-      return removeSandbox(object.sandbox, { runtime, judgeAgain });
+      return removeSandbox(object.sandbox, { runtime, fresh });
     case 'pod-log-directory':
-      return removePodLogDirectory(object, logs);
+      return inOneStep(fresh, () => removePodLogDirectory(object, logs));
     case 'log-symlink':
-      return removeLogSymlink(object.name, listing, logs);
+      return inOneStep(fresh, ({ listing }) => removeLogSymlink(object.name, listing, logs));
   }
+}
+
+async function inOneStep(
+  { confirm }: FreshFacts,
+  remove: (facts: RuntimeFacts) => Promise<Attempt>,
+): Promise<Attempt> {
+  const facts = await confirm(factsAlone);
+  return 'outcome' in facts ? facts : remove(facts);
 }
 
 /** What an earlier process did to the object, where nothing is left to do; `undefined` where it is to be removed. */

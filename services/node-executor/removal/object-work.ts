@@ -25,8 +25,9 @@ export interface ObjectWork {
   /** With the target that this node's own plan has. */
   readonly entry: JournalEntry;
   readonly index: number;
+  /** As the command names it, and its result. */
   readonly item: CommandItem;
-  readonly plan: Pick<OwnPlan, 'refusalOf'>;
+  readonly plan: Pick<OwnPlan, 'itemOf'>;
 }
 
 /** The same, and what the filesystem has free before it. */

@@ -1,7 +1,8 @@
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import type { JudgeAgain } from '../checks/judge-object.ts';
+import type { FreshFacts } from '../checks/fresh-facts.ts';
+import type { RuntimeFacts } from '../checks/runtime-facts.ts';
 import type { LogRoots } from '../node-files.ts';
 import { type FoundLogs, findLogFiles, removeLogFiles } from './container-log-files.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './removal-attempt.ts';
@@ -15,8 +16,7 @@ interface ContainerRemover {
   readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
   readonly logs: LogRoots;
-  /** Asked after a stop, which can take minutes. */
-  readonly judgeAgain: JudgeAgain;
+  readonly fresh: FreshFacts;
 }
 
 /**
@@ -27,54 +27,53 @@ interface ContainerRemover {
  */
 export async function removeContainer(
   container: ListedContainer,
-  listed: readonly ListedContainer[],
   remover: ContainerRemover,
 ): Promise<Attempt> {
-  const found = await judge(container, listed, remover);
+  const { runtime, fresh } = remover;
+  const look = ({ listing }: RuntimeFacts) => lookAt(container, listing.containers, remover);
+  const found = await fresh.confirm(look);
   if ('outcome' in found) return found;
-  if (found.status.state !== 'unknown') return removeJudged(found, remover);
-  const notStopped = await stop(remover.runtime, found.status);
+  if (found.status.state !== 'unknown') return removeFound(found, remover);
+  const notStopped = await stop(runtime, found.status);
   if (notStopped) return notStopped;
-  const again = await remover.judgeAgain();
-  const stopped = 'outcome' in again ? again : await judge(container, again.listing.containers, remover);
-  return after('stopped', 'outcome' in stopped ? stopped : await removeJudged(stopped, remover));
+  fresh.outdate();
+  const stopped = await fresh.confirm(look);
+  return after('stopped', 'outcome' in stopped ? stopped : await removeFound(stopped, remover));
 }
 
-interface Judged {
+interface Found {
   readonly status: RuntimeContainerStatus;
   readonly logs: FoundLogs;
 }
 
 /** What would go with the container, or why it stays. */
-async function judge(
+async function lookAt(
   container: ListedContainer,
   listed: readonly ListedContainer[],
   { runtime, logs: roots }: ContainerRemover,
-): Promise<Judged | Attempt> {
-  const status = await ask(runtime, container.id, unavailable);
-  if ('outcome' in status) return status;
+): Promise<Found | Attempt> {
+  const first = await ask(runtime, container.id, unavailable);
+  if ('outcome' in first) return first;
   try {
-    const logs = await findLogFiles({ ...container, logPath: status.logPath }, listed, roots);
-    return logs.safe
-      ? { status, logs: logs.found }
-      : refused({ reason: 'unsafe-log-path', message: logs.problem });
+    const logs = await findLogFiles({ ...container, logPath: first.logPath }, listed, roots);
+    if (!logs.safe) return refused({ reason: 'unsafe-log-path', message: logs.problem });
+    const status = await ask(runtime, container.id, unavailable);
+    return 'outcome' in status ? status : { status, logs: logs.found };
   } catch (error) {
     return failed('log-removal-failed', error);
   }
 }
 
-async function removeJudged(
-  { status: { id }, logs }: Judged,
-  { runtime, logs: roots }: ContainerRemover,
+async function removeFound(
+  { status: { id }, logs }: Found,
+  { runtime, logs: roots, fresh }: ContainerRemover,
 ): Promise<Attempt> {
-  const first = await ask(runtime, id, unavailable);
-  if ('outcome' in first) return first;
   try {
     await removeLogFiles(logs, roots);
   } catch (error) {
     return failed('log-removal-failed', error);
   }
-  const last = await ask(runtime, id, (error) => failed('runtime-error', error));
+  const last = await fresh.confirm(() => ask(runtime, id, (error) => failed('runtime-error', error)));
   const attempted = 'outcome' in last ? last : await attempt(() => runtime.removeContainer(id));
   const hadLogs = logs.files.length > 0 || logs.symlink !== null;
   return hadLogs ? after('logs-removed', attempted) : attempted;

@@ -77,8 +77,8 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/checks/judge-object.ts`,
-        old: 'const kept = plan.refusalOf(item);',
-        now: 'const kept = null as ReturnType<typeof plan.refusalOf>;',
+        old: 'const own = plan.itemOf(named);',
+        now: 'const own = named as ReturnType<typeof plan.itemOf>;',
       },
     ],
   },

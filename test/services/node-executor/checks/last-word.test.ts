@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { imageRemoval } from '../../../fixtures/command.ts';
-import { addImages, executorNode } from '../support/executor-node.ts';
+import { addImages, type ExecutorNode, executorNode } from '../support/executor-node.ts';
 
 describe("the node's last word", () => {
   test('is waited for at the start, when the policies are not read yet', async () => {
@@ -62,6 +62,30 @@ describe("the node's last word", () => {
     node.clock.advance(31 * 60_000);
     await second.carryOut(imageRemoval([c], { id: 'third', takenAt: node.clock.now() }));
     expect(node.outcomes('third')).toMatchObject({ [c]: { outcome: 'removed' } });
+  });
+
+  test.each([
+    {
+      name: 'a pause',
+      forbid: (node: ExecutorNode) => {
+        node.policy = () => ({ kind: 'paused', pause: { reason: 'maintenance' } });
+      },
+      reason: 'paused',
+    },
+    {
+      name: 'hold: true in its own file',
+      forbid: (node: ExecutorNode) => writeFileSync(node.localFile, 'hold: true\n'),
+      reason: 'held',
+    },
+  ])('counts where it comes while the runtime is read: $name', async ({ forbid, reason }) => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    node.runtime.before = (call) => {
+      if (call === 'status') forbid(node);
+    };
+    await node.start().carryOut(imageRemoval([a]));
+    expect(node.runtime.calls).toEqual([]);
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason });
   });
 
   test('pause in the middle of a command stops it', async () => {

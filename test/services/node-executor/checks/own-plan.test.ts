@@ -229,7 +229,10 @@ test('a refusal names the rule of the object itself, whatever else lies at its p
     diskHistory: () => NO_DISK_HISTORY,
     lastActions: () => [],
   });
-  const messages = command.items.map((item) => `${item.kind} ${plan.refusalOf(item)?.message}`);
+  const messages = command.items.map((item) => {
+    const own = plan.itemOf(item);
+    return `${item.kind} ${'reason' in own ? own.message : 'goes'}`;
+  });
   expect(messages).toEqual([
     expect.stringMatching(/^container this node keeps it now by rule G3,/),
     expect.stringMatching(/^sandbox this node keeps it now by rule H1,/),

@@ -3,13 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { MAX_PODS_AGE_MS } from '../../../../services/node-executor/checks/pod-return.ts';
 import { containerRemoval } from '../../../fixtures/command.ts';
+import { AGREEING_KUBELET_POLICY, ofEndedPods } from '../support/agreeing-inventory.ts';
 import { addContainer, addSandbox, type ExecutorNode, executorNode } from '../support/executor-node.ts';
 
-/** Names what goes only because the pod `pod-1` was gone. */
-const ofGonePod = (...ids: readonly string[]) => {
+/** Names what goes only because the pod `pod-1` was gone; the command says so, or somebody forged it. */
+const naming = (podGone: boolean, ids: readonly string[]) => {
   const command = containerRemoval(ids);
-  return { ...command, items: command.items.map((item) => ({ ...item, rule: 'G6', podGone: true })) };
+  return { ...command, items: command.items.map((item) => ({ ...item, rule: 'G6', podGone })) };
 };
+const ofGonePod = (...ids: readonly string[]) => naming(true, ids);
 const isBack = async () => [{ uid: 'pod-0' }, { uid: 'pod-1' }];
 const isSilent = async () => {
   throw new FleetGcError('PODS_UNREADABLE', 'connection refused');
@@ -47,6 +49,15 @@ describe('what goes because its pod was gone', () => {
     expect(node.runtime.calls).toEqual([]);
     expect(existsSync(logPath)).toBe(true);
     const refusal = { outcome: 'refused', reason, message: expect.any(String) };
+    expect(node.outcomes()).toEqual({ dead: refusal, 'sandbox-1': refusal });
+  });
+
+  test('[G6, H2, K3, M5] stays when its pod is back, though the command says that the pod was never gone', async () => {
+    const { node, logPath } = setUp(isBack);
+    await node.start().carryOut(naming(false, ['dead', 'sandbox-1']));
+    expect(node.runtime.calls).toEqual([]);
+    expect(existsSync(logPath)).toBe(true);
+    const refusal = { outcome: 'refused', reason: 'pod-is-back', message: expect.any(String) };
     expect(node.outcomes()).toEqual({ dead: refusal, 'sandbox-1': refusal });
   });
 
@@ -152,6 +163,8 @@ test.each([
   { name: 'there is nobody to ask', podsNow: null },
 ])('[G7, H2] what goes whatever its pod does goes all the same when $name', async ({ podsNow }) => {
   const { node } = setUp(podsNow);
+  node.policy = () => ({ kind: 'enforced', record: AGREEING_KUBELET_POLICY });
+  node.takeInventory = ofEndedPods(node.takeInventory);
   await node.start().carryOut(containerRemoval(['dead', 'sandbox-1']));
   expect(node.runtime.gone).toEqual(['dead', 'sandbox-1']);
 });

@@ -178,6 +178,20 @@ describe('a container', () => {
     });
   });
 
+  test('[G15, G20] leaves the log that belongs to another container since it was stopped', async () => {
+    const node = executorNode();
+    const logPath = addContainer(node, 'dead', { state: 'unknown' });
+    const next = `${logPath}.1`;
+    writeFileSync(next, 'a line of the other container');
+    node.runtime.after = (call) => {
+      if (call.startsWith('stopContainer')) addContainer(node, 'next', { logPath: next });
+    };
+    await node.start().carryOut(containerRemoval(['dead']));
+    expect(node.outcomes()).toMatchObject({ dead: { outcome: 'removed' } });
+    expect(existsSync(logPath)).toBe(false);
+    expect(existsSync(next)).toBe(true);
+  });
+
   test('[G19] whose logs cannot be removed stays', async () => {
     const node = executorNode();
     const logPath = addContainer(node, 'dead');

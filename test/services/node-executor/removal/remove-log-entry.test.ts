@@ -12,11 +12,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { InventoryPodLogDirectory } from '../../../../schemas/events/log-entries.ts';
+import { openDirectory } from '../../../../services/node-executor/removal/open-directory.ts';
+import { removePodLogDirectory } from '../../../../services/node-executor/removal/remove-log-entry.ts';
 import { containerRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { AGREEING_POLICY } from '../support/agreeing-inventory.ts';
+import { AGREEING_KUBELET_POLICY, ofEndedPods } from '../support/agreeing-inventory.ts';
 import {
   addContainer,
   addSandbox,
@@ -33,8 +35,7 @@ const LINK = 'web_default_app-0123456789.log';
 function logNode(...listed: readonly InventoryPodLogDirectory[]): ExecutorNode {
   const node = executorNode();
   // Which takes every entry for a pod's.
-  const record = { ...AGREEING_POLICY, policy: { ...AGREEING_POLICY.policy, profile: 'kubelet' as const } };
-  node.policy = () => ({ kind: 'enforced', record });
+  node.policy = () => ({ kind: 'enforced', record: AGREEING_KUBELET_POLICY });
   const { takeInventory } = node;
   node.takeInventory = async (reclaim, actions) => {
     const inventory = await takeInventory(reclaim, actions);
@@ -64,10 +65,8 @@ function withLogs(...listed: readonly InventoryPodLogDirectory[]): ExecutorNode 
   return node;
 }
 
-const carriedOut = async (node: ExecutorNode, name: string, podGone = true) => {
-  const command = logRemoval([name]);
-  const items = command.items.map((item) => ('podGone' in item ? { ...item, podGone } : item));
-  await node.start().carryOut({ ...command, items });
+const carriedOut = async (node: ExecutorNode, name: string) => {
+  await node.start().carryOut(logRemoval([name]));
   return node.outcomes('command-logs')[name];
 };
 
@@ -157,7 +156,8 @@ describe('the log directory of a pod', () => {
   ])('[I3, A8] of a pod that did not count as gone goes also where $name', async ({ podsNow }) => {
     const node = withLogs();
     node.podsNow = podsNow;
-    expect(await carriedOut(node, NAME, false)).toMatchObject({ outcome: 'removed' });
+    node.takeInventory = ofEndedPods(node.takeInventory);
+    expect(await carriedOut(node, NAME)).toMatchObject({ outcome: 'removed' });
   });
 
   test.each([
@@ -177,13 +177,39 @@ describe('the log directory of a pod', () => {
       reason: 'ready',
     },
   ])('[I3, K2, K3] stays when $name, whether the pod counted as gone or not', async ({ add, reason }) => {
-    for (const podGone of [true, false]) {
+    for (const pods of [ofEndedPods, (take: ExecutorNode['takeInventory']) => take]) {
       const node = withLogs();
+      node.takeInventory = pods(node.takeInventory);
       add(node);
-      const outcome = await carriedOut(node, NAME, podGone);
+      const outcome = await carriedOut(node, NAME);
       expect(outcome).toMatchObject({ outcome: 'refused', reason });
       expect(existsSync(join(node.podLogsDir, NAME, 'app', '0.log'))).toBe(true);
     }
+  });
+
+  test('[I3] of another pod than its name says stays, whoever says so', async () => {
+    const node = withLogs();
+    const roots = { podLogsDir: node.podLogsDir, openDirectory };
+    expect(await removePodLogDirectory({ name: NAME, podUid: 'pod-2' }, roots)).toMatchObject({
+      outcome: 'refused',
+      reason: 'unsafe-log-path',
+    });
+    expect(readdirSync(node.podLogsDir)).toEqual(['default_other_pod-2', NAME]);
+  });
+
+  test('[I3, A8, M5] stays when its pod is back and the command names another pod that never was', async () => {
+    const node = withLogs();
+    node.podsNow = async () => [{ uid: 'pod-1' }];
+    const item = {
+      kind: 'pod-log-directory',
+      id: NAME,
+      podUid: 'pod-3',
+      podGone: false,
+      rule: 'I3',
+    } as const;
+    await node.start().carryOut(logRemoval([], { items: [item] }));
+    expect(node.outcomes('command-logs')[NAME]).toMatchObject({ reason: 'pod-is-back' });
+    expect(readdirSync(node.podLogsDir)).toEqual(['default_other_pod-2', NAME]);
   });
 
   test('[I3] a root that is a link, as on nodes with a data disk, is followed', async () => {

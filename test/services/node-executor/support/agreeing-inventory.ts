@@ -3,6 +3,7 @@ import type { Inventory, InventoryImage } from '../../../../schemas/events/inven
 import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../../schemas/events/time.ts';
 import type { PolicyRecord } from '../../../../schemas/policy/policy.ts';
+import type { TakeInventory } from '../../../../services/node-executor/checks/own-plan.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import {
   container,
@@ -30,6 +31,12 @@ export const AGREEING_POLICY: PolicyRecord = policyRecord({
   maximumDeadContainersPerContainer: 0,
   minimumCreatedContainerAgeMs: 60_000,
 });
+
+/** The same as the kubelet would have it. */
+export const AGREEING_KUBELET_POLICY: PolicyRecord = {
+  ...AGREEING_POLICY,
+  policy: { ...AGREEING_POLICY.policy, profile: 'kubelet' },
+};
 
 /** What a node holds, by whatever it is simulated with. */
 export interface Holding {
@@ -78,6 +85,15 @@ export function agreeingInventory(holding: Holding, takenAt: Instant, reclaim: R
     logSymlinks: namesIn(holding.containerLogsDir).map((name) => logSymlink(name)),
   });
 }
+
+/** The same of pods that have ended and are not gone, of which all goes only in profile `kubelet`. */
+export const ofEndedPods =
+  (take: TakeInventory): TakeInventory =>
+  async (reclaim, actions) => {
+    const seen = await take(reclaim, actions);
+    if (seen.status !== 'complete') return seen;
+    return { ...seen, pods: seen.pods.map((pod) => ({ ...pod, state: 'known', initContainers: [] })) };
+  };
 
 function namesIn(directory: string): string[] {
   try {
