@@ -1,4 +1,5 @@
 import { addFreed, type FreedSums, NOTHING_FREED } from '../../packages/decision/freed-space.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import { freedSumText } from '../views/narration/freed-text.ts';
 import { keptCounts, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
 
@@ -11,7 +12,7 @@ function overall(
   for (const node of tally.values()) {
     for (const [key, count] of countsOf(node)) sums.set(key, (sums.get(key) ?? 0) + count);
   }
-  return [...sums].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return [...sums].toSorted(([a, m], [b, n]) => n - m || compareText(a, b));
 }
 
 const total = (counts: readonly [string, number][]): number =>

@@ -1,5 +1,6 @@
 import { type FreedSums, NOTHING_FREED, withFreed } from '../../packages/decision/freed-space.ts';
 import { OBJECT_KINDS, type ObjectKind } from '../../schemas/events/object-kinds.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import type { Tale } from '../views/narration/narrator.ts';
 
 export interface NodeTally {
@@ -22,7 +23,7 @@ export interface NodeTally {
 export type Tally = ReadonlyMap<string, NodeTally>;
 
 export const nodesByName = (tally: Tally): readonly (readonly [string, NodeTally])[] =>
-  [...tally].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  [...tally].toSorted(([a], [b]) => compareText(a, b));
 
 export interface RemovedImage {
   readonly node: string;

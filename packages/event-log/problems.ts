@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../process/durations.ts';
 import type { EventLogContext } from './port.ts';
 
 /** What is wrong at the moment, by where. */
@@ -23,7 +24,7 @@ export function trackProblems(): Problems {
 
 /** When a trouble that lasts is told again for the first time; each further time waits twice as long. */
 const FIRST_REMINDER_MS = 10_000;
-const MOST_REMINDER_MS = 3_600_000;
+const MOST_REMINDER_MS = HOUR_MS;
 /** What comes back sooner than this is the same trouble. */
 const LASTING_CURE_MS = 60_000;
 

@@ -1,4 +1,5 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { isPauseKey, type PauseRecord, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
@@ -59,7 +60,7 @@ function sortOut(
   const policies = new Map<string, StoredPolicy>();
   const pauses = new Map<string, StoredPause>();
   const unreadable: UnreadableRecord[] = [];
-  for (const [key, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [key, entry] of [...entries].toSorted(([a], [b]) => compareText(a, b))) {
     const dated = { appliedAtMs: writtenAtMs.get(key) ?? 0 };
     if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
     if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });

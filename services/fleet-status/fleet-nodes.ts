@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../schemas/events/filesystem.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import { type PolicyRecord, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
 import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
 import type { HeardNode, HeardNodes } from './heard-nodes.ts';
@@ -23,7 +24,7 @@ export function fleetNodes(
   const readAtMs = newestMs.reduce((a, b) => Math.max(a, b), nowMs);
   const strays = straysOf(heard, policies);
   const nodes = [...heard]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .toSorted(([a], [b]) => compareText(a, b))
     .map(([, node]) => fleetNode(node, { policies, strays, readAtMs }));
   return { type: 'fleetgc.nodes', version: 1, readAtMs, unreadable, nodes };
 }

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../packages/process/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../packages/process/durations.ts';
 import type { FilesystemReadings } from '../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Instant } from '../../schemas/events/time.ts';
@@ -112,7 +112,7 @@ function growthOf(random: Random, capacityBytes: bigint): number {
   const place = random() * 100;
   const kind = GROWTH.find(({ upTo }) => place < upTo) ?? GROWTH[0];
   const percentPerHour = kind.atLeast + random() * (kind.atMost - kind.atLeast);
-  return (Number(capacityBytes) * percentPerHour) / 100 / (60 * 60 * 1000);
+  return (Number(capacityBytes) * percentPerHour) / 100 / HOUR_MS;
 }
 
 export const otherBytesAt = ({ other }: FleetNode, atMs: number): bigint =>

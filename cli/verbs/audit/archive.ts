@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
@@ -22,7 +23,7 @@ import { followArchive } from '../../views/audit/archive/follow-archive.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 
 const LEAST_EVERY_MS = 10_000;
-const MOST_EVERY_MS = 6 * 60 * 60 * 1000;
+const MOST_EVERY_MS = 6 * HOUR_MS;
 
 const Every = z.string().transform((text, context) => {
   const ms = parseDurationMs(text);

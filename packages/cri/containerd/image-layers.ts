@@ -1,5 +1,6 @@
 import pMap from 'p-map';
 import type { InventoryLayer } from '../../../schemas/events/inventory.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import { FleetGcError } from '../../process/errors.ts';
 import { type ListedNames, targetsByImage } from './image-targets.ts';
 import {
@@ -46,7 +47,7 @@ export async function readImageLayers(
   return tableOf(held, sized);
 }
 
-const byId = (a: ListedNames, b: ListedNames): number => (a.id < b.id ? -1 : 1);
+const byId = (a: ListedNames, b: ListedNames): number => compareText(a.id, b.id);
 
 /** Sizes asked for at the same time. */
 const USAGE_CONCURRENCY = 8;

@@ -1,3 +1,4 @@
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ContainerdReader, StoredBlob, StoredImage } from './reader.ts';
 
 /** A blob, what it keeps from being collected, and whether a pull brought it. */
@@ -58,7 +59,7 @@ const PULLED_LABEL = 'containerd.io/distribution.source.';
 
 function keptBlob({ sizeBytes, labels }: StoredBlob): KeptBlob {
   // They come in any order.
-  const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  const entries = Object.entries(labels).sort(([a], [b]) => compareText(a, b));
   return {
     sizeBytes,
     isPulled: entries.some(([label]) => label.startsWith(PULLED_LABEL)),

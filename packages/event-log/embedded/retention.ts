@@ -1,13 +1,14 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pause } from '../../process/back-off.ts';
+import { DAY_MS } from '../../process/durations.ts';
 import { toFleetGcError } from '../../process/errors.ts';
 import type { Tables } from './database.ts';
 import type { OpenedLog } from './opened-log.ts';
 
 const EVERY_MS = 60_000;
 /** As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion. */
-const TOMBSTONE_MS = 24 * 60 * 60 * 1000;
+const TOMBSTONE_MS = DAY_MS;
 /** Share of the file that records may fill; indexes, page ends and offsets take the rest. */
 const RECORDS_SHARE = 0.7;
 

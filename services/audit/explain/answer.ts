@@ -1,4 +1,5 @@
 import { nodeKey } from '../../../schemas/events/identity.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Candidate, Explanation, Reading } from '../../../schemas/reports/explanation.ts';
 import { namesLike } from './near-names.ts';
 import type { AskedName, ExplainRequest } from './question.ts';
@@ -61,11 +62,10 @@ function chosen({ watched, indexed }: FoundSubjects, { thereOnly }: ExplainReque
 
 /** The same order however they were found. */
 const byPlace = (a: Candidate, b: Candidate): number =>
-  compare(nodeKey(a), nodeKey(b)) ||
+  compareText(nodeKey(a), nodeKey(b)) ||
   a.firstSeenMs - b.firstSeenMs ||
-  compare(a.name, b.name) ||
-  compare(a.id, b.id);
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+  compareText(a.name, b.name) ||
+  compareText(a.id, b.id);
 
 function readingOf({ watched, ruledOut }: FoundSubjects): Omit<Reading, 'fromMs' | 'toMs'> {
   const firsts = watched.flatMap(({ firstRecordMs }) => firstRecordMs ?? []);

@@ -2,6 +2,7 @@ import { namesIn } from '../../../packages/decision/listed-objects.ts';
 import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
 import { podNamesIn } from './inventory-objects.ts';
 import { type AskedName, IS_ASKED_BY_NAME } from './question.ts';
@@ -22,7 +23,7 @@ export function namesLike(
 function nearNames(text: string, names: ReadonlySet<string>): string[] {
   const containing = [...names]
     .filter((name) => name.includes(text))
-    .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
+    .toSorted((a, b) => a.length - b.length || compareText(a, b));
   return [...new Set([...containing.slice(0, MOST_NAMES), ...nearestNames(text, names, MOST_NAMES)])].slice(
     0,
     MOST_NAMES,

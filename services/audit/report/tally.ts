@@ -2,6 +2,7 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
 import { EventReader } from '../events/event-reader.ts';
@@ -155,7 +156,7 @@ class Counts<Thing> {
   /** The most frequent first, equals by their keys. */
   mostFirst(): readonly { readonly thing: Thing; readonly count: number }[] {
     return [...this.#counted]
-      .toSorted(([a, first], [b, second]) => second.count - first.count || (a < b ? -1 : 1))
+      .toSorted(([a, first], [b, second]) => second.count - first.count || compareText(a, b))
       .map(([, entry]) => entry);
   }
 }

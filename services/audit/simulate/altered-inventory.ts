@@ -1,6 +1,7 @@
 import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
 import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import { objectKey } from '../events/identity.ts';
 import type { ListedObject } from './listed-objects.ts';
 import { type Effect, type Shift, shiftedReadings, shiftOf } from './space-effects.ts';
@@ -82,4 +83,4 @@ const unlayered = (image: InventoryImage): InventoryImage => ({
 });
 
 const byName = ({ name: a }: { readonly name: string }, { name: b }: { readonly name: string }): number =>
-  a < b ? -1 : Number(a > b);
+  compareText(a, b);

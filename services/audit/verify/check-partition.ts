@@ -170,10 +170,7 @@ export class PartitionCheck {
 
   async #takeOnDecisions(record: LogRecord): Promise<void> {
     const json = this.#records.json(record);
-    if (!json.ok) {
-      this.#reject('decisions', record, json.rejection);
-      return;
-    }
+    if (!json.ok) return this.#reject('decisions', record, json.rejection);
     const { event: value } = json;
     const found = onDecisions('node', record, value);
     if (found.kind === 'decision') await this.#takeDecision(found.decision);

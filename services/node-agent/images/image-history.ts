@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 
@@ -8,7 +9,7 @@ export interface ImageHistory {
 }
 
 /** Beyond it nobody knows what the clock or the images did meanwhile. */
-const LONGEST_BELIEVED_GAP_MS = 24 * 60 * 60 * 1000;
+const LONGEST_BELIEVED_GAP_MS = DAY_MS;
 
 /**
  * The records as they hold at `now`. Ages are counted by the time since boot, which nobody can set. Over a reboot they
@@ -156,7 +157,7 @@ export interface Watch {
 }
 
 /** So often a kubelet looks at what is in use (B2, C7): a use that is shorter may go unseen by both. */
-const LONGEST_BREAK_MS = 5 * 60 * 1000;
+const LONGEST_BREAK_MS = 5 * MINUTE_MS;
 /** Reading two clocks takes a moment on a busy machine; nobody waits for so short an age. */
 const LARGEST_JITTER_MS = 2_000;
 

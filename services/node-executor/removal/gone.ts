@@ -1,4 +1,5 @@
 import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { JudgeTools } from '../checks/judge-object.ts';
 import { type CommandItem, isLog } from '../checks/removable.ts';
 import { type Attempt, REMOVED } from './removal-attempt.ts';
@@ -39,9 +40,18 @@ export async function unlessGoneSoon(
   return attempt;
 }
 
-/** What a failed removal of a container or sandbox was, should the object be gone a moment later. */
+/** Images are listed again by their own removal, and log entries are nobody else's. */
+const MAY_GO_BY_OTHERS: Readonly<Record<ObjectKind, boolean>> = {
+  container: true,
+  sandbox: true,
+  'pod-log-directory': false,
+  'log-symlink': false,
+  image: false,
+};
+
+/** What a failed removal was, should the object be gone a moment later. */
 function successWhenGone(attempt: Attempt, { kind }: CommandItem): Attempt | null {
-  if (attempt.outcome !== 'failed' || (kind !== 'container' && kind !== 'sandbox')) return null;
+  if (attempt.outcome !== 'failed' || !MAY_GO_BY_OTHERS[kind]) return null;
   const { reason, alreadyDone } = attempt;
   switch (reason) {
     case 'deadline-exceeded':

@@ -3,6 +3,7 @@ import { connectReader } from '../../../packages/cri/client.ts';
 import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import type { Note } from '../../../packages/decision/conclusion.ts';
+import { DAY_MS } from '../../../packages/process/durations.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { openKubeletPods } from '../../node/managed-node.ts';
@@ -111,7 +112,7 @@ const podNote = ({ kubeletUrl }: KubeletOptions): Note =>
       };
 
 /** Longer than any policy asks for. */
-const LONG_MS = 10 * 365 * 24 * 60 * 60 * 1000;
+const LONG_MS = 3650 * DAY_MS;
 
 /** The same node as if an agent had watched it for ever: what nobody uses was never used, and is as old as can be. */
 function assumeOld(inventory: Inventory): Inventory {
