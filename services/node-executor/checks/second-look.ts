@@ -105,7 +105,8 @@ function triedLately(item: CommandItem, { backoff }: Restrictions, now: Instant)
 function rateLimited({ local, removalRate }: Restrictions, now: Instant): Refusal | undefined {
   if (local.kind === 'held' || local.maxRemovalsPerHour === null) return undefined;
   const removals = removalsInLastHour(removalRate, now);
-  if (removals < local.maxRemovalsPerHour) return undefined;
-  const message = `${removals} removals in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;
+  if (removals !== null && removals < local.maxRemovalsPerHour) return undefined;
+  const how = removals === null ? 'nobody knows how many removals (journal lost)' : `${removals} removals`;
+  const message = `${how} in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;
   return { reason: 'rate-limited', message };
 }

@@ -4,6 +4,7 @@ import type { StateDirectory } from '../../../packages/machine/state-directory.t
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { MAX_COMMAND_BYTES } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
+import { lostRate } from '../local/removal-rate.ts';
 import { EMPTY_JOURNAL, JournalState, MAX_UNPUBLISHED, MAX_WAITING } from './journal-state.ts';
 import { mended } from './mended-journal.ts';
 
@@ -77,12 +78,15 @@ function tryToOpen(open: () => FixedFile<JournalState>, now: Instant, logger: Lo
     return { file, state: mended(file.read() ?? EMPTY_JOURNAL, logger) };
   } catch (error) {
     const { message } = toFleetGcError(error);
-    logger.error({ problem: message }, 'journal lost: nothing that was decided before now is carried out');
+    logger.error({ problem: message }, JOURNAL_LOST);
     return { file, state: afterLoss(now) };
   }
 }
 
-/** What was done is not known, so whatever was decided before now counts as overtaken. */
+const JOURNAL_LOST =
+  'journal lost: nothing that was decided before now is carried out, and a limit of removals per hour counts as reached for an hour';
+
+/** What was done is not known, so whatever was decided before now counts as overtaken, and a limit as reached. */
 function afterLoss(at: Instant): JournalState {
   const unknown = { at, commandId: '' };
   return {
@@ -94,6 +98,7 @@ function afterLoss(at: Instant): JournalState {
       'pod-log-directory': unknown,
       'log-symlink': unknown,
     },
+    removalRate: lostRate(at),
   };
 }
 

@@ -88,6 +88,25 @@ describe("the node's last word", () => {
     expect(node.outcomes()[a]).toMatchObject({ outcome: 'refused', reason });
   });
 
+  test('limits removals per hour also where the journal that counted them was lost', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    writeFileSync(node.localFile, 'maxRemovalsPerHour: 1\n');
+    node.state.files.set('journal', '{"version":1}');
+    const executor = node.start();
+    const tryAfter = async (id: string, minutes: number) => {
+      node.clock.advance(minutes * 60_000);
+      await executor.carryOut(imageRemoval([a], { id, takenAt: node.clock.now() }));
+      return node.outcomes(id)[a];
+    };
+    const message = expect.stringContaining('journal lost');
+    expect(await tryAfter('first', 1)).toMatchObject({ reason: 'rate-limited', message });
+    expect(await tryAfter('second', 58)).toMatchObject({ reason: 'rate-limited' });
+    expect(await tryAfter('third', 3)).toMatchObject({ outcome: 'removed' });
+    const isTold = (line: string) => line.includes('removals per hour counts as reached');
+    expect(node.logLines.filter(isTold)).toHaveLength(1);
+  });
+
   test('pause in the middle of a command stops it', async () => {
     const node = executorNode();
     const [a = '', b = ''] = addImages(node, ['a', 'b']);

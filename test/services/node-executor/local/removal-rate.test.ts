@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  lostRate,
   type RemovalRate,
   removalsInLastHour,
   withRemoval,
@@ -30,4 +31,16 @@ test('goes on over a reboot as if it had taken no time', () => {
   const after = withRemoval(before, at(20 * MINUTE, 'b'));
   expect(removalsInLastHour(after, at(20 * MINUTE, 'b'))).toBe(3);
   expect(removalsInLastHour(after, at(79 * MINUTE, 'b'))).toBe(1);
+});
+
+test('nobody knows it for an hour after the journal was lost, also over a reboot and with removals since', () => {
+  const lost = lostRate(at(100 * MINUTE));
+  const since = withRemoval(lost, at(159 * MINUTE));
+  for (const rate of [lost, since]) {
+    expect(removalsInLastHour(rate, at(160 * MINUTE))).toBeNull();
+  }
+  expect(removalsInLastHour(lost, at(161 * MINUTE))).toBe(0);
+  expect(removalsInLastHour(since, at(161 * MINUTE))).toBe(1);
+  expect(removalsInLastHour(lost, at(60 * MINUTE, 'b'))).toBeNull();
+  expect(removalsInLastHour(lost, at(61 * MINUTE, 'b'))).toBe(0);
 });
