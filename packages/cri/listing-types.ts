@@ -9,7 +9,7 @@ import type {
   RuntimeSandbox,
 } from './port.ts';
 
-/** A removal rests on no facts older than this, neither those of the node's own plan nor those of the second look. */
+/** No step of a removal rests on facts older than this, and no plan of the node's own on a scan begun longer before. */
 export const MAX_FACTS_AGE_MS = 1_000;
 
 export type ListingProblem = z.infer<typeof InventoryProblem>;

@@ -8,8 +8,8 @@ import type { BackoffEntries, ContentsOfScan } from './inventory-objects.ts';
 import type { NodeScan } from './node-scan.ts';
 
 /**
- * An inventory that nobody publishes, as if this reclaim had asked for it: of facts at most a second old, and all of them
- * from after `actions`, what was last done on this node.
+ * An inventory that nobody publishes, as if this reclaim had asked for it: of a scan begun at most a second before, and
+ * after `actions`, what was last done on this node.
  */
 export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
 
@@ -30,6 +30,8 @@ const RUNTIME = { name: '', version: '' };
 export const ownInventory = (parts: OwnInventoryParts): TakeInventory => {
   const { scan, events, backoff, contentsOf } = parts;
   return async (reclaim, actions) => {
+    // However long a slow runtime takes for it: the plan made of it only narrows what each object's own judgement, on facts
+    // of the last second, may let go, and every age counts up to `takenAt`, before the first fact.
     const found = recentScan(parts, actions) ?? (await scan());
     return events.inventory(
       { scan: found, trigger: 'interval', reclaim, diedContainerIds: [], runtime: RUNTIME },

@@ -14,8 +14,8 @@ import type { Refusal } from '../results/results.ts';
 import type { CommandItem } from './removable.ts';
 
 /**
- * An inventory as if `reclaim` had asked for it, of facts at most a second old and from after `actions`, what was last
- * done on this node.
+ * An inventory as if `reclaim` had asked for it, of a scan begun at most a second before and after `actions`, what was
+ * last done on this node.
  */
 export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
 

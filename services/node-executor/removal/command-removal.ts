@@ -2,8 +2,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { RemovalKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { commandRefusal, holding, NO_POLICY } from '../checks/command-checks.ts';
-import { nothingPlanned, type OwnPlan, ownPlan } from '../checks/own-plan.ts';
+import { commandRefusal, holding } from '../checks/command-checks.ts';
+import type { OwnPlan } from '../checks/own-plan.ts';
 import { begun, type JournalEntry } from '../journal/journal-state.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../results/reclaim.ts';
 import { recordDone, recordRefused } from '../results/record-results.ts';
@@ -19,6 +19,7 @@ import {
 } from './measure.ts';
 import { removeObject } from './object-removal.ts';
 import type { RemovalParts } from './object-work.ts';
+import { plansFor } from './plan-for-command.ts';
 
 /** The clock of a node ticks every 10 ms; an order must not seem to be as old as the last removal. */
 const TICK_MS = 10;
@@ -36,24 +37,28 @@ export async function carryOut(entry: JournalEntry, parts: RemovalParts, signal:
     const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
     if (refusal) return await refuse(entry, refusal, parts);
   }
-  const plan = await planFor(command, parts);
-  const aimed = { ...entry, command: { ...command, reclaim: plan.reclaim } };
+  const plan = plansFor(command, parts);
+  let latest = await plan();
+  const aimed = aimedAt(entry, latest);
   const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
-  for (const [index, item] of command.items.entries())
-    await removeObject({ entry: aimed, index, item, plan }, parts, signal);
-  await finish({ entry, aimed }, first, parts, signal);
+  for (const [index, item] of command.items.entries()) {
+    // Whoever is stopped does not wait for another scan.
+    if (!signal.aborted) latest = await plan();
+    // Where the target is gone nothing goes for it; the last one tells whether that is since it was reached.
+    const aim = latest.reclaim === null ? aimed : aimedAt(entry, latest);
+    await removeObject({ entry: aim, index, item, plan }, parts, signal);
+  }
+  await finish({ entry, aimed, isWanted: isWanted(command, latest) }, first, parts, signal);
 }
 
-/** By the policy in force at this moment; what holds the whole command up holds up each of its objects. */
-async function planFor(command: Command, { recorder, tools }: RemovalParts): Promise<OwnPlan> {
-  const restrictions = await tools.restrictions();
-  const { policy } = restrictions;
-  const refusal = commandRefusal(command, restrictions, recorder.clock.now());
-  if (refusal) return nothingPlanned(command, refusal);
-  if (policy.kind !== 'enforced') return nothingPlanned(command, NO_POLICY);
-  return await ownPlan(command, policy.record.policy, tools.own);
-}
+const aimedAt = (entry: JournalEntry, { reclaim }: OwnPlan): JournalEntry => ({
+  ...entry,
+  command: { ...entry.command, reclaim },
+});
+
+/** A reclaim that nothing on this node justifies ends with its command. */
+const isWanted = ({ reclaim }: Command, plan: OwnPlan): boolean => reclaim === null || plan.reclaim !== null;
 
 async function refuse(
   entry: JournalEntry,
@@ -72,12 +77,14 @@ async function refuse(
 
 interface CarriedOut {
   readonly entry: JournalEntry;
-  /** With the target of this node's own plan, by which it was measured. */
+  /** With the target of this node's first plan, by which it was measured before its first object. */
   readonly aimed: JournalEntry;
+  /** Whether its reclaim may go on. */
+  readonly isWanted: boolean;
 }
 
 async function finish(
-  { entry, aimed }: CarriedOut,
+  { entry, aimed, isWanted }: CarriedOut,
   first: Reading | null,
   parts: RemovalParts,
   signal: AbortSignal,
@@ -90,7 +97,6 @@ async function finish(
   const reached = measurement(aimed.command, after);
   const isHolding = holding(await tools.restrictions()) !== undefined;
   const at = await afterLastAction(parts);
-  const isWanted = command.reclaim === null || aimed.command.reclaim !== null;
   const next = isWanted ? afterCommand(command, { ...reached, items, isHolding, at }) : undefined;
   const measured = measuredBetween(aimed.command, first, after);
   recordDone(recorder, entry, { items, measured, targetReached: reached.targetReached }, next);

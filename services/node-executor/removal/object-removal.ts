@@ -39,7 +39,7 @@ export async function removeObject(
   const measured = await measuredBefore(work, parts);
   const skipped = reasonToSkip(measured, signal);
   if (skipped) return recordEnd(measured, notAsked(skipped), parts);
-  const judge = () => judgeObject(work.entry.command, work.item, work.plan, tools);
+  const judge = async () => judgeObject(work.entry.command, work.item, await work.plan(), tools);
   const first = await unlessAborted(judge(), signal);
   if (first === undefined) return recordEnd(measured, notAsked(STOPPED), parts);
   if (!first.mayGo)

@@ -22,12 +22,13 @@ export interface RemovalParts {
 
 /** One object of a command. */
 export interface ObjectWork {
-  /** With the target that this node's own plan has. */
+  /** With the last target that this node's own plan had. */
   readonly entry: JournalEntry;
   readonly index: number;
   /** As the command names it, and its result. */
   readonly item: CommandItem;
-  readonly plan: Pick<OwnPlan, 'itemOf'>;
+  /** Asked at each judgement: before it can be a stop that takes minutes. */
+  readonly plan: () => Promise<Pick<OwnPlan, 'itemOf'>>;
 }
 
 /** The same, and what the filesystem has free before it. */

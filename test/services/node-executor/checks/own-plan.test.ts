@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bucket } from '../../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
+import type { Instant } from '../../../../schemas/events/time.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { NO_DISK_HISTORY } from '../../../../services/node-agent/disks/disk-stats.ts';
 import { ownPlan } from '../../../../services/node-executor/checks/own-plan.ts';
@@ -237,4 +238,95 @@ test('a refusal names the rule of the object itself, whatever else lies at its p
     expect.stringMatching(/^container this node keeps it now by rule G3,/),
     expect.stringMatching(/^sandbox this node keeps it now by rule H1,/),
   ]);
+});
+
+describe('a plan', () => {
+  /** Two images; while the first goes, time passes and what this node sees of itself changes. */
+  async function afterTheFirst(passedMs: number, change: (node: ExecutorNode, b: string) => void) {
+    const node = executorNode();
+    node.runtime.otherBytes = 950n;
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    seeing(node);
+    enforce(node, { imageMaximumGCAgeMs: HOUR });
+    node.runtime.after = (call) => {
+      if (call !== `removeImage ${a}`) return;
+      node.clock.advance(passedMs);
+      change(node, b);
+    };
+    await node.start().carryOut(imageRemoval([a, b], { reclaim: reclaim(), takenAt: node.clock.now() }));
+    expect(node.outcomes()[a]).toMatchObject({ outcome: 'removed' });
+    return { node, outcome: node.outcomes()[b] };
+  }
+  const keepsB = (node: ExecutorNode, b: string): void =>
+    seeing(node, { images: [image(b, { repoDigests: [] }), ...OTHERS] });
+
+  test('older than ten seconds is made anew before the next object', async () => {
+    const { outcome } = await afterTheFirst(10_001, keepsB);
+    expect(outcome).toMatchObject({ reason: 'kept-by-own-plan' });
+  });
+
+  test('of the last seconds serves the next object', async () => {
+    let looks = 0;
+    const { outcome } = await afterTheFirst(5_000, (node) => {
+      node.takeInventory = async () => {
+        looks += 1;
+        return incompleteInventory;
+      };
+    });
+    expect(outcome).toMatchObject({ outcome: 'removed' });
+    expect(looks).toBe(0);
+  });
+
+  test('made anew without a target leaves the rest, and its reclaim ends', async () => {
+    const { node, outcome } = await afterTheFirst(10_001, (changed) =>
+      seeing(changed, { filesystems: filesystems({ availableBytes: '690' }) }),
+    );
+    expect(outcome).toMatchObject({
+      reason: 'kept-by-own-plan',
+      message: expect.stringContaining('meets no threshold'),
+    });
+    expect(node.published.map(({ type }) => type)).toEqual([
+      'fleetgc.node.object-result',
+      'fleetgc.node.object-result',
+      'fleetgc.node.command-result',
+    ]);
+  });
+
+  test('is made anew after a stop that took long', async () => {
+    const node = executorNode();
+    addContainer(node, 'dead', { state: 'unknown' });
+    seeing(node);
+    enforce(node, { maximumDeadContainersPerContainer: 0 });
+    node.runtime.after = (call) => {
+      if (!call.startsWith('stopContainer')) return;
+      node.clock.advance(10_001);
+      enforce(node, { maximumDeadContainersPerContainer: 1 });
+    };
+    await node.start().carryOut(containerRemoval(['dead'], { takenAt: node.clock.now() }));
+    expect(node.runtime.gone).toEqual([]);
+    expect(node.outcomes()).toMatchObject({
+      dead: { reason: 'kept-by-own-plan', alreadyDone: ['stopped'] },
+    });
+  });
+
+  test('is made on what was seen after the last action on the node', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b']);
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([a], { id: 'first' }));
+    node.clock.advance(1_000);
+    const { takeInventory } = node;
+    const asked: (readonly Instant[])[] = [];
+    node.takeInventory = async (target, actions) => {
+      asked.push(actions);
+      return takeInventory(target, actions);
+    };
+    await executor.carryOut(imageRemoval([b], { id: 'second', takenAt: node.clock.now() }));
+    const { lastActions } = JSON.parse(node.state.files.get('journal') ?? '');
+    expect(lastActions.image).toMatchObject({ commandId: 'second' });
+    expect(asked).toEqual([[expect.objectContaining({ bootId: node.clock.now().bootId })]]);
+    const actedAt = asked[0]?.[0]?.sinceBootMs ?? 0;
+    expect(actedAt).toBeGreaterThan(0);
+    expect(actedAt).toBeLessThan(lastActions.image.at.sinceBootMs);
+  });
 });
