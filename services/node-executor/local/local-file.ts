@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -44,8 +45,11 @@ export type FileNow =
 
 export async function readLocalFile(path: string): Promise<FileNow> {
   try {
-    await using file = await open(path);
-    const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    // A pipe that nobody writes to must not keep the executor waiting.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = await file.stat({ bigint: true });
+    if (!stat.isFile() && !stat.isDirectory()) return held(path, 'it is no file');
+    const { size, ino, mtimeNs, ctimeNs } = stat;
     if (size > MAX_BYTES) return held(path, `it has more than ${MAX_BYTES} bytes`);
     return { kind: 'text', text: await file.readFile('utf8'), writing: `${ino} ${mtimeNs} ${ctimeNs}` };
   } catch (error) {

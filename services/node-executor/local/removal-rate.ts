@@ -4,7 +4,7 @@ import type { Instant } from '../../../schemas/events/time.ts';
 
 const MINUTES_COUNTED = 60;
 
-/** Removals per minute of the last hour, by minutes since boot; negative for those before it. */
+/** Removals per minute of the last hour, and of the minute in which that hour began, by minutes since boot; negative for those before it. */
 export const RemovalRate = z.object({
   bootId: z.string(),
   minutes: z.array(z.object({ minute: z.int(), removals: z.int().positive() })),
@@ -46,7 +46,7 @@ function recent({ bootId, minutes, lostMinute }: RemovalRate, now: Instant): Rem
     bootId: now.bootId,
     minutes: minutes
       .map(({ minute, removals }) => ({ minute: minute + shift, removals }))
-      .filter(({ minute }) => minute > first),
+      .filter(({ minute }) => minute >= first),
     ...(isLost && { lostMinute: lostMinute + shift }),
   };
 }

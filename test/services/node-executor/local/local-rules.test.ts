@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -209,11 +210,14 @@ test('the longest path is remembered on a real disk', async () => {
   expect(await start()()).toEqual(held('was there before'));
 });
 
-test('a file that cannot be read, lies below a file or is too large holds everything, and says why', async () => {
+test('a file that cannot be read, is a pipe, lies below a file or is too large holds everything, and says why', async () => {
   const { path, start, write } = nodeWithFile();
   mkdirSync(path);
   expect(await start()()).toEqual(held('EISDIR'));
   rmSync(path, { recursive: true });
+  execFileSync('mkfifo', [path]);
+  expect(await start()()).toEqual(held('it is no file'));
+  rmSync(path);
   write(`hold: false # ${'x'.repeat(70_000)}\n`);
   expect(await start()()).toEqual(held('more than 65536 bytes'));
   const { clock, state } = nodeWithFile();
