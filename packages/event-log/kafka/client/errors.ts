@@ -111,11 +111,19 @@ export const unanswered = (brokers: readonly string[], ms: number): FleetGcError
     `Kafka at ${brokers.join(', ')}: no broker answered within ${ms / 1000} s. ${ADVICE.LOG_UNREACHABLE}`,
   );
 
+/** Where each broker that kafkajs asks for metadata fails, it reads in an answer that is `null`. */
+const isAnswerOfNobody = (error: Error): boolean =>
+  error instanceof TypeError && error.message.includes('topicMetadata');
+
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
 export function toLogError(brokers: readonly string[], error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const errors = chain(error);
   const deepest = errors.at(-1)?.message ?? String(error);
+  if (errors.some(isAnswerOfNobody)) {
+    const message = `Kafka at ${brokers.join(', ')}: every broker that was asked went away. ${ADVICE.LOG_UNREACHABLE}`;
+    return new FleetGcError('LOG_UNREACHABLE', message, { cause: error });
+  }
   if (!errors.some(({ name }) => name.startsWith('KafkaJS'))) {
     return new FleetGcError('INTERNAL', deepest, { cause: error });
   }

@@ -69,6 +69,14 @@ describe('what kafkajs reports, in our words', () => {
     expect(toLogError(['kafka:9092'], 'text')).toMatchObject({ code: 'INTERNAL', message: 'text' });
   });
 
+  test('that no broker answered a question for metadata is unreachability: kafkajs reads in null', () => {
+    const thrown = new TypeError("Cannot read properties of null (reading 'topicMetadata')");
+    expect(toLogError(['kafka:9092'], thrown)).toMatchObject({
+      code: 'LOG_UNREACHABLE',
+      message: expect.stringMatching(/^Kafka at kafka:9092: every broker that was asked went away\. /),
+    });
+  });
+
   test('what has a code already keeps it', () => {
     const error = new FleetGcError('TOPICS_DIFFER', 'other');
     expect(toLogError(['kafka:9092'], error)).toBe(error);

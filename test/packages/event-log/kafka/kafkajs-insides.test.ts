@@ -139,6 +139,13 @@ describe('connections', () => {
     for (const name of ['fetch', 'offsetFetch', 'leaveGroup']) expect(prototype[name]).toBeTypeOf('function');
   });
 
+  test('a question that every broker fails has null for its answer, in which kafkajs then reads', async () => {
+    const { prototype } = load('kafkajs/src/cluster/brokerPool.js');
+    const pool = { brokers: { 1: {} }, findBroker: async () => ({}) };
+    const asked = prototype.withBroker.call(pool, () => Promise.reject(new Error('it went away')));
+    await expect(asked).resolves.toBeNull();
+  });
+
   test('one over which the first answer does not come is ended', async () => {
     const silent = createServer();
     onTestFinished(() => void silent.close());
