@@ -36,10 +36,10 @@ export interface SummaryNeeds {
 export function summaryLines({ tally, logPath, questions }: SummaryNeeds): string[] {
   const nodes = nodesByName(tally).map(
     ([name, node]) =>
-      `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most, ${freedSumText(node.freed)} freed`,
+      `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most; freed ${freedSumText(node.freed)}`,
   );
   return [
-    `Freed ${freedSumText(freedOf(tally))} in all, as measured on the disks.`,
+    `Freed in all, as the disks tell: ${freedSumText(freedOf(tally))}.`,
     ...nodes,
     ...counted(
       'Removed',

@@ -19,6 +19,6 @@ export function freedSumText({ freedBytes, unmeasured, estimatedBytes }: FreedSu
   const measured = sizeText(freedBytes);
   if (unmeasured === 0) return measured;
   return estimatedBytes === 0n
-    ? `${measured}, some not measurable`
-    : `${measured}, and about ${sizeText(estimatedBytes)} not measurable`;
+    ? `${measured}, and more that could not be measured`
+    : `${measured}, and about ${sizeText(estimatedBytes)} that could not be measured`;
 }

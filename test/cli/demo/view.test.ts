@@ -87,7 +87,9 @@ test('the summary keeps what was measured and what was estimated apart', () => {
   count(removed('node-1', 4n * GB));
   count(removedAs('node-1', freedSpace(FILLED, 2_000_000)));
   const needs = { tally, logPath: '/tmp/log.db', questions: [] };
-  expect(summaryLines(needs).join('\n')).toContain('Freed 4.0 GB, and about 2.0 MB not measurable in all');
+  expect(summaryLines(needs).join('\n')).toContain(
+    'Freed in all, as the disks tell: 4.0 GB, and about 2.0 MB that could not be measured.',
+  );
   expect(summaryJson(needs)).toMatchObject({
     freedBytes: '4000000000',
     unmeasured: 1,
@@ -130,8 +132,8 @@ describe('the summary', () => {
   const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
 
   test.each([
-    'Freed 6.0 GB in all',
-    'node-1: 60 % used now, 90 % at the most, 4.0 GB freed',
+    'Freed in all, as the disks tell: 6.0 GB.',
+    'node-1: 60 % used now, 90 % at the most; freed 4.0 GB',
     'Removed: 2',
     '2  image: unused',
     'stayed after the second look: 1',
