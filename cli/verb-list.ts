@@ -128,6 +128,30 @@ export const VERB_GROUPS = [
     ],
   },
   {
+    heading: 'Keys, which sign orders and policies:',
+    verbs: [
+      task('keys create', 'Make a key pair', () => import('./verbs/keys/create.ts')),
+      task(
+        'keys roots',
+        'Write the file that says whom nodes and services believe',
+        () => import('./verbs/keys/roots.ts'),
+      ),
+      task(
+        'keys certify',
+        'Say as a root what a key may sign, for which clusters, and until when',
+        () => import('./verbs/keys/certify.ts'),
+      ),
+      task('keys revoke', 'Take a key back as a root, for good', () => import('./verbs/keys/revoke.ts')),
+      task(
+        'keys publish',
+        'Bring what a root signed offline to the event log',
+        () => import('./verbs/keys/publish.ts'),
+      ),
+      task('keys list', 'List the keys that the roots vouch for', () => import('./verbs/keys/list.ts')),
+      task('keys check', 'Check roots, keys, and when they end', () => import('./verbs/keys/check.ts')),
+    ],
+  },
+  {
     heading: 'See how the fleet is doing:',
     verbs: [
       task(
@@ -210,6 +234,7 @@ export type VerbFamily = VerbName extends infer Name
 export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
   topics: 'Create and check the topics',
   policy: 'Check, apply and look at policies',
+  keys: 'Make, certify, revoke and list keys',
   audit: 'Ask the event log what was decided and done, and why',
   'dead-letters': 'Look at messages that could not be processed, and put them back',
 };

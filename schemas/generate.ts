@@ -14,6 +14,8 @@ import {
   PressureUnrelieved,
   ReclaimContinues,
 } from './events/result.ts';
+import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
+import { TrustRoots } from './keys/trust-roots.ts';
 import { PauseRecord, PolicyRecord } from './policy/policy.ts';
 import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
@@ -42,10 +44,13 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.key-certificate.v1': KeyCertificate,
+  'fleetgc.key-revocation.v1': KeyRevocation,
   'fleetgc.dead-letter.v1': DeadLetter,
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
   'policy-file': PolicyFile,
+  'trust-roots': TrustRoots,
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,
   plan: Plan,

@@ -37,7 +37,7 @@ export const TOPICS_OF_SUBJECTS: readonly SubjectTopic[] = [
 ];
 
 /** All topics, causes before effects, where the log gives several of them the same time. */
-export const CAUSES_FIRST: readonly TopicId[] = ['policies', 'policyVersions', ...TOPICS_OF_SUBJECTS];
+export const CAUSES_FIRST: readonly TopicId[] = ['keys', 'policies', 'policyVersions', ...TOPICS_OF_SUBJECTS];
 
 /**
  * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its
@@ -89,6 +89,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   diskStats: 6,
   policyVersions: 7,
   policies: 8,
+  keys: 9,
 };
 
 async function firstHeads(sources: readonly Source[]): Promise<Head[]> {

@@ -56,6 +56,8 @@ interface SubjectRow<Kind extends SubjectKind> {
   /** The record key of everything that concerns one subject. */
   readonly keyOf: (subject: NamedSubject<Kind>) => string;
   readonly isKey: (key: string) => boolean;
+  /** Of a record key that is one of such a subject. */
+  readonly clusterOf: (key: string) => string;
   /** Tells installations apart: what was installed anew under its old names has nothing in common with the one before. */
   readonly installationOf: (identity: SubjectIdentity<Kind>) => string;
   /** Of every topic that is keyed by it. Another number means new topic names and a drain. */
@@ -67,6 +69,7 @@ export const SUBJECTS: { readonly [Kind in SubjectKind]: SubjectRow<Kind> } = {
   node: {
     keyOf: nodeKey,
     isKey: isNodeKey,
+    clusterOf: (key) => key.slice(0, key.indexOf('/')),
     installationOf: (identity) => `${nodeKey(identity)} ${identity.nodeInstance}`,
     partitions: 32,
   },

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { KeyStatement } from '../keys/key-statement.ts';
 import { POLICY_RECORDS, PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Command } from './command.ts';
@@ -17,6 +18,7 @@ import {
   ONE_ORDER,
   ONE_POLICY,
   ONE_RESULT,
+  ONE_STATEMENT,
   SET_OF_POLICIES,
   type ValueBounds,
 } from './value-bounds.ts';
@@ -29,7 +31,7 @@ export const NODE_PARTITIONS = SUBJECTS.node.partitions;
 export interface TopicSpec {
   readonly name: string;
   /** What the record key is: that of the subject which the events are about, or something else. */
-  readonly key: SubjectKind | 'policy name' | 'content hash' | 'original key';
+  readonly key: SubjectKind | 'policy name' | 'content hash' | 'key id' | 'original key';
   readonly partitions: number;
   /** `forever` also means: never deleted by size. */
   readonly retentionMs: number | 'forever';
@@ -105,6 +107,15 @@ export const TOPICS = {
     compacted: false,
     bounds: SET_OF_POLICIES,
     schemas: [...Object.values(POLICY_RECORDS), PolicySetRecord],
+  }),
+  keys: topic({
+    name: 'gc.keys',
+    key: 'key id',
+    partitions: 1,
+    retentionMs: 'forever',
+    compacted: false,
+    bounds: ONE_STATEMENT,
+    schemas: [KeyStatement],
   }),
   deadLetters: topic({
     name: 'gc.dead-letters',

@@ -39,3 +39,6 @@ export const SET_OF_POLICIES: ValueBounds = { bytes: 64 * MEBIBYTE, depth: DEPTH
 
 /** A value of 4 MiB in base64, and key and headers, which may take 6 bytes a character in JSON. */
 export const ONE_LETTER: ValueBounds = { bytes: 32 * MEBIBYTE, depth: DEPTH, elements: 10_000 };
+
+/** What a root says of one key, with up to a thousand clusters of 253 characters each. */
+export const ONE_STATEMENT: ValueBounds = { bytes: 512 * KIBIBYTE, depth: DEPTH, elements: 2_000 };

@@ -38,6 +38,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   decisions: true,
   policies: false,
   policyVersions: false,
+  keys: false,
   deadLetters: false,
 };
 

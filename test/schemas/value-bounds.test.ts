@@ -95,6 +95,18 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   }),
   policies: policyRecord({ selector, keep }),
   policyVersions: set,
+  keys: {
+    type: 'fleetgc.key-certificate',
+    version: 1,
+    id: 'key-certificate-1',
+    keyId: 'a'.repeat(32),
+    publicKey: Buffer.alloc(32).toString('base64'),
+    role: 'decider',
+    clusters: many(1_000, (index) => `${index}`.padEnd(253, 'c')),
+    name: '\u0001'.repeat(200),
+    issuedAtMs: 1,
+    notAfterMs: 8_640_000_000_000_000,
+  },
   deadLetters: letter,
 };
 

@@ -28,6 +28,7 @@ const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
   decisions: ['unauthenticated', 'decider'],
   policies: ['unauthenticated', 'operator'],
   policyVersions: ['unauthenticated', 'operator', 'decider'],
+  keys: ['unauthenticated'],
   deadLetters: ['unauthenticated', ...SubjectKind.options, 'decider', 'operator'],
 };
 

@@ -64,6 +64,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   decisions: eventSchemas(TOPICS.decisions.schemas),
   policies: eventSchemas(TOPICS.policies.schemas),
   policyVersions: eventSchemas(TOPICS.policyVersions.schemas),
+  keys: eventSchemas(TOPICS.keys.schemas),
   deadLetters: eventSchemas(TOPICS.deadLetters.schemas),
 };
 

@@ -11,6 +11,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   decisions: SUBJECTS.node.keyOf,
   policies: (event) => (event.type === 'fleetgc.pause' ? pauseKey(event.selector) : event.policy.name),
   policyVersions: ({ hash }) => hash,
+  keys: ({ keyId }) => keyId,
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),
 };
 

@@ -30,6 +30,7 @@ const TOPICS: readonly TopicName[] = [
   'gc.node.decisions',
   'gc.policies',
   'gc.policy-versions',
+  'gc.keys',
 ];
 
 /** Follows what a campaign looks at, through everything that happens to the broker. */

@@ -11,7 +11,11 @@ const VERSIONS: readonly (readonly [number, number])[] = [
   [API.apiVersions, 0],
   [32, 0],
 ];
-const PARTITIONS: Readonly<Record<string, number>> = { 'gc.policies': 1, 'gc.policy-versions': 1 };
+const PARTITIONS: Readonly<Record<string, number>> = {
+  'gc.policies': 1,
+  'gc.policy-versions': 1,
+  'gc.keys': 1,
+};
 const NODE_PARTITIONS = 32;
 /** So much lies in each partition, as it tells, though nobody ever gets any of it. */
 const END_OFFSET = 3n;
@@ -152,6 +156,7 @@ const ALL = [
   'gc.node.decisions',
   'gc.policies',
   'gc.policy-versions',
+  'gc.keys',
   'gc.dead-letters',
 ];
 

@@ -23,6 +23,7 @@ const EMPTY: Recording = {
   decisions: [],
   policies: [],
   policyVersions: [],
+  keys: [],
   deadLetters: [],
 };
 

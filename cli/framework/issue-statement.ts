@@ -1,0 +1,52 @@
+import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { toRecord } from '../../packages/pipeline/publisher.ts';
+import { nextGeneration } from '../../packages/trust/generation.ts';
+import { readKeyFile } from '../../packages/trust/key-file.ts';
+import { KeyRing } from '../../packages/trust/key-ring.ts';
+import { readKeys } from '../../packages/trust/read-keys.ts';
+import { readTrustRoots } from '../../packages/trust/roots-file.ts';
+import { signRecord } from '../../packages/trust/signature.ts';
+import { signedRecordText } from '../../packages/trust/signed-record.ts';
+import { requireEffect, requireRoot } from '../../packages/trust/statement.ts';
+import type { KeyStatement } from '../../schemas/keys/key-statement.ts';
+import type { EventLogChoice } from '../options/event-log-options.ts';
+import { openTaskEventLog, operatorPublication } from './task-event-log.ts';
+import type { VerbContext } from './verb.ts';
+
+interface Issuing extends EventLogChoice {
+  readonly trustRoots: string;
+  readonly rootKeyFile: string;
+  readonly offline: boolean;
+}
+
+/**
+ * Signs a statement as a root, and puts it on the event log; offline it is printed instead, for `keys publish`. Answers
+ * whether it is on the log.
+ */
+export async function issueStatement(
+  statement: KeyStatement,
+  { trustRoots, rootKeyFile, offline, ...options }: Issuing,
+  context: VerbContext,
+): Promise<boolean> {
+  const roots = readTrustRoots(trustRoots);
+  const root = readKeyFile(rootKeyFile);
+  const signed = (highestSeen: number | undefined): OutgoingRecord =>
+    signRecord(toRecord({ topic: 'keys', key: statement.keyId, event: statement }, operatorPublication()), {
+      fleet: roots.fleet,
+      key: root,
+      generation: nextGeneration(statement.issuedAtMs, highestSeen),
+    });
+  if (offline) {
+    // A successor's certificate lies on the log, which is not at hand.
+    if (!new KeyRing(roots).isRoot(root.keyId))
+      context.logger.warn(`${root.keyId} is not in ${trustRoots}; it counts only as the successor of a root`);
+    context.print(signedRecordText(signed(undefined)));
+    return false;
+  }
+  await using log = await openTaskEventLog({ options, context });
+  const { ring } = await readKeys(log, roots, context.signal);
+  requireRoot(ring, root);
+  requireEffect(ring, statement);
+  await log.publish([signed(ring.generations.get(statement.keyId))]);
+  return true;
+}

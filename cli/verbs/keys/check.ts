@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { DAY_MS } from '../../../packages/process/durations.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { readKeyFile } from '../../../packages/trust/key-file.ts';
+import { keyProblems } from '../../../packages/trust/key-problems.ts';
+import { readKeys } from '../../../packages/trust/read-keys.ts';
+import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
+import { KeyRole } from '../../../schemas/keys/key-statement.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+import { trustRootsOption } from '../../options/key-options.ts';
+import { LongDuration } from '../../options/time-options.ts';
+
+const SOON_MS = 14 * DAY_MS;
+
+export const verb = defineVerb({
+  help: [
+    'Checks the file of roots, a private key if one is named, and what gc.keys says: keys that end soon, records that no root made, no key left for a role.',
+    'Exit codes: 0 nothing found, 1 something found, 2 wrong options or files.',
+  ],
+  examples: [
+    'fleetgc keys check --trust-roots roots.yaml --kafka-brokers kafka:9092',
+    'fleetgc keys check --key-file decider.pem --role decider --trust-roots roots.yaml --kafka-brokers kafka:9092',
+  ],
+  options: z.object({
+    keyFile: withMeta(FilePath.optional(), {
+      commandLineOnly: true,
+      description: 'A private key that is to sign something; it is checked against its certificate.',
+    }),
+    role: withMeta(KeyRole.optional(), {
+      commandLineOnly: true,
+      description: 'What that key is to sign.',
+    }),
+    within: withMeta(LongDuration.optional(), {
+      commandLineOnly: true,
+      description: 'A key that ends within this time is a problem. Default: 14d.',
+    }),
+    ...trustRootsOption,
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ keyFile, role, within = SOON_MS, trustRoots, output, ...options }, context) => {
+    const roots = readTrustRoots(trustRoots);
+    const own = keyFile === undefined ? null : { key: readKeyFile(keyFile), role: role ?? null };
+    await using log = await openTaskEventLog({ options, context });
+    const stored = await readKeys(log, roots, context.signal);
+    const problems = keyProblems(stored, { own, nowMs: Date.now(), soonMs: within });
+    const lines = problems.length === 0 ? ['no problem found'] : problems;
+    context.print(formatResult(output, { value: { problems }, lines }));
+    if (problems.length > 0)
+      throw new FleetGcError('KEY_PROBLEM', `${counted(problems.length, 'problem')} found`);
+  },
+});

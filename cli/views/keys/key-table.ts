@@ -1,0 +1,73 @@
+import { timeText } from '../../../packages/text/time-text.ts';
+import { keyIdOf } from '../../../packages/trust/key-pair.ts';
+import type { CertifiedKey, KeyRing } from '../../../packages/trust/key-ring.ts';
+import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import { tableLines } from '../../framework/output.ts';
+
+/** A key as `keys list` tells of it. */
+export interface KeyValue {
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly clusters: readonly string[];
+  readonly state: 'valid' | 'expired' | 'revoked';
+  /** `null`: until the file of roots changes. */
+  readonly notAfter: string | null;
+  /** `null`: it stands in the file of roots. */
+  readonly certifiedBy: string | null;
+  readonly revocation: { readonly reason: string; readonly untrustedFrom: string } | null;
+}
+
+/** Roots of the file first, then what they vouch for. */
+export function keyValues(ring: KeyRing, { roots }: TrustRoots, nowMs: number): readonly KeyValue[] {
+  const fileRoots = roots.map(({ name, publicKey }): KeyValue => {
+    const keyId = keyIdOf(publicKey);
+    return {
+      keyId,
+      name,
+      role: 'root',
+      clusters: [],
+      state: ring.isRevoked(keyId) ? 'revoked' : 'valid',
+      notAfter: null,
+      certifiedBy: null,
+      revocation: null,
+    };
+  });
+  return [...fileRoots, ...ring.keys().map((key) => keyValue(key, nowMs))];
+}
+
+function keyValue(key: CertifiedKey, nowMs: number): KeyValue {
+  const { keyId, name, role, clusters, notAfterMs, certifiedBy, revocation } = key;
+  return {
+    keyId,
+    name,
+    role,
+    clusters,
+    state: stateOf(key, nowMs),
+    notAfter: timeText(notAfterMs),
+    certifiedBy,
+    revocation: revocation && {
+      reason: revocation.reason,
+      untrustedFrom: timeText(revocation.untrustedFromMs),
+    },
+  };
+}
+
+function stateOf({ revocation, notAfterMs }: CertifiedKey, nowMs: number): KeyValue['state'] {
+  if (revocation !== null) return 'revoked';
+  return nowMs < notAfterMs ? 'valid' : 'expired';
+}
+
+export const keyLines = (keys: readonly KeyValue[]): readonly string[] =>
+  tableLines(
+    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'STATE', 'UNTIL'],
+    keys.map(({ keyId, name, role, clusters, state, notAfter }) => [
+      keyId,
+      name,
+      role,
+      clusters.length === 0 ? 'all' : clusters.join(','),
+      state,
+      notAfter ?? 'the file of roots changes',
+    ]),
+  );

@@ -1,0 +1,52 @@
+import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { unreadableReason } from '../process/options/named-file.ts';
+import { readSigningKey, type SigningKey } from './key-pair.ts';
+
+/** A PKCS #8 text of an Ed25519 key has 119 bytes; what is before and behind it may be a comment. */
+const MAX_BYTES = 16_384;
+const READ_BY_OTHERS = 0o007;
+
+/** The private key in a file that none but its user and group can open. Throws `KEY_UNUSABLE`. */
+export function readKeyFile(path: string): SigningKey {
+  return readSigningKey(privateText(path), path);
+}
+
+function privateText(path: string): string {
+  const fd = opened(path);
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw unusable(path, 'it is no file');
+    if (stat.size > MAX_BYTES) throw unusable(path, `it has more than ${MAX_BYTES} bytes`);
+    if ((stat.mode & READ_BY_OTHERS) !== 0)
+      throw unusable(path, `every user of this machine may open it; "chmod o= ${path}" mends that`);
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    throw unusable(path, unreadableReason(error), error);
+  }
+}
+
+/** Writes a new private key for its user alone, and never over another one. Throws `KEY_UNUSABLE`. */
+export function writeKeyFile(path: string, privateKeyPem: string): void {
+  try {
+    writeFileSync(path, privateKeyPem, { flag: 'wx', mode: 0o600, flush: true });
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw unusable(
+      path,
+      exists ? 'it is there already, and no key is overwritten' : toFleetGcError(error).message,
+      error,
+    );
+  }
+}
+
+const unusable = (path: string, why: string, cause?: unknown): FleetGcError =>
+  new FleetGcError('KEY_UNUSABLE', `the key file ${path} cannot be used: ${why}`, { cause });

@@ -1,0 +1,58 @@
+import type { KeyRole } from '../../schemas/keys/key-statement.ts';
+import { timeText } from '../text/time-text.ts';
+import type { SigningKey } from './key-pair.ts';
+import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
+import type { StoredKeys } from './read-keys.ts';
+
+interface Checking {
+  /** A private key that is at hand, and what it is to sign; `null`: whatever its certificate says. */
+  readonly own: { readonly key: SigningKey; readonly role: KeyRole | null } | null;
+  readonly nowMs: number;
+  /** What ends within this time is a problem. */
+  readonly soonMs: number;
+}
+
+/** Without such a key a fleet that requires signatures does nothing, or nobody can change what it does. */
+const NEEDED = ['operator', 'decider'] as const satisfies readonly KeyRole[];
+
+/** What somebody should do something about, a sentence each. */
+export function keyProblems({ ring, unreadable }: StoredKeys, checking: Checking): readonly string[] {
+  return [
+    ...(checking.own === null ? [] : ownProblems(ring, checking.own, checking.nowMs)),
+    ...NEEDED.filter(
+      (role) => !ring.keys().some((key) => key.role === role && isGood(key, checking.nowMs)),
+    ).map((role) => `no key of role ${role} is valid now`),
+    ...ring.keys().flatMap((key) => endProblem(key, checking) ?? []),
+    ...unreadable.map(
+      ({ offset, key, why }) =>
+        `gc.keys, offset ${offset} (key ${JSON.stringify(key)}) is no statement of a root of this fleet: ${why}`,
+    ),
+  ];
+}
+
+const isGood = ({ revocation, notAfterMs }: CertifiedKey, nowMs: number): boolean =>
+  revocation === null && nowMs < notAfterMs;
+
+/** Of a key that ended already somebody has heard, or nobody needs it. */
+function endProblem(key: CertifiedKey, { nowMs, soonMs }: Checking): string | null {
+  if (!isGood(key, nowMs) || key.notAfterMs - nowMs > soonMs) return null;
+  return `${keyText(key)}, role ${key.role}, ends at ${timeText(key.notAfterMs)}; certify it anew before`;
+}
+
+function ownProblems(
+  ring: KeyRing,
+  { key, role }: NonNullable<Checking['own']>,
+  nowMs: number,
+): readonly string[] {
+  if (ring.isRevoked(key.keyId)) return [`${key.keyId} was revoked: nobody believes what it signs`];
+  const certified = ring.find(key.keyId);
+  if (certified === undefined)
+    return ring.isRoot(key.keyId) && (role === null || role === 'root')
+      ? []
+      : [`no root vouches for ${key.keyId}: nobody believes what it signs`];
+  if (nowMs >= certified.notAfterMs)
+    return [`${keyText(certified)} has ended at ${timeText(certified.notAfterMs)}`];
+  return role === null || role === certified.role
+    ? []
+    : [`${keyText(certified)} may sign as ${certified.role}, not as ${role}`];
+}

@@ -1,0 +1,38 @@
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import type { EventLog } from '../event-log/port.ts';
+import { KeyRing } from './key-ring.ts';
+
+/** A record of `gc.keys` that no root of this fleet made. It changes nothing. */
+export interface UnreadableStatement {
+  readonly offset: string;
+  readonly key: string | null;
+  readonly why: string;
+}
+
+/** What lies on `gc.keys` now. */
+export interface StoredKeys {
+  readonly ring: KeyRing;
+  readonly unreadable: readonly UnreadableStatement[];
+}
+
+/** Whoever may write there can write any number of them. */
+const MOST_TOLD = 1_000;
+
+/** Reads the topic to its end. */
+export async function readKeys(
+  log: Pick<EventLog, 'read'>,
+  roots: TrustRoots,
+  signal: AbortSignal,
+): Promise<StoredKeys> {
+  const ring = new KeyRing(roots);
+  const unreadable: UnreadableStatement[] = [];
+  const request = { topic: TOPICS.keys.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (event.kind !== 'record') continue;
+    const { offset, key } = event.record;
+    const why = ring.add(event.record);
+    if (why !== null && unreadable.length < MOST_TOLD) unreadable.push({ offset: String(offset), key, why });
+  }
+  return { ring, unreadable };
+}

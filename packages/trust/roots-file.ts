@@ -1,0 +1,48 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { keyIdOf } from './key-pair.ts';
+
+/** Sixteen roots take 3 KiB. */
+const MAX_BYTES = 65_536;
+
+/** Whom a process believes. Throws `CONFIG_INVALID`, with what to do. */
+export function readTrustRoots(path: string): TrustRoots {
+  const parsed = TrustRoots.safeParse(valueIn(path));
+  if (!parsed.success) throw unusable(path, z.prettifyError(parsed.error).replaceAll('\n', ' '));
+  const ids = parsed.data.roots.map(({ publicKey }) => keyIdOf(publicKey));
+  if (new Set(ids).size < ids.length) throw unusable(path, 'the same root stands there twice');
+  return parsed.data;
+}
+
+function valueIn(path: string): unknown {
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile()) throw new TypeError('it is no file');
+    if (stat.size > MAX_BYTES) throw new TypeError(`it has more than ${MAX_BYTES} bytes`);
+    return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 });
+  } catch (error) {
+    throw unusable(path, toFleetGcError(error).message, error);
+  }
+}
+
+const unusable = (path: string, why: string, cause?: unknown): FleetGcError =>
+  new FleetGcError(
+    'CONFIG_INVALID',
+    `the file of roots ${path} cannot be used: ${why}. "fleetgc keys roots" writes such a file`,
+    { cause },
+  );
+
+/** The text of such a file. */
+export const trustRootsText = ({ fleet, roots }: TrustRoots): string =>
+  [
+    '# Whom FleetGC believes: these keys say which other keys may sign what.',
+    `fleet: ${fleet}`,
+    'roots:',
+    ...roots.flatMap(({ name, publicKey }) => [
+      `  - name: ${JSON.stringify(name)}`,
+      `    publicKey: ${JSON.stringify(publicKey)}`,
+    ]),
+  ].join('\n');

@@ -1,0 +1,105 @@
+import { sign, verify } from 'node:crypto';
+import { z } from 'zod';
+import type { TopicName } from '../../schemas/events/topics.ts';
+import { KeyId } from '../../schemas/keys/key-statement.ts';
+import { sha256Hex } from '../canonical/ids.ts';
+import type { Headers, LogRecord, OutgoingRecord } from '../event-log/port.ts';
+import { type SigningKey, toKeyObject } from './key-pair.ts';
+
+/** CloudEvents attributes of a signed message, as Kafka's binary mode writes them. */
+const SignatureHeaders = z.object({
+  ce_fleetgckeyid: KeyId,
+  /** Of Ed25519: 64 bytes in base64. */
+  ce_fleetgcsignature: z.string().regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/),
+  /** Only of what must not be put back to an older state. Grows with each record of a key; by custom epoch milliseconds. */
+  ce_fleetgcgeneration: z
+    .string()
+    .regex(/^(0|[1-9][0-9]{0,15})$/)
+    .transform(Number)
+    .refine(Number.isSafeInteger)
+    .optional(),
+});
+
+export interface Signature {
+  readonly keyId: KeyId;
+  readonly signature: string;
+  readonly generation: number | null;
+}
+
+/** What the headers of a record claim. */
+export type ClaimedSignature =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'claimed'; readonly signature: Signature };
+
+const NAMES = ['ce_fleetgckeyid', 'ce_fleetgcsignature', 'ce_fleetgcgeneration'] as const;
+
+/** Nothing is verified yet. */
+export function claimedSignature(headers: Headers): ClaimedSignature {
+  if (NAMES.every((name) => headers[name] === undefined)) return { kind: 'none' };
+  const { success, data } = SignatureHeaders.safeParse(headers);
+  if (!success) return { kind: 'malformed' };
+  const { ce_fleetgckeyid: keyId, ce_fleetgcsignature: signature, ce_fleetgcgeneration } = data;
+  return { kind: 'claimed', signature: { keyId, signature, generation: ce_fleetgcgeneration ?? null } };
+}
+
+/** What a signature is over: where the message lies, and its bytes. */
+interface Signable {
+  readonly topic: TopicName;
+  readonly key: string | null;
+  readonly value: Buffer | null;
+}
+
+/** A list of texts in JSON has one reading only, whatever the texts are. */
+const signedBytes = (
+  fleet: string,
+  { topic, key, value }: Signable,
+  { keyId, generation }: Pick<Signature, 'keyId' | 'generation'>,
+): Buffer =>
+  Buffer.from(
+    JSON.stringify([
+      'fleetgc-signature-v1',
+      fleet,
+      topic,
+      key,
+      keyId,
+      generation === null ? null : String(generation),
+      value === null ? null : sha256Hex(value),
+    ]),
+  );
+
+/** The record with a signature in its headers. */
+export function signRecord(
+  record: OutgoingRecord,
+  {
+    fleet,
+    key,
+    generation,
+  }: { readonly fleet: string; readonly key: SigningKey; readonly generation: number | null },
+): OutgoingRecord {
+  const { keyId, privateKey } = key;
+  const signature = sign(null, signedBytes(fleet, record, { keyId, generation }), privateKey);
+  return {
+    ...record,
+    headers: {
+      ...record.headers,
+      ce_fleetgckeyid: keyId,
+      ce_fleetgcsignature: signature.toString('base64'),
+      ...(generation !== null && { ce_fleetgcgeneration: String(generation) }),
+    },
+  };
+}
+
+/** Whether the owner of the public key signed this record, for this fleet. */
+export const isSignedBy = (
+  publicKey: string,
+  fleet: string,
+  record: Pick<LogRecord, 'topic' | 'key' | 'value'>,
+  claimed: Signature,
+): boolean =>
+  verify(
+    null,
+    signedBytes(fleet, record, claimed),
+    toKeyObject(publicKey),
+    Buffer.from(claimed.signature, 'base64'),
+  );

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
+import { ClusterName } from '../events/identity.ts';
+
+/** The first 32 hexadecimal digits of the SHA-256 of the public key's 32 bytes: whoever has the key can tell its id. */
+export const KeyId = z.string().regex(/^[0-9a-f]{32}$/, { error: 'must be 32 hexadecimal digits' });
+export type KeyId = z.infer<typeof KeyId>;
+
+/** An Ed25519 public key: its 32 bytes in base64. */
+export const PublicKeyText = z.string().regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, {
+  error: 'must be the 32 bytes of an Ed25519 key in base64',
+});
+
+/** The time until which JavaScript's dates go: the year 275760. */
+const LAST_TIME_MS = 8_640_000_000_000_000;
+const EpochMs = z.int().nonnegative().max(LAST_TIME_MS);
+
+/** What a key may sign. `root`: statements about keys, as a successor of the root that signed it. */
+export const KeyRole = z.enum(['root', 'operator', 'pauser', 'decider', 'archiver', 'node']);
+export type KeyRole = z.infer<typeof KeyRole>;
+
+const PlainText = z
+  .string()
+  .max(200)
+  .refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER });
+
+/** A root says what a key may sign, for which clusters, and until when. The last one of a key holds. */
+export const KeyCertificate = z.strictObject({
+  type: z.literal('fleetgc.key-certificate'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  keyId: KeyId,
+  publicKey: PublicKeyText,
+  role: KeyRole,
+  /** Without any: for all. */
+  clusters: z.array(ClusterName).max(1_000),
+  /** For people. */
+  name: PlainText.min(1),
+  /** By the clock of the machine that has the root. */
+  issuedAtMs: EpochMs,
+  /** From then on the key signs nothing new. */
+  notAfterMs: EpochMs,
+});
+export type KeyCertificate = z.infer<typeof KeyCertificate>;
+
+/** A root takes a key back, for good. */
+export const KeyRevocation = z.strictObject({
+  type: z.literal('fleetgc.key-revocation'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  keyId: KeyId,
+  reason: PlainText,
+  issuedAtMs: EpochMs,
+  /** What the log took from the key before, such as a policy, stays in force. Orders of the key count no more in any case. */
+  untrustedFromMs: EpochMs,
+});
+export type KeyRevocation = z.infer<typeof KeyRevocation>;
+
+export const KeyStatement = z.discriminatedUnion('type', [KeyCertificate, KeyRevocation]);
+export type KeyStatement = z.infer<typeof KeyStatement>;

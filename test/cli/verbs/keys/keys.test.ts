@@ -1,0 +1,196 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
+
+interface Fleet {
+  readonly own: OwnLog;
+  readonly directory: string;
+  readonly file: (name: string) => string;
+  readonly rooted: readonly string[];
+}
+
+/** A log of its own, a root, and the file that names it. */
+async function fleet(): Promise<Fleet> {
+  const own = await ownLog();
+  const directory = temporaryDirectory();
+  const file = (name: string): string => join(directory, name);
+  const root = await createKey(file('root.pem'));
+  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+  writeFileSync(file('roots.yaml'), stdout);
+  return {
+    own,
+    directory,
+    file,
+    rooted: ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')],
+  };
+}
+
+async function createKey(path: string): Promise<string> {
+  const { stdout, exitCode } = await inProcess(['keys', 'create', path]);
+  expect(exitCode).toBe(0);
+  return stdout.trim();
+}
+
+interface Listed {
+  readonly keys: readonly { readonly keyId: string; readonly role: string; readonly state: string }[];
+  readonly unreadable: readonly unknown[];
+}
+
+async function list({ own, file }: Fleet): Promise<Listed> {
+  const { stdout } = await own.run('keys', 'list', '--trust-roots', file('roots.yaml'), '-o', 'json');
+  return JSON.parse(stdout);
+}
+
+const CERTIFY = ['--name', 'deciders', '--role', 'decider', '--valid-for', '90d'];
+
+test('a key is made, certified, listed and revoked', async () => {
+  const given = await fleet();
+  const publicKey = await createKey(given.file('decider.pem'));
+  expect(statSync(given.file('decider.pem')).mode & 0o077).toBe(0);
+
+  const certified = await given.own.run('keys', 'certify', publicKey, ...CERTIFY, ...given.rooted);
+  expect(certified).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(certified.stdout).toMatch(/^certified: [0-9a-f]{32} \(deciders\) as decider until 20/);
+
+  const [root, key] = (await list(given)).keys;
+  expect(root).toMatchObject({ name: 'first', role: 'root', state: 'valid', notAfter: null });
+  expect(key).toMatchObject({ name: 'deciders', role: 'decider', state: 'valid', clusters: [] });
+
+  const revoked = await given.own.run(
+    'keys',
+    'revoke',
+    key?.keyId ?? '',
+    '--reason',
+    'lost',
+    ...given.rooted,
+  );
+  expect(revoked.stdout).toMatch(/^revoked: [0-9a-f]{32}; what it signed since 20/);
+  expect((await list(given)).keys[1]).toMatchObject({ state: 'revoked', revocation: { reason: 'lost' } });
+
+  const again = await given.own.run('keys', 'certify', publicKey, ...CERTIFY, ...given.rooted);
+  expect(again).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(again.stderr).toMatch(/was revoked, which is for good/);
+});
+
+test('a root signs offline, and another machine publishes it', async () => {
+  const given = await fleet();
+  const publicKey = await createKey(given.file('ops.pem'));
+  const offline = await inProcess([
+    'keys',
+    'certify',
+    publicKey,
+    '--name',
+    'ops',
+    '--role',
+    'operator',
+    '--valid-for',
+    '30d',
+    ...given.rooted,
+    '--offline',
+  ]);
+  expect(offline).toMatchObject({ exitCode: 0, stderr: '' });
+  writeFileSync(given.file('ops.statement'), offline.stdout);
+  expect((await list(given)).keys).toHaveLength(1);
+
+  const publish = () =>
+    given.own.run('keys', 'publish', given.file('ops.statement'), '--trust-roots', given.file('roots.yaml'));
+  expect((await publish()).stdout).toMatch(/^published: [0-9a-f]{32}\n$/);
+  expect((await list(given)).keys[1]).toMatchObject({ role: 'operator', state: 'valid' });
+  // Twice is safe.
+  expect((await publish()).exitCode).toBe(0);
+  expect((await list(given)).keys).toHaveLength(2);
+});
+
+test('nothing is published that nobody would believe', async () => {
+  const given = await fleet();
+  const stranger = await fleet();
+  const publicKey = await createKey(given.file('ops.pem'));
+  const foreign = await inProcess([
+    'keys',
+    'certify',
+    publicKey,
+    ...CERTIFY,
+    ...stranger.rooted,
+    '--offline',
+  ]);
+  writeFileSync(given.file('foreign.statement'), foreign.stdout);
+
+  const { exitCode, stdout, stderr } = await given.own.run(
+    'keys',
+    'publish',
+    given.file('foreign.statement'),
+    '--trust-roots',
+    given.file('roots.yaml'),
+  );
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(
+    /line 1: nobody would believe this statement: [0-9a-f]{32}, which signed it, is no root\. Nothing/,
+  );
+  expect(await list(given)).toMatchObject({ unreadable: [] });
+});
+
+test('who is no root can certify nobody', async () => {
+  const given = await fleet();
+  const stranger = await fleet();
+  const publicKey = await createKey(given.file('key.pem'));
+  const { exitCode, stderr } = await given.own.run(
+    'keys',
+    'certify',
+    publicKey,
+    ...CERTIFY,
+    '--trust-roots',
+    given.file('roots.yaml'),
+    '--root-key-file',
+    stranger.file('root.pem'),
+  );
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/is no root of the fleet prod/);
+});
+
+test('check says what is missing, what ends soon, and whether a key may sign', async () => {
+  const given = await fleet();
+  const check = (...more: readonly string[]) =>
+    given.own.run('keys', 'check', '--trust-roots', given.file('roots.yaml'), ...more);
+  const empty = await check();
+  expect(empty.exitCode).toBe(1);
+  expect(empty.stdout).toBe('no key of role operator is valid now\nno key of role decider is valid now\n');
+
+  for (const role of ['operator', 'decider']) {
+    const publicKey = await createKey(given.file(`${role}.pem`));
+    await given.own.run(
+      'keys',
+      'certify',
+      publicKey,
+      '--name',
+      role,
+      '--role',
+      role,
+      '--valid-for',
+      '20d',
+      ...given.rooted,
+    );
+  }
+  expect(await check()).toMatchObject({ exitCode: 0, stdout: 'no problem found\n' });
+  expect((await check('--within', '21d')).stdout).toMatch(/\(operator\), role operator, ends at 20/);
+
+  expect((await check('--key-file', given.file('decider.pem'), '--role', 'operator')).stdout).toMatch(
+    /may sign as decider, not as operator/,
+  );
+  await createKey(given.file('unknown.pem'));
+  expect((await check('--key-file', given.file('unknown.pem'))).stdout).toMatch(/no root vouches for/);
+});
+
+test('no private key shows in anything that is printed', async () => {
+  const given = await fleet();
+  const secret = readFileSync(given.file('root.pem'), 'utf8').split('\n')[1] ?? '';
+  const publicKey = await createKey(given.file('key.pem'));
+  const printed = [
+    await given.own.run('keys', 'certify', publicKey, ...CERTIFY, ...given.rooted, '--log-level', 'trace'),
+    await given.own.run('keys', 'certify', given.file('root.pem'), ...CERTIFY, ...given.rooted),
+    await given.own.run('keys', 'list', '--trust-roots', given.file('root.pem'), '-o', 'json'),
+  ];
+  expect(JSON.stringify(printed)).not.toContain(secret);
+  expect(printed[1]?.stderr).toMatch(/holds a private key; give the public one/);
+});

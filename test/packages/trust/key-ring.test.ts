@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { KeyRing } from '../../../packages/trust/key-ring.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
+import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+
+const [root, successor, other, key] = [newKey(), newKey(), newKey(), newKey()];
+const DAY_MS = 86_400_000;
+
+function ringOf(...records: readonly LogRecord[]): KeyRing {
+  const ring = new KeyRing(rootsOf(root));
+  for (const record of records) ring.add(record);
+  return ring;
+}
+
+test('a root of the file certifies a key', () => {
+  const ring = ringOf(certified(root, key, { role: 'operator', clusters: ['eu'] }));
+  expect(ring.find(key.keyId)).toMatchObject({
+    keyId: key.keyId,
+    publicKey: key.publicKey,
+    role: 'operator',
+    clusters: ['eu'],
+    certifiedBy: root.keyId,
+    revocation: null,
+  });
+  expect(ring.find(other.keyId)).toBeUndefined();
+});
+
+test.each<{ name: string; record: LogRecord; why: RegExp }>([
+  { name: 'a stranger signed', record: certified(other, key), why: /no root/ },
+  {
+    name: 'was signed for another fleet',
+    record: certified(root, key, {}, { fleet: 'test' }),
+    why: /not that of/,
+  },
+  { name: 'has no generation', record: certified(root, key, {}, { generation: null }), why: /no generation/ },
+  {
+    name: 'was changed afterwards',
+    record: { ...certified(root, key), value: certified(root, other).value },
+    why: /not that of/,
+  },
+  {
+    name: 'lies under another key',
+    record: { ...certified(root, key), key: other.keyId },
+    why: /not that of/,
+  },
+  { name: 'has no signature', record: { ...certified(root, key), headers: {} }, why: /missing/ },
+  {
+    name: 'has half a signature',
+    record: { ...certified(root, key), headers: { ce_fleetgckeyid: root.keyId } },
+    why: /malformed/,
+  },
+  {
+    name: 'is larger than a statement can be',
+    record: { ...certified(root, key), value: Buffer.alloc(600_000, 0x20) },
+    why: /too large/,
+  },
+])('a statement counts for nothing that $name', ({ record, why }) => {
+  const ring = new KeyRing(rootsOf(root));
+  expect(ring.add(record)).toMatch(why);
+  expect(ring.keys()).toEqual([]);
+  expect(ring.generations.size).toBe(0);
+});
+
+test('the id of a key follows from the key: nobody certifies one key under the id of another', () => {
+  const mixed = certified(root, key);
+  const statement = { ...JSON.parse(String(mixed.value)), keyId: other.keyId };
+  const record = resigned({ ...mixed, key: other.keyId, value: Buffer.from(JSON.stringify(statement)) });
+  expect(new KeyRing(rootsOf(root)).add(record)).toMatch(/does not follow/);
+});
+
+test('of two certificates of a key the one with the higher generation holds, whichever comes last', () => {
+  const early = certified(root, key, { role: 'decider' }, { generation: 1 });
+  const late = certified(root, key, { role: 'operator' }, { generation: 2 });
+  expect(ringOf(early, late).find(key.keyId)?.role).toBe('operator');
+  expect(ringOf(late, early).find(key.keyId)?.role).toBe('operator');
+  expect(ringOf(late, early).generations).toEqual(new Map([[key.keyId, 2]]));
+});
+
+test('a revocation is for good, and comes before or after its certificate', () => {
+  const cert = certified(root, key);
+  const taken = revoked(root, key);
+  for (const records of [
+    [cert, taken],
+    [taken, cert],
+  ])
+    expect(ringOf(...records).find(key.keyId)?.revocation?.reason).toBe('lost');
+});
+
+test('of two revocations the one that reaches back farther holds', () => {
+  const near = revoked(root, key, { untrustedFromMs: SIGNED_AT_MS });
+  const far = revoked(root, key, { untrustedFromMs: SIGNED_AT_MS - DAY_MS });
+  for (const records of [
+    [near, far],
+    [far, near],
+  ])
+    expect(ringOf(certified(root, key), ...records).find(key.keyId)?.revocation?.untrustedFromMs).toBe(
+      SIGNED_AT_MS - DAY_MS,
+    );
+});
+
+test('a successor certifies as its root does, until its certificate ends', () => {
+  const asRoot = certified(root, successor, { role: 'root', notAfterMs: SIGNED_AT_MS + DAY_MS });
+  const inTime = certified(successor, key, {}, { timestampMs: SIGNED_AT_MS + DAY_MS - 1 });
+  const late = certified(successor, key, {}, { timestampMs: SIGNED_AT_MS + DAY_MS });
+  expect(ringOf(asRoot, inTime).find(key.keyId)?.certifiedBy).toBe(successor.keyId);
+  expect(ringOf(asRoot, late).find(key.keyId)).toBeUndefined();
+  expect(ringOf(inTime).find(key.keyId)).toBeUndefined();
+});
+
+test('a key that is no root certifies nobody', () => {
+  const ring = ringOf(certified(root, other, { role: 'operator' }), certified(other, key));
+  expect(ring.find(key.keyId)).toBeUndefined();
+});
+
+test('what a revoked root alone vouched for is vouched for no more; what it took back stays taken back', () => {
+  const ring = ringOf(
+    certified(root, successor, { role: 'root' }),
+    certified(root, key),
+    certified(successor, other),
+    revoked(root, other),
+    revoked(successor, root),
+  );
+  expect(ring.find(key.keyId)).toBeUndefined();
+  expect(ring.isRoot(root.keyId)).toBe(false);
+  // The successor was made one by the revoked root alone.
+  expect(ring.isRoot(successor.keyId)).toBe(false);
+  expect(ring.isRevoked(other.keyId)).toBe(true);
+});
+
+test('with both roots in the file, the successor goes on after the first was revoked', () => {
+  const ring = new KeyRing(rootsOf(root, successor));
+  for (const record of [certified(root, key), certified(successor, key), revoked(successor, root)])
+    ring.add(record);
+  expect(ring.find(key.keyId)?.certifiedBy).toBe(successor.keyId);
+});
+
+test('roots that certify each other in a ring vouch for nothing', () => {
+  const ring = ringOf(
+    certified(root, successor, { role: 'root' }),
+    certified(successor, other, { role: 'root' }),
+    certified(other, successor, { role: 'root' }),
+    certified(other, key),
+    revoked(successor, root),
+  );
+  expect(ring.find(key.keyId)).toBeUndefined();
+});
+
+test('whatever order statements and garbage come in, no key is believed that no root certified, and none that was revoked', () => {
+  const certificate = certified(root, key);
+  const revocation = revoked(root, key);
+  const statements = [
+    certificate,
+    certified(other, key, { role: 'operator' }),
+    certified(key, other, { role: 'root' }),
+    revocation,
+    revoked(other, root),
+    onLog({ topic: 'gc.keys', key: key.keyId, value: Buffer.from('{}'), headers: {} }),
+  ];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(statements), (records) => {
+      const ring = ringOf(...records);
+      expect(ring.find(other.keyId)).toBeUndefined();
+      expect(ring.isRoot(root.keyId)).toBe(true);
+      const found = ring.find(key.keyId);
+      expect(found === undefined).toBe(!records.includes(certificate));
+      if (found) expect(found.revocation !== null).toBe(records.includes(revocation));
+    }),
+  );
+});
+
+/** Signed by the root over what it says now. */
+function resigned({ topic, key: recordKey, value, headers, ...rest }: LogRecord): LogRecord {
+  return {
+    ...rest,
+    ...signRecord(
+      { topic, key: recordKey ?? '', value, headers },
+      { fleet: FLEET, key: root, generation: 1 },
+    ),
+  };
+}
