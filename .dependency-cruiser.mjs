@@ -5,7 +5,13 @@ import { readdirSync } from 'node:fs';
  * `packages/`, `services/`, `cli/` or `sim/`, or the files that lie in one of these four themselves; each has a row here.
  */
 const PLATFORM = ['packages/process', 'packages/files'];
-const MESSAGES = ['packages/canonical', 'packages/event-log', 'packages/decision', 'packages/pipeline'];
+const MESSAGES = [
+  'packages/canonical',
+  'packages/event-log',
+  'packages/decision',
+  'packages/pipeline',
+  'packages/trust',
+];
 const NODE = ['packages/cri', 'packages/kubelet', 'packages/machine'];
 const DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
 const DECISION_SERVICE = ['packages/canonical', 'packages/decision', 'packages/pipeline', 'packages/service'];
@@ -23,7 +29,13 @@ const ROOMS = {
   'packages/event-log': [...PLATFORM, 'packages/text'],
   'packages/decision': ['packages/process', 'packages/canonical'],
   'packages/trust': ['packages/process', 'packages/text', 'packages/canonical', 'packages/event-log'],
-  'packages/pipeline': [...PLATFORM, 'packages/canonical', 'packages/event-log', 'packages/decision'],
+  'packages/pipeline': [
+    ...PLATFORM,
+    'packages/canonical',
+    'packages/event-log',
+    'packages/decision',
+    'packages/trust',
+  ],
   'packages/policy': [...MESSAGES, 'packages/process', 'packages/text'],
   'packages/service': [...MESSAGES, 'packages/process', 'packages/policy'],
   'packages/fleet-watch': ['packages/process', 'packages/event-log'],
@@ -139,6 +151,7 @@ const ROOMS = {
     'packages/text',
     'packages/event-log',
     'packages/pipeline',
+    'packages/policy',
     'packages/trust',
     'packages/service',
     'services/audit',

@@ -16,7 +16,7 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
-import { PauseRecord, PolicyRecord } from './policy/policy.ts';
+import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
 import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
@@ -44,6 +44,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.policy-deletion.v1': PolicyDeletion,
   'fleetgc.key-certificate.v1': KeyCertificate,
   'fleetgc.key-revocation.v1': KeyRevocation,
   'fleetgc.dead-letter.v1': DeadLetter,

@@ -13,7 +13,7 @@ import type { Policy } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
 import { openService } from '../framework/open-service.ts';
-import { operatorPublication } from '../framework/task-event-log.ts';
+import { unsignedWriter } from '../framework/policy-writer.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Tale } from '../views/narration/narrator.ts';
@@ -51,7 +51,12 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
   {
     const settings = { ...LogSettings.parse({ logPath }), httpAddress: null };
-    await using process = await openService('demo', settings, { logger: quiet(context.logger) });
+    await using process = await openService(
+      'demo',
+      settings,
+      { kind: 'off' },
+      { logger: quiet(context.logger) },
+    );
     await apply(process.log, written);
     const ended = new AbortController();
     using ending = new DisposableStack();
@@ -102,7 +107,7 @@ const introduction = (durationMs: number): readonly string[] => [
 
 async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<void> {
   await log.createTopics();
-  await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, new Map()));
+  await writePolicies(unsignedWriter(log), policyChanges(written, new Map()));
 }
 
 /** The view tells the story; the services' own lines would only cut through it. */

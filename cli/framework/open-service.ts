@@ -5,6 +5,7 @@ import type { Address } from '../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
+import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -16,10 +17,12 @@ export interface ServiceOptions extends EventLogChoice {
 export const openService = (
   service: string,
   options: ServiceOptions,
+  trust: TrustChoice,
   { logger }: Pick<VerbContext, 'logger'>,
 ): Promise<ServiceProcess> =>
   openServiceOn({
     service,
+    trust,
     eventLog: readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
     httpAddress: options.httpAddress,
     logger,
@@ -28,6 +31,7 @@ export const openService = (
 export interface ServiceNeeds {
   readonly service: string;
   readonly eventLog: EventLogOptions;
+  readonly trust: TrustChoice;
   readonly httpAddress: Address | null;
   readonly logger: Logger;
 }

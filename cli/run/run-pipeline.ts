@@ -11,7 +11,7 @@ import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
-import { operatorPublication } from '../framework/task-event-log.ts';
+import { unsignedWriter } from '../framework/policy-writer.ts';
 import { jsonTeller, lineTeller } from './event-lines.ts';
 import { follow } from './follow.ts';
 import { holdingChanges } from './holding.ts';
@@ -67,7 +67,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   const { log } = process;
   await log.createTopics();
   requireSame(await log.checkTopics());
-  const { deleted } = await settlePolicies({ log, publication: operatorPublication() }, written, signal);
+  const { deleted } = await settlePolicies({ ...unsignedWriter(log), log }, written, signal);
   const policies = process.followPolicies(POLICY_RECHECK_MS);
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted || json) return policies;

@@ -5,6 +5,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
 
 interface DeciderVerb extends VerbTexts {
   /** As metrics and brokers know the process. */
@@ -18,9 +19,9 @@ interface DeciderVerb extends VerbTexts {
 export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
   defineVerb({
     ...texts,
-    options: z.object({ ...httpOptions(httpPort), ...eventLogOptions('kafka') }),
+    options: z.object({ ...httpOptions(httpPort), ...signingOptions, ...eventLogOptions('kafka') }),
     run: async (options, context) => {
-      await using process = await openService(service, options, context);
+      await using process = await openService(service, options, readSigningTrust(options), context);
       const policies = process.followPolicies(POLICY_RECHECK_MS);
       await runDeciders(deciders, { process, policies, signal: context.signal });
     },

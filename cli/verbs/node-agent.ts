@@ -6,6 +6,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -17,11 +18,12 @@ export const verb = defineVerb({
     ...containerdOptions,
     ...kubeletOptions,
     ...httpOptions(9642),
+    ...trustOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
-    await using process = await openService('node-agent', options, context);
+    await using process = await openService('node-agent', options, readTrust(options), context);
     const policies = process.followPolicies(null);
     await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
   },

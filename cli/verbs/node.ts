@@ -6,6 +6,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -15,11 +16,16 @@ export const verb = defineVerb({
     'fleetgc node --cluster prod --kafka-brokers kafka-1:9092,kafka-2:9092',
     'fleetgc node --cluster prod --kafka-brokers kafka:9092 --kubelet-url https://127.0.0.1:10250 --kubelet-token-file token',
   ],
-  options: z.object({ ...wholeNodeOptions, ...httpOptions(9641), ...eventLogOptions('kafka') }),
+  options: z.object({
+    ...wholeNodeOptions,
+    ...httpOptions(9641),
+    ...trustOptions,
+    ...eventLogOptions('kafka'),
+  }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent', 'executor']);
-    await using process = await openService('node', options, context);
+    await using process = await openService('node', options, readTrust(options), context);
     const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
     await runNode({ process, node: thisNode, signal: context.signal }, removing);
   },

@@ -7,10 +7,12 @@ import { writePause } from '../../packages/policy/write-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { PauseRecord } from '../../schemas/policy/policy.ts';
 import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
-import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
+import { openPolicyWriter } from '../framework/policy-writer.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, resumeOnLog, toPauseSelector } from '../options/pause-options.ts';
+import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -28,12 +30,14 @@ export const verb = defineVerb({
       placeholder: 'TEXT',
       description: 'Why, for whoever looks at the list of policies.',
     }),
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
     const selector = toPauseSelector({ cluster, nodeName, pool });
+    const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
-    await writePause({ log, publication: operatorPublication() }, selector, reason);
+    await writePause(await openPolicyWriter(log, trust, context.signal), selector, reason);
     context.print(`paused: ${selectorText(selector)}`);
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
     context.logger.info(

@@ -1,18 +1,19 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { EventLog } from '../../packages/event-log/port.ts';
 import { type NotHeld, otherPaused, pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { deleteKeys, deleteUnheld } from '../../packages/policy/write-policies.ts';
+import { deleteKeys, deleteUnheld, type PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
+import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
+import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: ['Ends the pause that was begun with the same options.'],
@@ -23,18 +24,22 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'End every pause.',
     }),
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, all, ...options }, context) => {
     if (all && (cluster ?? nodeName ?? pool) !== undefined)
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
+    const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
+    const writer = await openPolicyWriter(log, trust, context.signal);
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const ending = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
-    if (ending.kind === 'not-held') return await endUnheld(ending, selector, { log, logger: context.logger });
+    if (ending.kind === 'not-held')
+      return await endUnheld(ending, selector, { writer, logger: context.logger });
     const { pauses } = ending;
-    await deleteKeys({ log }, [...pauses.keys()]);
+    await deleteKeys(writer, [...pauses.keys()]);
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info(NONE_HELD);
     if (!all) await warnOfNobody(selector, { log, logger: context.logger }, context.signal);
@@ -42,7 +47,7 @@ export const verb = defineVerb({
 });
 
 interface Ending {
-  readonly log: Pick<EventLog, 'publish'>;
+  readonly writer: PolicyWriter;
   readonly logger: Logger;
 }
 
@@ -50,10 +55,10 @@ interface Ending {
 async function endUnheld(
   { unheardOf, others }: NotHeld,
   selector: NodeSelector,
-  { log, logger }: Ending,
+  { writer, logger }: Ending,
 ): Promise<void> {
   if (unheardOf !== null) {
-    await deleteUnheld({ log }, [unheardOf]);
+    await deleteUnheld(writer, [unheardOf]);
     logger.info(endWritten(selector));
   } else if (others.size === 0) logger.info('Nothing is paused.');
   if (others.size > 0) throw otherPaused(selector, others);

@@ -57,6 +57,7 @@ export const verb = defineVerb({
         maxBytes: Number(options.logMaxSize),
         keepsSpace: true,
       },
+      trust: { kind: 'off' },
       httpAddress,
       logger: quieter(logger),
     });

@@ -12,11 +12,12 @@ import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { isClean } from '../../sim/fleet-run/account.ts';
 import { runSimulatedFleet } from '../../sim/fleet-run/run-fleet.ts';
 import { openService } from '../framework/open-service.ts';
-import { operatorPublication } from '../framework/task-event-log.ts';
+import { unsignedWriter } from '../framework/policy-writer.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
+import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 /** A reclaim has five rounds. */
 const DRAIN_LIMIT_MS = 600_000;
@@ -83,6 +84,7 @@ export const verb = defineVerb({
     slowRemovalPercent: share('3', 'Removals that take the runtime 5 s to 40 s.'),
     usedMeanwhilePercent: share('5', 'Commands for images of which a pod begins to use one meanwhile.'),
     ...httpOptions(9648),
+    ...trustOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
@@ -90,7 +92,7 @@ export const verb = defineVerb({
     const { logger, signal, print } = context;
     const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
     const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
-    await using process = await openService('simulate-fleet', options, quiet);
+    await using process = await openService('simulate-fleet', options, readTrust(options), quiet);
     await process.log.createTopics();
     if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);
@@ -127,5 +129,5 @@ async function applyPolicies(
   signal: AbortSignal,
 ): Promise<void> {
   const { policies } = await readStoredPolicies(log, signal);
-  await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, policies));
+  await writePolicies(unsignedWriter(log), policyChanges(written, policies));
 }

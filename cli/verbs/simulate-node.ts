@@ -10,6 +10,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 const START_PERCENT = 70;
 
@@ -27,6 +28,7 @@ export const verb = defineVerb({
       description: 'How long between two steps of its life.',
     }),
     ...httpOptions(9641),
+    ...trustOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
@@ -41,7 +43,7 @@ export const verb = defineVerb({
       stepMs,
     };
     try {
-      await using process = await openService('simulate-node', options, context);
+      await using process = await openService('simulate-node', options, readTrust(options), context);
       await runSimulatedNode(process, node, context.signal);
     } finally {
       await rm(directory, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import type {
 } from '../event-log/port.ts';
 import { createBreath } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
+import type { Trust } from '../trust/trust.ts';
 import { act } from './act.ts';
 import { type BacklogLookAhead, createBacklogLookAhead } from './catching-up/backlog-look-ahead.ts';
 import {
@@ -33,6 +34,7 @@ import {
   type OnRejection,
 } from './decide.ts';
 import { topicIdOf } from './parse/event-schemas.ts';
+import { type ParseRecord, parseBelieved } from './parse/parse-believed.ts';
 import { sortSlice } from './parse/sort-slice.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -41,6 +43,8 @@ export interface ConsumerSettings
   /** Short name for logs and metrics, e.g. `image-gc`. */
   readonly name: string;
   readonly log: EventLog;
+  /** Whose messages count. */
+  readonly trust: Trust;
   /** By topic; the consumer subscribes to these topics. */
   readonly handlers: Handlers;
   /** Who watches beside the handlers; nobody when not given. */
@@ -123,19 +127,21 @@ class SliceConsumer {
   readonly #marks: CrashMarks;
   /** Runs the handlers of one slice. */
   readonly #inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly #parse: ParseRecord;
   readonly #breathe: () => Promise<void>;
   readonly #lookAhead: BacklogLookAhead;
 
   constructor(settings: ConsumerSettings, { guard, counts, state }: Around) {
-    const { log, logger, monotonicNow, assignment, onOvertaken, marks = NO_MARKS } = settings;
+    const { log, logger, trust, monotonicNow, assignment, onOvertaken, marks = NO_MARKS } = settings;
     this.#settings = settings;
     this.#guard = guard;
     this.#counts = counts;
     this.#marks = marks;
+    this.#parse = parseBelieved(trust);
     this.#inTurn = assignment.kind === 'shared' ? pLimit(1) : (work) => work();
     this.#breathe = createBreath(monotonicNow);
     this.#lookAhead = onOvertaken
-      ? createBacklogLookAhead({ log, state, logger, breathe: this.#breathe })
+      ? createBacklogLookAhead({ log, state, logger, parse: this.#parse, breathe: this.#breathe })
       : async () => NOTHING_AHEAD;
   }
 
@@ -183,22 +189,20 @@ class SliceConsumer {
    */
   async #handleAll({ records, ahead }: Given, signal: AbortSignal): Promise<readonly Handled[] | null> {
     const handled: Handled[] = [];
-    const parse = this.#settings.onOvertaken ? lookAhead(records, ahead) : readAlone;
+    const read = this.#settings.onOvertaken ? lookAhead(records, this.#parse, ahead) : readAlone(this.#parse);
     for (const record of records) {
       if (signal.aborted) return null;
-      handled.push(await this.#handle(record, parse));
+      handled.push(await this.#handle(record, read));
       await this.#breathe();
     }
     return signal.aborted ? null : handled;
   }
 
-  async #handle(record: LogRecord, parse: LookAhead): Promise<Handled> {
+  async #handle(record: LogRecord, read: LookAhead): Promise<Handled> {
     const topic = topicIdOf(record.topic);
     const { monotonicNow } = this.#settings;
     const beginMs = monotonicNow();
-    const handled = await whileMarked(this.#marks, record, () =>
-      decide(topic, parse(record), this.#settings),
-    );
+    const handled = await whileMarked(this.#marks, record, () => decide(topic, read(record), this.#settings));
     this.#counts.handled(topic, monotonicNow() - beginMs);
     return handled;
   }

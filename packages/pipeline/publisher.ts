@@ -4,6 +4,7 @@ import type { Output } from '../decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceContext, type TraceIds } from '../process/trace.ts';
+import type { Signer } from '../trust/signer.ts';
 
 /** What one message wants published, in stages. */
 export type Stages = readonly (readonly OutgoingRecord[])[];
@@ -25,11 +26,12 @@ export interface PublisherSettings {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly ids: TraceIds;
+  readonly signer: Signer;
 }
 
-export function createPublisher({ log, source, now, ids }: PublisherSettings): Publisher {
+export function createPublisher({ log, source, now, ids, signer }: PublisherSettings): Publisher {
   const records = (outputs: readonly Output[], trace: TraceContext) =>
-    outputs.map((output) => toRecord(output, { source, nowMs: now(), trace }));
+    outputs.map((output) => signer.sign(output.topic, toRecord(output, { source, nowMs: now(), trace })));
   const send = async (envelopes: readonly OutgoingRecord[]): Promise<void> => {
     if (envelopes.length > 0) await log.publish(envelopes);
   };

@@ -2,16 +2,16 @@ import type { Logger } from 'pino';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
-import type { EventLog } from '../event-log/port.ts';
-import { type BackOff, backOffMs } from '../process/back-off.ts';
-import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { FollowedTopic, type Following } from '../event-log/follow-topic.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
+import type { Trust } from '../trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
 /** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
 export const POLICY_RECHECK_MS = 300_000;
-const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
 
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
@@ -26,35 +26,25 @@ export interface PolicySource extends AsyncDisposable {
   unreadable(): string | null;
   /** Resolves when the topic was read to its end for the first time, or the source was closed. */
   readonly caughtUp: Promise<void>;
+  /** Judges every record anew: whose signature counts has changed. */
+  readAgain(): void;
 }
 
-export interface PolicySourceSettings {
+export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'startsAfter' | 'outside'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** `null`: only when the log says that something happened. For nodes, of which there are many. */
-  readonly recheckMs: number | null;
-  readonly outside: {
-    /** Milliseconds of a clock that does not jump. */
-    readonly now: () => number;
-    /** 0 <= number < 1. */
-    readonly random: () => number;
-    /** Resolves after `ms`, or when the signal aborts. */
-    readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  };
-}
-
-interface Following extends PolicySourceSettings {
-  readonly knowledge: PolicyKnowledge;
-  readonly closing: AbortSignal;
+  /** Whose policies count. */
+  readonly trust: Trust;
 }
 
 /** Follows `gc.policies` from its start until it is disposed of. */
 export function startPolicySource(settings: PolicySourceSettings): PolicySource {
-  const closing = new AbortController();
+  const { log, metrics, trust, recheckMs, startsAfter, outside } = settings;
   const caughtUp = Promise.withResolvers<void>();
   const knowledge = createPolicyKnowledge(settings, caughtUp.resolve);
-  const following = follow({ ...settings, knowledge, closing: closing.signal });
+  const following = { log, topic: TOPICS.policies.name, recheckMs, startsAfter, outside };
+  const followed = new FollowedTopic(following, policyFollower(knowledge, trust));
   const current =
     <Kind extends SubjectKind>(kind: Kind) =>
     (): PolicySets[Kind] => {
@@ -62,59 +52,35 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
       if (problem !== null) throw new FleetGcError('POLICIES_UNREADABLE', problem);
       return knowledge.sets()[kind];
     };
-  watch(settings.metrics, knowledge);
+  watch(metrics, knowledge);
   return {
     current: { node: current('node') },
     problem: () => knowledge.problem(),
     unreadable: () => knowledge.unreadable(),
     caughtUp: caughtUp.promise,
+    readAgain: () => followed.readAgain(),
     [Symbol.asyncDispose]: async () => {
-      closing.abort();
       caughtUp.resolve();
-      await following;
+      await followed[Symbol.asyncDispose]();
     },
   };
 }
 
-async function follow(following: Following): Promise<void> {
-  const { knowledge, closing, outside } = following;
-  for (let failures = 0; !closing.aborted; ) {
-    const beganAtMs = outside.now();
-    const failure = await readOnce(following);
-    if (failure === null) continue;
-    knowledge.fail(failure);
-    failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
-    await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
-  }
-}
-
-/** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
-async function readOnce(following: Following): Promise<string | null> {
-  const { closing, recheckMs, outside } = following;
-  const ending = new AbortController();
-  const signal = AbortSignal.any([closing, ending.signal]);
-  if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
-  try {
-    return await readRecords(following, signal);
-  } catch (error) {
-    return toFleetGcError(error).message;
-  } finally {
-    ending.abort();
-  }
-}
-
-/** `null` when the signal ended it; else why it ended. */
-async function readRecords({ log, knowledge }: Following, signal: AbortSignal): Promise<string | null> {
-  const reading = createPolicyReading();
-  knowledge.begin();
-  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'forever' } as const;
-  for await (const event of log.read(request, signal)) {
-    if (signal.aborted) return null;
-    if (event.kind === 'caught-up') knowledge.adopt(reading);
-    else if (reading.add(event.record) === 'rewound') return 'gc.policies began again: it was recreated';
-    else knowledge.update(reading);
-  }
-  return signal.aborted ? null : 'the log ended the reading of gc.policies';
+function policyFollower(knowledge: PolicyKnowledge, trust: Trust) {
+  let reading = createPolicyReading(trust);
+  return {
+    begin: () => {
+      reading = createPolicyReading(trust);
+      knowledge.begin();
+    },
+    take: (record: LogRecord) => {
+      if (reading.add(record) === 'rewound') return 'rewound';
+      knowledge.update(reading);
+      return 'taken';
+    },
+    caughtUp: () => knowledge.adopt(reading),
+    fail: (message: string) => knowledge.fail(message),
+  } as const;
 }
 
 function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {

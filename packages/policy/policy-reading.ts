@@ -13,9 +13,10 @@ import {
 import { contentHash, deriveId } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { authenticate, maySpeak } from '../pipeline/parse/authenticate.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
+import type { Principal, Trust } from '../trust/trust.ts';
+import { objectionToStating } from './may-state.ts';
 
 /** What stands under one key of `gc.policies`. */
 export type PolicyEntry =
@@ -40,9 +41,11 @@ export interface PolicyReading {
   add(record: LogRecord): 'added' | 'rewound';
 }
 
-export function createPolicyReading(): PolicyReading {
+/** What it shows to whoever believes whom `trust` believes. */
+export function createPolicyReading(trust: Trust): PolicyReading {
   const entries = new Map<string, PolicyEntry>();
   const seen = new Set<string>();
+  const generations = new Map<string, number>();
   let lastOffset = -1n;
   return {
     entries,
@@ -51,7 +54,7 @@ export function createPolicyReading(): PolicyReading {
       if (record.offset <= lastOffset) return 'rewound';
       lastOffset = record.offset;
       const key = record.key ?? '';
-      const entry = policyEntryOf(record);
+      const entry = believedEntryOf(record, trust, generations);
       seen.add(key);
       if (entry === null) entries.delete(key);
       else entries.set(key, entry);
@@ -59,6 +62,26 @@ export function createPolicyReading(): PolicyReading {
     },
   };
 }
+
+/** What a record amounts to that is not signed as it has to be, or older than what it replaces, may be for any node. */
+function believedEntryOf(
+  record: LogRecord,
+  trust: Trust,
+  generations: Map<string, number>,
+): PolicyEntry | null {
+  const authentication = trust.authenticate('policies', record);
+  if (!authentication.ok) return unreadable(record, authentication.distrust.message, null);
+  const { principal } = authentication;
+  if (principal.kind === 'key' && principal.generation !== null) {
+    const key = record.key ?? '';
+    const highest = generations.get(key) ?? 0;
+    if (principal.generation < highest) return unreadable(record, OLDER, null);
+    generations.set(key, principal.generation);
+  }
+  return policyEntryOf(record, principal);
+}
+
+const OLDER = 'it is older than what it replaces: somebody put an old record back';
 
 /** The policies for each kind of subject, each with all pauses. */
 export type PolicySets = { readonly [Kind in SubjectKind]: PolicySetOf<Kind> };
@@ -86,18 +109,23 @@ function pauseOf(entry: PolicyEntry): PauseRecord | null {
 }
 
 /** `null` when the record deletes its key. */
-export function policyEntryOf(record: LogRecord): PolicyEntry | null {
-  if (record.value === null && mayDelete(record)) return null;
+export function policyEntryOf(record: LogRecord, principal: Principal): PolicyEntry | null {
   const parsed = parseRecord('policies', record);
   if (!parsed.ok) return unreadable(record, parsed.rejection.message, selectorOf(record));
-  if (parsed.event.type === 'fleetgc.pause') return { kind: 'pause', record: parsed.event };
-  if (parsed.event.hash === contentHash(parsed.event.policy)) return { kind: 'policy', record: parsed.event };
-  // Its selector is no more to be believed than the rest.
-  return unreadable(record, 'its hash does not match its content', null);
+  const { event } = parsed;
+  const objection = objectionToStating(principal, event);
+  if (objection !== null) return unreadable(record, objection, null);
+  switch (event.type) {
+    case 'fleetgc.policy-deletion':
+      return null;
+    case 'fleetgc.pause':
+      return { kind: 'pause', record: event };
+    case 'fleetgc.policy':
+      if (event.hash === contentHash(event.policy)) return { kind: 'policy', record: event };
+      // Its selector is no more to be believed than the rest.
+      return unreadable(record, 'its hash does not match its content', null);
+  }
 }
-
-const mayDelete = ({ value, headers, key }: LogRecord): boolean =>
-  key !== null && maySpeak(authenticate(value, headers), 'policies', key);
 
 function unreadable(record: LogRecord, why: string, selector: NodeSelector | null): UnreadableEntry {
   const { key, partition, offset } = record;

@@ -1,18 +1,18 @@
-import { TOPICS } from '../../schemas/events/topics.ts';
 import { type NodeSelector, type PauseRecord, pauseKey } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { EventLog, Headers, OutgoingRecord } from '../event-log/port.ts';
+import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
 import { keyOf } from '../pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../pipeline/publisher.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { NOT_HELD } from './not-held.ts';
+import type { StateSigner } from '../trust/state-signer.ts';
 import type { PolicyChange } from './policy-changes.ts';
 
 /** What the verbs need to write: the log, and what their envelopes say. */
 export interface PolicyWriter {
   readonly log: Pick<EventLog, 'publish'>;
   readonly publication: Publication;
+  readonly signer: StateSigner;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface PolicyWriter {
  * policies are left alone.
  */
 export async function writePolicies(
-  { log, publication }: PolicyWriter,
+  { log, publication, signer }: PolicyWriter,
   changes: readonly PolicyChange[],
 ): Promise<void> {
   const records = changes.filter(({ kind }) => kind !== 'unchanged').map(({ record }) => record);
@@ -29,7 +29,7 @@ export async function writePolicies(
     records.map((event) => readable(toRecord({ topic, key: keyOf(topic, event), event }, publication)));
   const [versions, policies] = [on('policyVersions'), on('policies')];
   await log.publish(versions);
-  await log.publish(policies);
+  await log.publish(policies.map((record) => signer.sign(record)));
 }
 
 /** What nobody reads holds every node that it may select. Throws `POLICY_INVALID`. */
@@ -42,26 +42,31 @@ function readable(record: OutgoingRecord): OutgoingRecord {
   );
 }
 
-/** Deletes the records of these keys, readable or not. */
-export const deleteKeys = (writer: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> =>
-  publishDeletions(writer, keys, {});
+/** Deletes what stands under these keys, readable or not. */
+export const deleteKeys = (writer: PolicyWriter, keys: readonly string[]): Promise<void> =>
+  publishDeletions(writer, keys, true);
 
 /** Deletes what the topic says nothing of, for whoever remembers it of another topic of this name. */
-export const deleteUnheld = (writer: Pick<PolicyWriter, 'log'>, keys: readonly string[]): Promise<void> =>
-  publishDeletions(writer, keys, NOT_HELD);
+export const deleteUnheld = (writer: PolicyWriter, keys: readonly string[]): Promise<void> =>
+  publishDeletions(writer, keys, false);
 
 async function publishDeletions(
-  { log }: Pick<PolicyWriter, 'log'>,
+  { log, publication, signer }: PolicyWriter,
   keys: readonly string[],
-  headers: Headers,
+  wasHeld: boolean,
 ): Promise<void> {
   if (keys.length === 0) return;
-  await log.publish(keys.map((key) => ({ topic: TOPICS.policies.name, key, value: null, headers })));
+  const records = keys.map((key) => {
+    const id = deriveId('deletion', key, String(publication.nowMs));
+    const event = { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld } as const;
+    return signer.sign(toRecord({ topic: 'policies', key, event }, publication));
+  });
+  await log.publish(records);
 }
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
 export async function writePause(
-  { log, publication }: PolicyWriter,
+  { log, publication, signer }: PolicyWriter,
   selector: NodeSelector,
   reason: string,
 ): Promise<void> {
@@ -73,5 +78,5 @@ export async function writePause(
     selector,
     reason,
   };
-  await log.publish([readable(toRecord({ topic: 'policies', key, event }, publication))]);
+  await log.publish([signer.sign(readable(toRecord({ topic: 'policies', key, event }, publication)))]);
 }

@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   GROUP_LOST: { retry: true, exitCode: 1 },
   FLOODED: { retry: true, exitCode: 1 },
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
+  KEYS_UNREADABLE: { retry: true, exitCode: 1 },
   KEY_UNUSABLE: { retry: false, exitCode: 2 },
   KEY_PROBLEM: { retry: false, exitCode: 1 },
   FLEET_HARMED: { retry: false, exitCode: 1 },

@@ -13,6 +13,8 @@ import type { Handlers, OnEvent } from '../pipeline/decide.ts';
 import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
+import type { Signer } from '../trust/signer.ts';
+import type { Trust } from '../trust/trust.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps<Kind extends SubjectKind> {
@@ -22,6 +24,8 @@ export interface DecisionServiceDeps<Kind extends SubjectKind> {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly ids: TraceIds;
+  readonly trust: Trust;
+  readonly signer: Signer;
   /** Epoch milliseconds; for envelopes and metrics, never for a decision. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -47,10 +51,10 @@ interface DecisionService<Kind extends SubjectKind> {
  */
 export function startDecisionService<Kind extends SubjectKind>(
   { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
-  { log, policies, ids, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
+  { log, policies, ids, trust, signer, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
-  const writing = { log, source: serviceSource(name), now, ids };
+  const writing = { log, source: serviceSource(name), now, ids, signer };
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
   const publish: EventLog['publish'] = async (records) => {
@@ -64,6 +68,7 @@ export function startDecisionService<Kind extends SubjectKind>(
     start: 'earliest',
     assignment: { kind: 'shared' },
     log,
+    trust,
     handlers: handlers(sets.policies),
     ...(onEvent && { onEvent }),
     onOvertaken: overtakenHandler(decider, sets.policies),

@@ -6,10 +6,14 @@ import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
+import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
+import type { Signer } from '../trust/signer.ts';
+import type { Trust } from '../trust/trust.ts';
 
 interface ServiceProcessSettings {
   readonly build: Build;
   readonly eventLog: EventLogOptions;
+  readonly trust: TrustChoice;
   /** `null`: no health and no metrics over HTTP. */
   readonly httpAddress: Address | null;
   readonly logger: Logger;
@@ -19,6 +23,9 @@ interface ServiceProcessSettings {
 /** What every service process has: the event log, metrics, and health over HTTP. Disposing closes them in order. */
 export interface ServiceProcess extends AsyncDisposable {
   readonly log: EventLog;
+  /** Whose messages count here, and what signs ours. */
+  readonly trust: Trust;
+  readonly signer: Signer;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly sources: Sources;
@@ -32,7 +39,7 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /** Serves health from the first moment, so that a process that waits for its log can say so. */
 export async function openServiceProcess(settings: ServiceProcessSettings): Promise<ServiceProcess> {
-  const { build, eventLog, httpAddress, logger, sources } = settings;
+  const { build, eventLog, trust: choice, httpAddress, logger, sources } = settings;
   const metrics = createMetrics();
   addProcessMetrics(metrics, build);
   const checks: Check[] = [];
@@ -43,17 +50,27 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   const log = opening.use(await openEventLog(eventLog, { logger, ...sources }));
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
   if (http) tellAddress(logger, http);
+  const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
+  const { trust, signer, keys } = opening.use(
+    startTrust({ choice, log, logger, metrics, outside, nowMs: sources.now }),
+  );
+  if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
   const open = opening.move();
   return {
     log,
+    trust,
+    signer,
     metrics,
     logger,
     sources,
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
     followPolicies: (recheckMs) => {
-      const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, outside }));
+      const startsAfter = keys?.caughtUp;
+      const policies = open.use(
+        startPolicySource({ log, logger, metrics, trust, recheckMs, outside, startsAfter }),
+      );
+      keys?.onChange(() => policies.readAgain());
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
       return policies;
     },

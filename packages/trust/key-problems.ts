@@ -18,7 +18,7 @@ const NEEDED = ['operator', 'decider'] as const satisfies readonly KeyRole[];
 /** What somebody should do something about, a sentence each. */
 export function keyProblems({ ring, unreadable }: StoredKeys, checking: Checking): readonly string[] {
   return [
-    ...(checking.own === null ? [] : ownProblems(ring, checking.own, checking.nowMs)),
+    ...(checking.own === null ? [] : ownKeyProblems(ring, checking.own, checking.nowMs)),
     ...NEEDED.filter(
       (role) => !ring.keys().some((key) => key.role === role && isGood(key, checking.nowMs)),
     ).map((role) => `no key of role ${role} is valid now`),
@@ -39,7 +39,8 @@ function endProblem(key: CertifiedKey, { nowMs, soonMs }: Checking): string | nu
   return `${keyText(key)}, role ${key.role}, ends at ${timeText(key.notAfterMs)}; certify it anew before`;
 }
 
-function ownProblems(
+/** Why nobody would believe what this key signs. */
+export function ownKeyProblems(
   ring: KeyRing,
   { key, role }: NonNullable<Checking['own']>,
   nowMs: number,

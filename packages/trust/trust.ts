@@ -2,6 +2,8 @@ import { SUBJECTS, type Subject } from '../../schemas/events/identity.ts';
 import { subjectKindOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { timeText } from '../text/time-text.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
 import { claimedSignature, isSignedBy, type Signature } from './signature.ts';
 
@@ -13,13 +15,17 @@ export type Principal =
       readonly keyId: KeyId;
       readonly role: KeyRole;
       readonly clusters: readonly string[];
+      /** Of what is not to be put back to an older state. */
+      readonly generation: number | null;
     };
 
 export const NOBODY_PROVED: Principal = { kind: 'unauthenticated' };
 
+export const DISTRUST_CAUSES = ['unsigned', 'bad-signature', 'untrusted-key'] as const;
+
 /** Why a message is not believed. The causes are those of dead letters. */
 export interface Distrust {
-  readonly cause: 'unsigned' | 'bad-signature' | 'untrusted-key';
+  readonly cause: (typeof DISTRUST_CAUSES)[number];
   /** A sentence for people. */
   readonly message: string;
 }
@@ -28,16 +34,23 @@ export type Authentication =
   | { readonly ok: true; readonly principal: Principal }
   | { readonly ok: false; readonly distrust: Distrust };
 
-/** What every record passes before it is parsed. */
+/** What a record is judged by. */
+type Judged = Pick<LogRecord, 'topic' | 'key' | 'value' | 'headers' | 'timestampMs'>;
+
+/** What every record passes before it is parsed. Both throw `KEYS_UNREADABLE` while nobody can tell whose signature counts. */
 export interface Trust {
-  authenticate(
-    topic: TopicId,
-    record: Pick<LogRecord, 'topic' | 'key' | 'value' | 'headers' | 'timestampMs'>,
-  ): Authentication;
+  authenticate(topic: TopicId, record: Judged): Authentication;
+  /**
+   * Whether an order that this key signed (`null`: none did) still counts some time after it came; why not, in a sentence.
+   */
+  objectionTo(topic: TopicId, keyId: KeyId | null): string | null;
 }
 
 /** Whoever can write to the log is believed: Kafka's access rules alone say who that is. */
-export const TRUST_OFF: Trust = { authenticate: () => ({ ok: true, principal: NOBODY_PROVED }) };
+export const TRUST_OFF: Trust = {
+  authenticate: () => ({ ok: true, principal: NOBODY_PROVED }),
+  objectionTo: () => null,
+};
 
 /**
  * Whose signature a record needs, by topic. `now`: of a key that is good at this moment, since an order is about this
@@ -61,54 +74,109 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
 
 export const needsSignature = (topic: TopicId): boolean => SIGNERS[topic] !== 'unsigned';
 
+const isTopicId = (id: string): id is TopicId => id in TOPICS;
+/** The names of the topics whose records need one. */
+export const SIGNED_TOPICS: readonly string[] = Object.keys(TOPICS)
+  .filter(isTopicId)
+  .filter(needsSignature)
+  .map((id) => TOPICS[id].name);
+
 export interface TrustSettings {
   readonly ring: () => KeyRing;
+  /** Why what the ring says may not be all, in a sentence; `null` when it is. */
+  readonly problem: () => string | null;
   /** Epoch milliseconds; never earlier than a time that was proved before. */
   readonly nowMs: () => number;
 }
 
 /** Believes what the roots' statements allow. */
 export class RequiredTrust implements Trust {
-  readonly #ring: TrustSettings['ring'];
-  readonly #nowMs: TrustSettings['nowMs'];
+  readonly #settings: TrustSettings;
 
-  constructor({ ring, nowMs }: TrustSettings) {
-    this.#ring = ring;
-    this.#nowMs = nowMs;
+  constructor(settings: TrustSettings) {
+    this.#settings = settings;
   }
 
-  authenticate(topic: TopicId, record: Parameters<Trust['authenticate']>[1]): Authentication {
+  authenticate(topic: TopicId, record: Judged): Authentication {
     const signers = SIGNERS[topic];
     if (signers === 'unsigned') return { ok: true, principal: NOBODY_PROVED };
     const claimed = claimedSignature(record.headers);
     if (claimed.kind === 'none') return distrust('unsigned', 'it carries no signature');
     if (claimed.kind === 'malformed') return distrust('bad-signature', 'its signature is malformed');
     const { signature } = claimed;
-    const key = this.#ring().find(signature.keyId);
+    const ring = this.#ring();
+    const key = ring.find(signature.keyId);
     if (key === undefined) return distrust('untrusted-key', `no root vouches for its key ${signature.keyId}`);
     const objection =
-      this.#objection(key, signers, record) ??
-      objectionTo(signature, signers) ??
+      this.#objection(key, signers, record.timestampMs) ??
+      objectionToGeneration(signature, signers) ??
       objectionToSubject(topic, key, record.key);
     if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
-    if (!isSignedBy(key.publicKey, this.#ring().fleet, record, signature))
+    if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
       return distrust('bad-signature', `its signature is not that of ${keyText(key)} over this record`);
     const { keyId, role, clusters } = key;
-    return { ok: true, principal: { kind: 'key', keyId, role, clusters } };
+    return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
+  }
+
+  objectionTo(topic: TopicId, keyId: KeyId | null): string | null {
+    const signers = SIGNERS[topic];
+    if (signers === 'unsigned') return null;
+    if (keyId === null) return 'it carries no signature';
+    const key = this.#ring().find(keyId);
+    if (key === undefined) return `no root vouches for its key ${keyId}`;
+    const objection = this.#objection(key, signers, this.#settings.nowMs());
+    return objection && `its key ${keyText(key)} ${objection}`;
+  }
+
+  #ring(): KeyRing {
+    const problem = this.#settings.problem();
+    if (problem !== null) throw new FleetGcError('KEYS_UNREADABLE', problem);
+    return this.#settings.ring();
   }
 
   /** Told before the signature is verified, which costs a thousand times as much. */
   #objection(
     { role, notAfterMs, revocation }: CertifiedKey,
     { roles, good }: Exclude<Signers, 'unsigned'>,
-    { timestampMs }: { readonly timestampMs: number },
+    takenAtMs: number,
   ): string | null {
     if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
-    if (revocation !== null && (good === 'now' || timestampMs >= revocation.untrustedFromMs))
+    if (revocation !== null && (good === 'now' || takenAtMs >= revocation.untrustedFromMs))
       return `was revoked (${revocation.reason})`;
-    if ((good === 'now' ? this.#nowMs() : timestampMs) >= notAfterMs)
-      return `has expired at ${new Date(notAfterMs).toISOString()}`;
+    if ((good === 'now' ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
+      return `has expired at ${timeText(notAfterMs)}`;
     return null;
+  }
+}
+
+/** Believes everybody as `TRUST_OFF` does, and tells of each message that would not count if signatures were required. */
+export class WarningTrust implements Trust {
+  readonly #required: RequiredTrust;
+  readonly #tell: (topic: TopicId, distrust: Distrust) => void;
+
+  constructor(required: RequiredTrust, tell: (topic: TopicId, distrust: Distrust) => void) {
+    this.#required = required;
+    this.#tell = tell;
+  }
+
+  authenticate(topic: TopicId, record: Judged): Authentication {
+    const authentication = this.#attempt(topic, record);
+    if (authentication.ok) return authentication;
+    this.#tell(topic, authentication.distrust);
+    return { ok: true, principal: NOBODY_PROVED };
+  }
+
+  objectionTo(): null {
+    return null;
+  }
+
+  /** Nobody waits for keys where none are required. */
+  #attempt(topic: TopicId, record: Judged): Authentication {
+    try {
+      return this.#required.authenticate(topic, record);
+    } catch (error) {
+      return distrust('untrusted-key', toFleetGcError(error).message);
+    }
   }
 }
 
@@ -118,8 +186,10 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 });
 
 /** What stays in force may not be put back to an older state. */
-const objectionTo = ({ generation }: Signature, { good }: Exclude<Signers, 'unsigned'>): string | null =>
-  good === 'then' && generation === null ? 'signed it without a generation' : null;
+const objectionToGeneration = (
+  { generation }: Signature,
+  { good }: Exclude<Signers, 'unsigned'>,
+): string | null => (good === 'then' && generation === null ? 'signed it without a generation' : null);
 
 /** For whom a key speaks is in the record's key; whom a policy selects is told where policies are read. */
 function objectionToSubject(

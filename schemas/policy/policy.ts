@@ -120,7 +120,7 @@ export const isPauseKey = (key: string): boolean => key.startsWith(PAUSE_EVERYWH
 const distinctSorted = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].toSorted(compareText);
 
-/** State: one policy for nodes, keyed by its name. A record without value deletes it. */
+/** State: one policy for nodes, keyed by its name. */
 export const PolicyRecord = z.strictObject({
   type: z.literal('fleetgc.policy'),
   version: z.literal(1),
@@ -163,8 +163,24 @@ export const PauseRecord = z.strictObject({
 });
 export type PauseRecord = z.infer<typeof PauseRecord>;
 
+/**
+ * State: nothing stands under this key any more. It takes the place of the policy or pause there and stays, so that whoever
+ * reads the topic later knows that somebody deleted it: a record that is simply gone was not deleted.
+ */
+export const PolicyDeletion = z.strictObject({
+  type: z.literal('fleetgc.policy-deletion'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  /** The record key. */
+  key: z.string().min(1),
+  /** False where the topic said nothing of the key when this was written: on this topic it ends nothing. */
+  wasHeld: z.boolean(),
+});
+export type PolicyDeletion = z.infer<typeof PolicyDeletion>;
+
 export const PolicyTopicRecord = z.discriminatedUnion('type', [
   PauseRecord,
+  PolicyDeletion,
   ...Object.values(POLICY_RECORDS),
 ]);
 export type PolicyTopicRecord = z.infer<typeof PolicyTopicRecord>;

@@ -27,11 +27,21 @@ export async function runDeciders(
   names: readonly DeciderName[],
   { process, policies, signal }: DeciderRun,
 ): Promise<void> {
-  const { log, metrics, logger, sources } = process;
+  const { log, trust, signer, metrics, logger, sources } = process;
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted) return;
   const { traceIds: ids, now, monotonicNow } = sources;
-  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
+  const deps = {
+    log,
+    policies: policies.current.node,
+    trust,
+    signer,
+    logger,
+    metrics,
+    ids,
+    now,
+    monotonicNow,
+  };
   const consumers: Consumer[] = [];
   for (const name of names) {
     const consumer = await DECIDERS[name](deps);

@@ -6,7 +6,10 @@ import { NodeAgent, type NodeAgentDeps } from './agent.ts';
 
 interface NodeAgentProcess {
   readonly agent: NodeAgentDeps;
-  readonly consuming: Pick<ConsumerSettings, 'log' | 'publisher' | 'deadLetters' | 'now' | 'monotonicNow'>;
+  readonly consuming: Pick<
+    ConsumerSettings,
+    'log' | 'trust' | 'publisher' | 'deadLetters' | 'now' | 'monotonicNow'
+  >;
 }
 
 /** An agent in a process of its own, with a consumer of its own. */

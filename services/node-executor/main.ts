@@ -1,6 +1,7 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
 import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import type { Trust } from '../../packages/trust/trust.ts';
 import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
 import { createNodeExecutor, type ExecutorDeps } from './executor.ts';
@@ -19,6 +20,7 @@ export const nodeSubscription = (
 
 interface NodeExecutorDeps extends ExecutorDeps {
   readonly log: EventLog;
+  readonly trust: Trust;
   readonly deadLetters: DeadLetters;
   /** Told of the consumer once it runs, for readiness. */
   readonly onStarted: (consumer: Consumer) => void;
@@ -26,12 +28,13 @@ interface NodeExecutorDeps extends ExecutorDeps {
 
 /** Runs an executor on its own until `signal` aborts. */
 export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSignal): Promise<void> {
-  const { node, log, publisher, deadLetters, logger, metrics, onStarted } = deps;
+  const { node, log, trust, publisher, deadLetters, logger, metrics, onStarted } = deps;
   const executor = createNodeExecutor(deps);
   await using consumer = await startConsumer({
     ...nodeSubscription(node.identity),
     name: 'node-executor',
     log,
+    trust,
     handlers: { commands: executor.commands },
     onRejection: executor.onRejection,
     publisher,

@@ -119,24 +119,24 @@ interface NodeParts {
 }
 
 function nodeParts(process: ServiceProcess, node: ManagedNode, resources: DisposableStack): NodeParts {
-  const { log, sources } = process;
+  const { log, signer, sources } = process;
   const { now, traceIds: ids } = sources;
-  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids });
+  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids, signer });
   return { process, node, publisher, resources };
 }
 
 type Consuming = Pick<
   ConsumerSettings,
-  'log' | 'publisher' | 'deadLetters' | 'logger' | 'marks' | 'metrics' | 'now' | 'monotonicNow'
+  'log' | 'trust' | 'publisher' | 'deadLetters' | 'logger' | 'marks' | 'metrics' | 'now' | 'monotonicNow'
 >;
 
 /** What a consumer of this node needs beside its handlers. */
 function nodeConsuming({ process, node, publisher }: NodeParts, group: string): Consuming {
-  const { log, logger, metrics, sources } = process;
+  const { log, trust, logger, metrics, sources } = process;
   const { now, monotonicNow } = sources;
   const deadLetters = createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow });
   const marks = openCrashMarks(node.state.path, `in-hand-${group}`, logger);
-  return { log, publisher, deadLetters, logger, marks, metrics, now, monotonicNow };
+  return { log, trust, publisher, deadLetters, logger, marks, metrics, now, monotonicNow };
 }
 
 /** `null` where it is not to be asked. */

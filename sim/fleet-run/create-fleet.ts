@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { createPublisher, nodeSource } from '../../packages/pipeline/publisher.ts';
+import { UNSIGNED } from '../../packages/trust/signer.ts';
 import { fleetCatalogue } from '../fleet/catalogue.ts';
 import { planFaults } from '../fleet/faults.ts';
 import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';
@@ -46,7 +47,8 @@ export function createFleet(run: FleetRun): RunningFleet {
     faults: run.faults,
     tally,
     policies: run.policies,
-    publisherOf: (node: FleetNode) => createPublisher({ log, source: nodeSource(node.identity), now, ids }),
+    publisherOf: (node: FleetNode) =>
+      createPublisher({ log, source: nodeSource(node.identity), now, ids, signer: UNSIGNED }),
     isQuiet: () => isQuiet,
     logger: parts.logger,
     failed: (error: unknown) => failure.abort(error),

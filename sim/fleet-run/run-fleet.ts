@@ -96,9 +96,9 @@ async function consumeOrders(
   process: ServiceProcess,
   memberOf: (key: string) => Member | undefined,
 ): Promise<Consumer> {
-  const { log, logger, metrics, sources } = process;
+  const { log, trust, signer, logger, metrics, sources } = process;
   const { now, monotonicNow, traceIds: ids } = sources;
-  const publisher = createPublisher({ log, source: serviceSource('simulate-fleet'), now, ids });
+  const publisher = createPublisher({ log, source: serviceSource('simulate-fleet'), now, ids, signer });
   // Another run has other nodes, whatever they are called.
   const group = `fleetgc-simulated-fleet-${sources.newId()}`;
   return await startConsumer({
@@ -107,6 +107,7 @@ async function consumeOrders(
     start: 'latest',
     assignment: { kind: 'shared' },
     log,
+    trust,
     handlers: {
       observe: (input) => memberOf(nodeKey(input.event))?.observe(input) ?? [],
       commands: (input) => memberOf(nodeKey(input.event))?.commands(input) ?? [],

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
+import { deletionOutput } from '../fixtures/policy.ts';
 import { HOUR, MINUTE, SECOND } from '../fixtures/time.ts';
 import { outgoing } from '../support/logs/log-record.ts';
 import { BOOT_B } from '../support/manual-clock.ts';
@@ -141,7 +142,7 @@ describe('policies', () => {
     await time.pass(20 * SECOND);
     expect(await pipeline.records('commands')).toEqual([]);
 
-    await log.publish([{ topic: TOPICS.policies.name, key: 'bad', value: null, headers: {} }]);
+    await log.publish([outgoing(deletionOutput('bad'))]);
     log.awaitsConsumers = true;
     await time.settled();
     await time.passUntil('a removal', 3 * MINUTE, async () => (await removedOnce(pipeline)).length > 0);

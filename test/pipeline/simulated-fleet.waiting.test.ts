@@ -28,6 +28,7 @@ const FAULTS = {
 test('a fleet lives for some minutes under faults: images go, and nothing is wrong, lost or done twice', async () => {
   const lines = logLines();
   const process = await openServiceOn({
+    trust: { kind: 'off' },
     service: 'test',
     eventLog: { kind: 'embedded', path: join(temporaryDirectory(), 'log.db'), maxBytes: 512 * 1024 * 1024 },
     httpAddress: null,

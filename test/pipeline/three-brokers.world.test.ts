@@ -7,6 +7,8 @@ import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { startPolicySource } from '../../packages/policy/policies.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
+import { UNSIGNED } from '../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../packages/trust/trust.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { DECIDERS } from '../../services/deciders/run-deciders.ts';
@@ -86,9 +88,21 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
   const { logger } = silentContext();
   const metrics = createMetrics();
   const outside = { now: monotonicNow, random, wait };
-  const policies = stack.use(startPolicySource({ log, logger, metrics, recheckMs: null, outside }));
+  const policies = stack.use(
+    startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, outside }),
+  );
   await policies.caughtUp;
-  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
+  const deps = {
+    log,
+    trust: TRUST_OFF,
+    signer: UNSIGNED,
+    policies: policies.current.node,
+    logger,
+    metrics,
+    ids,
+    now,
+    monotonicNow,
+  };
   stack.use(await DECIDERS['image-gc'](deps));
 }
 

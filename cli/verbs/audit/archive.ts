@@ -105,7 +105,9 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
   const service = 'audit-archive';
   const settings = readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
   requireEventLogFile(settings);
-  await using process = await openServiceOn({ service, eventLog: forAsking(settings), httpAddress, logger });
+  const trust = { kind: 'off' } as const;
+  const needs = { service, eventLog: forAsking(settings), trust, httpAddress, logger };
+  await using process = await openServiceOn(needs);
   const onRun = (run: ArchiveRun): void => {
     logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
     if (run.records + run.lost.length > 0) print(runText(run, output));

@@ -4,10 +4,12 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
-import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
+import { openPolicyWriter } from '../../framework/policy-writer.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
+import { readSigningTrust, signingOptions } from '../../options/trust-options.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
 export const verb = defineVerb({
@@ -22,15 +24,17 @@ export const verb = defineVerb({
     ...policyFileOptions,
     dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
     ...outputOptions,
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ files, dryRun, output, ...log }, context) => {
     const { logger, print, signal } = context;
     const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
+    const trust = readSigningTrust(log);
     await using eventLog = await openTaskEventLog({ options: log, context });
     const { policies } = await readStoredPolicies(eventLog, signal);
     const changes = policyChanges(written, policies);
-    if (!dryRun) await writePolicies({ log: eventLog, publication: operatorPublication() }, changes);
+    if (!dryRun) await writePolicies(await openPolicyWriter(eventLog, trust, signal), changes);
     print(
       formatResult(output, {
         value: { dryRun, changes: changeValues(changes) },

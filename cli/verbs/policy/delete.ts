@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { deletionOf, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, deleteUnheld } from '../../../packages/policy/write-policies.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
+import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
+import { readSigningTrust, signingOptions } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -18,19 +20,22 @@ export const verb = defineVerb({
       placeholder: 'NAME',
       description: 'Names of the policies.',
     }),
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ names, ...options }, context) => {
+    const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
+    const writer = await openPolicyWriter(log, trust, context.signal);
     const stored = await readStoredPolicies(log, context.signal);
     const deletion = deletionOf(stored, names);
     if (deletion.kind === 'not-stored') {
-      await deleteUnheld({ log }, deletion.unheardOf);
+      await deleteUnheld(writer, deletion.unheardOf);
       if (deletion.unheardOf.length > 0) context.logger.info(deletionWritten(deletion.unheardOf));
       throw deletion.error;
     }
     const { keys } = deletion;
-    await deleteKeys({ log }, keys);
+    await deleteKeys(writer, keys);
     for (const key of keys) context.print(`${key}: deleted`);
     context.logger.info(
       `On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,

@@ -4,7 +4,7 @@ import type { EventOf } from '../../../schemas/events/topics.ts';
 import { overtakes } from '../../decision/overtaking.ts';
 import type { EventLog, LogRecord, SubscriptionState } from '../../event-log/port.ts';
 import { toFleetGcError } from '../../process/errors.ts';
-import { parseRecord } from '../parse/parse-record.ts';
+import type { ParseRecord } from '../parse/parse-believed.ts';
 import {
   type Ahead,
   type Newer,
@@ -22,6 +22,7 @@ export interface BacklogLookAheadSettings {
   readonly log: Pick<EventLog, 'read'>;
   readonly state: () => Promise<Pick<SubscriptionState, 'lag' | 'assigned'>>;
   readonly logger: Logger;
+  readonly parse: ParseRecord;
   /** To be awaited between pieces of work. */
   readonly breathe: () => Promise<void>;
 }
@@ -43,6 +44,7 @@ export function createBacklogLookAhead({
   log,
   state,
   logger,
+  parse,
   breathe,
 }: BacklogLookAheadSettings): BacklogLookAhead {
   const scans = new Map<string, Scan>();
@@ -52,7 +54,7 @@ export function createBacklogLookAhead({
     if (signal.aborted) return;
     const { assigned } = await state();
     for (const other of scans.keys()) if (!assigned.includes(other)) scans.delete(other);
-    const found = await scanAhead(backlog, { log, breathe }, signal).catch((error): FoundAhead => {
+    const found = await scanAhead(backlog, { log, parse, breathe }, signal).catch((error): FoundAhead => {
       if (!signal.aborted)
         logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
       return new Map();
@@ -104,6 +106,7 @@ interface Backlog {
 
 interface Scanning {
   readonly log: Pick<EventLog, 'read'>;
+  readonly parse: ParseRecord;
   /** To be awaited between pieces of work. */
   readonly breathe: () => Promise<void>;
 }
@@ -147,7 +150,7 @@ interface Finding {
 /** Resolves to the number of its records. */
 async function scanPart(
   { topic, partition, from, end }: Backlog,
-  { log, breathe }: Scanning,
+  { log, parse, breathe }: Scanning,
   { found, signal }: Finding,
 ): Promise<number> {
   const later = new Set(found.keys());
@@ -156,19 +159,19 @@ async function scanPart(
   for await (const event of log.read(request, signal)) {
     if (event.kind !== 'record') continue;
     records += 1;
-    if (!later.has(event.record.key ?? '')) note(event.record, found);
+    if (!later.has(event.record.key ?? '')) note(event.record, parse, found);
     await breathe();
   }
   return records;
 }
 
-function note(record: LogRecord, found: Map<string, Newer>): void {
+function note(record: LogRecord, parse: ParseRecord, found: Map<string, Newer>): void {
   const topic = overtakableTopic(record);
   const { key } = record;
   if (topic === null || key === null) return;
   const known = found.get(key);
   if (known === undefined && found.size >= MAX_FOUND) return;
-  const parsed = parseRecord(topic, record);
+  const parsed = parse(topic, record);
   if (!parsed.ok || !isPlainLook(parsed.event)) return;
   const newer = newerOf(record, withoutLists(parsed.event));
   // An old message that was put back lies behind the newest one.

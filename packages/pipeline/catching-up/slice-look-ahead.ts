@@ -5,8 +5,9 @@ import type { EventOf, FleetEvent } from '../../../schemas/events/topics.ts';
 import { type EventHead, type NewerEvent, overtakes } from '../../decision/overtaking.ts';
 import type { LogRecord } from '../../event-log/port.ts';
 import { topicIdOf } from '../parse/event-schemas.ts';
+import type { ParseRecord } from '../parse/parse-believed.ts';
 import { type HEADS, parseHead } from '../parse/parse-head.ts';
-import { type ParsedRecord, parseRecord } from '../parse/parse-record.ts';
+import type { ParsedRecord } from '../parse/parse-record.ts';
 
 /** A message that is to be passed over, and the newer one. */
 export interface Overtaken {
@@ -30,17 +31,19 @@ export type Ahead = (key: string | null) => Newer | null;
 export const NOTHING_AHEAD: Ahead = () => null;
 
 /** Each record by itself. */
-export const readAlone: LookAhead = (record) => ({
-  kind: 'read',
-  record,
-  parsed: parseRecord(topicIdOf(record.topic), record),
-});
+export const readAlone =
+  (parse: ParseRecord): LookAhead =>
+  (record) => ({ kind: 'read', record, parsed: parse(topicIdOf(record.topic), record) });
 
 /**
  * Looks in consecutive records of one partition for messages that later ones of their node overtake, in the slice or ahead of it.
  * Nothing is read before its node's first turn.
  */
-export function lookAhead(records: readonly LogRecord[], ahead: Ahead = NOTHING_AHEAD): LookAhead {
+export function lookAhead(
+  records: readonly LogRecord[],
+  parse: ParseRecord,
+  ahead: Ahead = NOTHING_AHEAD,
+): LookAhead {
   const unseen = Map.groupBy(records, ({ key }) => key);
   const seen = new Map<LogRecord, Seen>();
   return (record) => {
@@ -49,11 +52,17 @@ export function lookAhead(records: readonly LogRecord[], ahead: Ahead = NOTHING_
     unseen.delete(record.key);
     const far = ahead(record.key);
     if (topic !== null && (ofNode.length > 1 || far !== null))
-      for (const one of lookThrough(topic, ofNode, far)) seen.set(one.record, one);
-    const found = seen.get(record) ?? readAlone(record);
+      for (const one of lookThrough(topic, ofNode, { parse, far })) seen.set(one.record, one);
+    const found = seen.get(record) ?? readAlone(parse)(record);
     seen.delete(record);
     return found;
   };
+}
+
+interface Looking {
+  readonly parse: ParseRecord;
+  /** The newest that lies behind these records. */
+  readonly far: Newer | null;
 }
 
 /**
@@ -63,7 +72,7 @@ export function lookAhead(records: readonly LogRecord[], ahead: Ahead = NOTHING_
 function lookThrough(
   topic: OvertakableTopic,
   records: readonly LogRecord[],
-  far: Newer | null,
+  { parse, far }: Looking,
 ): readonly Seen[] {
   const beginnings = records.map((record) => ({ record, head: parseHead(topic, record) })).toReversed();
   if (!mayOvertake(beginnings, far)) return [];
@@ -72,7 +81,7 @@ function lookThrough(
     const overtaken = overtakenBy(newest, beginning);
     if (overtaken !== null) return overtaken;
     const { record } = beginning;
-    const parsed = parseRecord(topic, record);
+    const parsed = parse(topic, record);
     if (parsed.ok) newest.push(newerOf(record, parsed.event));
     return { kind: 'read', record, parsed };
   });

@@ -2,6 +2,17 @@ import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 
+function policyTopicKey(event: EventOf<'policies'>): string {
+  switch (event.type) {
+    case 'fleetgc.pause':
+      return pauseKey(event.selector);
+    case 'fleetgc.policy-deletion':
+      return event.key;
+    case 'fleetgc.policy':
+      return event.policy.name;
+  }
+}
+
 const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   diskStats: SUBJECTS.node.keyOf,
   inventory: SUBJECTS.node.keyOf,
@@ -9,7 +20,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   commands: SUBJECTS.node.keyOf,
   results: SUBJECTS.node.keyOf,
   decisions: SUBJECTS.node.keyOf,
-  policies: (event) => (event.type === 'fleetgc.pause' ? pauseKey(event.selector) : event.policy.name),
+  policies: policyTopicKey,
   policyVersions: ({ hash }) => hash,
   keys: ({ keyId }) => keyId,
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),

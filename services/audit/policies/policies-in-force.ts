@@ -3,6 +3,7 @@ import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { policyEntryOf } from '../../../packages/policy/policy-reading.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import { NOBODY_PROVED } from '../../../packages/trust/trust.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type PauseRecord,
   type PolicyRecordOf,
   type PolicySetOf,
-  type PolicyTopicRecord,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
@@ -86,7 +86,7 @@ export async function readPoliciesInForce(
 
 function changeBy(record: LogRecord): Change {
   const key = record.key ?? '';
-  const entry = policyEntryOf(record);
+  const entry = policyEntryOf(record, NOBODY_PROVED);
   const about = { key, record, hold: null, policy: null };
   if (entry === null) return { ...about, state: null };
   switch (entry.kind) {
@@ -103,7 +103,7 @@ function changeBy(record: LogRecord): Change {
  * What holds, whatever else its record says: a policy that came back has one content and, in `gc.policy-versions`, the record of its
  * last version.
  */
-const stateOf = (event: PolicyTopicRecord): string =>
+const stateOf = (event: PauseRecord | PolicyRecordOf<SubjectKind>): string =>
   event.type === 'fleetgc.pause' ? contentHash(event) : `${contentHash(event.policy)} ${event.policyVersion}`;
 
 const stateFor = (subject: SubjectKind, { policy, state }: Change): Change['state'] =>

@@ -1,14 +1,15 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { saysNotHeld } from '../../../packages/policy/not-held.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import {
   isPauseKey,
   isPolicyFor,
   type PauseRecord,
+  type PolicyDeletion,
   type PolicyRecord,
   type PolicySet,
+  type PolicyTopicRecord,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
 import { readWholeTopic } from '../events/reading.ts';
@@ -67,24 +68,37 @@ class RecordEvidence implements PolicyEvidence {
 
   take(record: LogRecord): void {
     const key = record.key ?? '';
-    if (record.value !== null) this.#written(record, key);
-    else if (isPauseKey(key)) add(this.pauses, key, exactly<PauseRecord>(record, null));
-    else add(this.policies, key, exactly<PolicyRecord>(record, null));
+    const parsed = parseRecord('policies', record);
+    if (parsed.ok) this.#written(record, key, parsed.event);
+    else this.unreadable++;
   }
 
-  #written(record: LogRecord, key: string): void {
-    const parsed = parseRecord('policies', record);
-    if (!parsed.ok) this.unreadable++;
-    else if (parsed.event.type === 'fleetgc.pause') add(this.pauses, key, exactly(record, parsed.event));
-    else add(this.policies, key, exactly(record, isPolicyFor('node', parsed.event) ? parsed.event : null));
+  #written(record: LogRecord, key: string, event: PolicyTopicRecord): void {
+    switch (event.type) {
+      case 'fleetgc.pause':
+        add(this.pauses, key, exactly(record, event));
+        break;
+      case 'fleetgc.policy-deletion':
+        if (isPauseKey(key)) add(this.pauses, key, deletedBy<PauseRecord>(record, event));
+        else add(this.policies, key, deletedBy<PolicyRecord>(record, event));
+        break;
+      case 'fleetgc.policy':
+        add(this.policies, key, exactly(record, isPolicyFor('node', event) ? event : null));
+        break;
+    }
   }
 }
 
-const exactly = <State>({ timestampMs, headers }: LogRecord, state: State | null): Evidence<State> => ({
+const exactly = <State>({ timestampMs }: LogRecord, state: State | null): Evidence<State> => ({
   atMs: timestampMs,
   state,
   exact: true,
-  isNotHeld: saysNotHeld(headers),
+  isNotHeld: false,
+});
+
+const deletedBy = <State>(record: LogRecord, { wasHeld }: PolicyDeletion): Evidence<State> => ({
+  ...exactly<State>(record, null),
+  isNotHeld: !wasHeld,
 });
 
 function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string, one: Evidence<State>): void {

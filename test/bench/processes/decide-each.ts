@@ -8,6 +8,8 @@ import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
@@ -20,10 +22,11 @@ const metrics = createMetrics();
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: group });
 const log = await openKafkaLog(options, logContext);
 const outside = { now: monotonicNow, random, wait };
-const policies = startPolicySource({ log, logger, metrics, recheckMs: null, outside });
+const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, outside });
 await policies.caughtUp;
-const publisher = createPublisher({ log, source: `/fleetgc/${group}`, now, ids });
+const publisher = createPublisher({ signer: UNSIGNED, log, source: `/fleetgc/${group}`, now, ids });
 await startConsumer({
+  trust: TRUST_OFF,
   name: group,
   group,
   start: 'earliest',

@@ -2,6 +2,7 @@
  * The Kafka side of so many nodes, and nothing else of them: "fleetgc" as `fleetgc node` has it (orders, policies,
  * producer), "kafkajs" as a plain client would (a group for each node, and a producer). Says every second what it has done.
  */
+
 import { createRequire } from 'node:module';
 import { Kafka, logLevel } from 'kafkajs';
 import {
@@ -13,6 +14,7 @@ import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
@@ -52,7 +54,14 @@ async function openFleetGc(number: number): Promise<void> {
   const { monotonicNow: now, random, wait } = systemSources;
   const { logger } = logContext;
   const outside = { now, random, wait };
-  const policies = startPolicySource({ log, logger, metrics: createMetrics(), recheckMs: null, outside });
+  const policies = startPolicySource({
+    trust: TRUST_OFF,
+    log,
+    logger,
+    metrics: createMetrics(),
+    recheckMs: null,
+    outside,
+  });
   const topics = [TOPICS.observe.name, TOPICS.commands.name];
   const member = await log.subscribe({ ...nodeSubscription(identity), topics }, handle);
   await policies.caughtUp;

@@ -77,6 +77,7 @@ export async function start(
   const state = openStateDirectory(join(kept, 'state'), '3d1219c7c4c5404aaa1f6d2a48adfda4');
   const identity = { cluster: 'local', node: 'n', nodeInstance: state.nodeInstance };
   const process = await openServiceOn({
+    trust: { kind: 'off' },
     service: 'run',
     eventLog: { kind: 'embedded', path: logPath, maxBytes: 64 * 1024 * 1024, keepsSpace },
     httpAddress: null,

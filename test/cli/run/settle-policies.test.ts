@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { operatorPublication } from '../../../cli/framework/task-event-log.ts';
 import { settlePolicies } from '../../../cli/run/settle-policies.ts';
+import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
@@ -16,7 +17,7 @@ test('a policy that nobody can read goes, and a pause that nobody can read stays
   ]);
 
   const { deleted } = await settlePolicies(
-    { log, publication: operatorPublication() },
+    { signer: UNSIGNED_STATE, log, publication: operatorPublication() },
     [],
     new AbortController().signal,
   );

@@ -5,7 +5,7 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
-import { readTopic } from '../read-topic.ts';
+import { jsonOf, readTopic } from '../read-topic.ts';
 import { apply, WEB } from './policy/apply-text.ts';
 
 test('a pause that nobody can read is told with its nodes, and resume ends it', async () => {
@@ -155,8 +155,8 @@ test('resume writes the end of a pause that went with an earlier gc.policies', a
     stderr:
       'gc.policies holds no pause of cluster a, node n3. Its end was written there all the same: services and nodes that remember one of an earlier gc.policies let go of it when they read this.\n',
   });
-  expect((await readTopic(own.log, 'gc.policies')).map(({ key, value }) => [key, value])).toEqual([
-    ['!pause [["a"],["n3"],[],[]]', null],
+  expect((await readTopic(own.log, 'gc.policies')).map(jsonOf)).toMatchObject([
+    { type: 'fleetgc.policy-deletion', key: '!pause [["a"],["n3"],[],[]]', wasHeld: false },
   ]);
 });
 

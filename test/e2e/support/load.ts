@@ -4,6 +4,7 @@ import type { EventLog } from '../../../packages/event-log/port.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { pause } from '../../../packages/process/back-off.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -36,7 +37,13 @@ export interface Load extends AsyncDisposable {
 /** Publishes inventories, each node at its own pace, until it is stopped. */
 export function startLoad(log: EventLog, options: LoadOptions): Load {
   const { nodes, inventoriesPerSecond, isEnough = () => false } = options;
-  const publisher = createPublisher({ log, source: '/fleetgc/load', now: Date.now, ids: randomTraceIds });
+  const publisher = createPublisher({
+    signer: UNSIGNED,
+    log,
+    source: '/fleetgc/load',
+    now: Date.now,
+    ids: randomTraceIds,
+  });
   const everyMs = (nodes * 1000) / inventoriesPerSecond;
   const published: string[] = [];
   const publishedDiskStats: string[] = [];

@@ -13,12 +13,14 @@ import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
-import { pauseRecord } from '../../fixtures/policy.ts';
+import { deletionOutput, pauseRecord } from '../../fixtures/policy.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { PATIENT } from '../../support/patience.ts';
 import { pauseFor } from '../../support/pause-for.ts';
@@ -45,8 +47,9 @@ async function embeddedLog() {
 function consume(log: EventLog, handle: Handler<DiskStats>): Promise<Consumer> {
   const { now, monotonicNow, traceIds } = systemSources;
   const metrics = createMetrics();
-  const publisher = createPublisher({ log, source: '/fleetgc/test', now, ids: traceIds });
+  const publisher = createPublisher({ signer: UNSIGNED, log, source: '/fleetgc/test', now, ids: traceIds });
   return startConsumer({
+    trust: TRUST_OFF,
     name: 'test',
     log,
     group: 'test',
@@ -134,7 +137,7 @@ test('policies and pauses are followed as they are applied and deleted', async (
   const log = await embeddedLog();
   const { monotonicNow: now, random, wait } = systemSources;
   const metrics = createMetrics();
-  const settings = { log, logger, metrics, recheckMs: 200, outside: { now, random, wait } };
+  const settings = { log, trust: TRUST_OFF, logger, metrics, recheckMs: 200, outside: { now, random, wait } };
   await using policies = startPolicySource(settings);
   await policies.caughtUp;
   expect(policies.current.node().policies).toEqual([]);
@@ -149,11 +152,11 @@ test('policies and pauses are followed as they are applied and deleted', async (
   await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toEqual(pause), PATIENT);
   expect(policies.current.node().policies).toEqual([record]);
 
-  await log.publish([{ topic: 'gc.policies', key: pauseKey(pause.selector), value: null, headers: {} }]);
+  await log.publish([outgoing(deletionOutput(pauseKey(pause.selector)))]);
   await vi.waitFor(() => expect(pauseFor(policies, everywhere)).toBeNull(), PATIENT);
   await log.publish([{ topic: 'gc.policies', key: 'b', value: Buffer.from('garbage'), headers: {} }]);
   await vi.waitFor(() => expect(policies.problem()).toMatch(/key "b"/), PATIENT);
-  await log.publish([{ topic: 'gc.policies', key: 'b', value: null, headers: {} }]);
+  await log.publish([outgoing(deletionOutput('b'))]);
   await vi.waitFor(() => expect(policies.problem()).toBeNull(), PATIENT);
   expect(policies.current.node().policies).toEqual([record]);
 });

@@ -6,6 +6,8 @@ import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { observe } from '../../fixtures/observe.ts';
@@ -28,9 +30,16 @@ export async function consumer(over: Partial<ConsumerSettings> = {}, handle: Han
   const clock = { nowMs: NOW_MS };
   const now = () => clock.nowMs;
   const logger = createLogger({ service: 'test', level: 'info' }, out);
-  const publisher = createPublisher({ log, source: '/fleetgc/test', now, ids: countedIds() });
+  const publisher = createPublisher({
+    signer: UNSIGNED,
+    log,
+    source: '/fleetgc/test',
+    now,
+    ids: countedIds(),
+  });
   const deadLetters = createDeadLetters({ publisher, group: 'g', metrics, logger, now });
   const running = await startConsumer({
+    trust: TRUST_OFF,
     name: 'test',
     log,
     group: 'g',

@@ -10,6 +10,8 @@ import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { Command } from '../../../schemas/events/command.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
@@ -108,6 +110,8 @@ async function startReplica(names: readonly DeciderName[] = ALL): Promise<Replic
   const deps = {
     log: own,
     policies: () => SET,
+    trust: TRUST_OFF,
+    signer: UNSIGNED,
     logger: context.logger,
     metrics: createMetrics(),
     ids: randomTraceIds,

@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { operatorPublication } from '../../../cli/framework/task-event-log.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { deleteUnheld } from '../../../packages/policy/write-policies.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
@@ -35,6 +38,7 @@ async function openLog(path: string) {
 /** As a node's executor follows them: without rechecks. */
 function follow(log: Awaited<ReturnType<typeof openLog>>) {
   const source = startPolicySource({
+    trust: TRUST_OFF,
     log,
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),
     metrics: createMetrics(),
@@ -87,7 +91,10 @@ test('what went with the old topic is let go of when its end is written to the n
     /"default", the pause of .*: fleetgc resume/.test(source.problem() ?? ''),
   );
 
-  await deleteUnheld({ log: operator }, [pauseKey(pause.selector), 'default']);
+  await deleteUnheld({ signer: UNSIGNED_STATE, log: operator, publication: operatorPublication() }, [
+    pauseKey(pause.selector),
+    'default',
+  ]);
   await until('the policies to be readable', () => source.problem() === null);
   expect(pauseFor(source, NODE)).toBeNull();
 });

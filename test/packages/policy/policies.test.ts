@@ -6,6 +6,7 @@ import { REREAD_GRACE_MS } from '../../../packages/policy/policy-knowledge.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import {
   type PauseRecord,
   type PolicyRecord,
@@ -13,7 +14,7 @@ import {
   selectPolicy,
 } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
-import { pauseRecord } from '../../fixtures/policy.ts';
+import { deletionOutput, pauseRecord } from '../../fixtures/policy.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { ScriptedLog, type ScriptedReading } from '../../support/logs/scripted-log.ts';
@@ -34,12 +35,8 @@ const policyOfProd = () => appliedPolicy({ name: 'bad', selector: IN_PROD });
 const paused = (record: PauseRecord, offset: number): LogRecord =>
   recordOf({ topic: 'policies', key: pauseKey(record.selector), event: record }, { offset: BigInt(offset) });
 
-const deleted = (key: string, offset: number): LogRecord => ({
-  ...applied(appliedPolicy(), offset),
-  key,
-  value: null,
-  headers: {},
-});
+const deleted = (key: string, offset: number): LogRecord =>
+  recordOf(deletionOutput(key), { offset: BigInt(offset) });
 
 interface Waiting {
   readonly ms: number;
@@ -59,6 +56,7 @@ function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}
   };
   const metrics = createMetrics();
   const source = startPolicySource({
+    trust: TRUST_OFF,
     log,
     logger: createLogger({ service: 'test', level: 'info' }, out),
     metrics,

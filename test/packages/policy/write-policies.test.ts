@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { policyChanges, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
+import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
@@ -22,7 +23,7 @@ function recorder(failing?: string) {
 test('a policy holds only after its version was acknowledged', async () => {
   const { log, published } = recorder();
   const changes = policyChanges([written('a'), written('b')], new Map());
-  await writePolicies({ log, publication: PUBLICATION }, changes);
+  await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
 
   const [a, b] = changes.map(({ record }) => record.hash);
   expect(published).toEqual([
@@ -35,7 +36,10 @@ test('a policy holds only after its version was acknowledged', async () => {
 
 test('without its version on the log a policy does not begin to hold', async () => {
   const { log, published } = recorder(TOPICS.policyVersions.name);
-  const writing = writePolicies({ log, publication: PUBLICATION }, policyChanges([written('a')], new Map()));
+  const writing = writePolicies(
+    { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
+    policyChanges([written('a')], new Map()),
+  );
 
   await expect(writing).rejects.toThrow('not acknowledged');
   expect(published).toEqual([]);
@@ -45,7 +49,7 @@ test('what is unchanged is not written', async () => {
   const { log, published } = recorder();
   const held = toPolicyRecord(written('a'));
   await writePolicies(
-    { log, publication: PUBLICATION },
+    { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
     policyChanges([written('a')], new Map([['a', held]])),
   );
 
@@ -63,7 +67,9 @@ test('what nobody would read is not written', async () => {
   const { log, published } = recorder();
   const source = ' '.repeat(TOPICS.policies.bounds.bytes);
   const changes = policyChanges([written('a'), { ...written('b'), source }], new Map());
-  await expect(writePolicies({ log, publication: PUBLICATION }, changes)).rejects.toThrow(
+  await expect(
+    writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes),
+  ).rejects.toThrow(
     /^nobody would read b: the value has \d+ bytes; on gc.policies at most 33554432 are read. Nothing was written/,
   );
   expect(published).toEqual([]);

@@ -18,6 +18,7 @@ async function logFile(): Promise<EventLogOptions> {
 
 async function open(eventLog: EventLogOptions): Promise<ServiceProcess> {
   const opened = await openServiceProcess({
+    trust: { kind: 'off' },
     build: { service: 'test', version: '1.2.3' },
     eventLog,
     httpAddress: { host: '127.0.0.1', port: 0 },
@@ -63,6 +64,7 @@ test('a log that cannot be opened leaves nothing open', async () => {
   const free = await serveHttp({ ...http, address: { host: '127.0.0.1', port: 0 } });
   await free[Symbol.asyncDispose]();
   const opening = openServiceProcess({
+    trust: { kind: 'off' },
     build: { service: 'test', version: '1.2.3' },
     eventLog: { kind: 'embedded', path: '/dev/null/log.db', maxBytes: 2 ** 26 },
     httpAddress: free.address,

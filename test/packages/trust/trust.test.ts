@@ -21,7 +21,7 @@ const GOOD = [certified(root, decider), certified(root, operator, { role: 'opera
 function trust({ statements = GOOD, nowMs = SIGNED_AT_MS }: Setting = {}): RequiredTrust {
   const ring = new KeyRing(rootsOf(root));
   for (const statement of statements) ring.add(statement);
-  return new RequiredTrust({ ring: () => ring, nowMs: () => nowMs });
+  return new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => nowMs });
 }
 
 const written = (topic: TopicId, key = 'eu/web-1'): OutgoingRecord => ({
@@ -55,7 +55,7 @@ const policy = ({
 test('an order of a decider and a policy of an operator are believed', () => {
   expect(trust().authenticate('commands', command())).toEqual({
     ok: true,
-    principal: { kind: 'key', keyId: decider.keyId, role: 'decider', clusters: [] },
+    principal: { kind: 'key', keyId: decider.keyId, role: 'decider', clusters: [], generation: null },
   });
   expect(trust().authenticate('policies', policy())).toMatchObject({
     ok: true,

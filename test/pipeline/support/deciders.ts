@@ -1,6 +1,8 @@
 import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { DECIDERS, type DeciderName } from '../../../services/deciders/run-deciders.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -20,9 +22,19 @@ export async function startDeciders(
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
   const metrics = createMetrics();
   const outside = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ log, logger, metrics, recheckMs, outside });
+  const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs, outside });
   await policies.caughtUp;
-  const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
+  const deps = {
+    log,
+    trust: TRUST_OFF,
+    signer: UNSIGNED,
+    policies: policies.current.node,
+    logger,
+    metrics,
+    ids,
+    now,
+    monotonicNow,
+  };
   const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));
   return {
     policies,

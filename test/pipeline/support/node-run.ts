@@ -8,6 +8,8 @@ import { type PolicySource, startPolicySource } from '../../../packages/policy/p
 import { runTogether } from '../../../packages/process/loops.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { rememberPods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
@@ -56,8 +58,9 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const runtime = killable(withOtherUses(directRuntime(node), containerd, parts), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
-  const publisher = createPublisher({ log, source: nodeSource(NODE), now, ids });
+  const publisher = createPublisher({ signer: UNSIGNED, log, source: nodeSource(NODE), now, ids });
   const policies = startPolicySource({
+    trust: TRUST_OFF,
     log: wholeLog,
     logger,
     metrics,
@@ -110,6 +113,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   const subscription = nodeSubscription(NODE);
   const consumer = await startConsumer({
+    trust: TRUST_OFF,
     ...subscription,
     name: 'node',
     log,

@@ -12,7 +12,7 @@ import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topi
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/node.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
-import { pauseRecord } from '../../fixtures/policy.ts';
+import { deletionOutput, pauseRecord } from '../../fixtures/policy.ts';
 import { memoryState } from '../../services/node-executor/support/memory-state.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { countedIds, outgoing } from '../../support/logs/log-record.ts';
@@ -164,7 +164,7 @@ export async function startPipeline({
 
 function toOutgoing(key: string, event: EventOf<'policies'> | null) {
   if (event !== null) return outgoing({ topic: 'policies', key, event });
-  return { topic: TOPICS.policies.name, key, value: null, headers: {} };
+  return outgoing(deletionOutput(key));
 }
 
 /** As a consumer reads it, so that what no consumer would take fails the test. */

@@ -12,6 +12,8 @@ import { createPublisher, nodeSource } from '../../../packages/pipeline/publishe
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
@@ -57,7 +59,7 @@ async function startAgent() {
   const options = EventLogOptions.parse({ kind: 'embedded', path: join(temporaryDirectory(), 'log.db') });
   const log = await openEventLog(options, { logger, ...systemSources });
   await log.createTopics();
-  const publisher = createPublisher({ log, source: nodeSource(identity), now, ids });
+  const publisher = createPublisher({ signer: UNSIGNED, log, source: nodeSource(identity), now, ids });
   const deadLetters = createDeadLetters({ publisher, group: 'agent', metrics, logger, now: monotonicNow });
   const runtime = connectReader(node.endpoint);
   const stop = new AbortController();
@@ -80,7 +82,7 @@ async function startAgent() {
     logger,
     metrics,
   };
-  const consuming = { log, publisher, deadLetters, now, monotonicNow };
+  const consuming = { log, trust: TRUST_OFF, publisher, deadLetters, now, monotonicNow };
   const running = runNodeAgent({ agent, consuming }, stop.signal);
   onTestFinished(async () => {
     stop.abort();

@@ -5,6 +5,7 @@ import { openStateDirectory } from '../../../packages/machine/state-directory.ts
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { pause } from '../../../packages/process/back-off.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
@@ -34,6 +35,7 @@ async function runExecutor() {
   const state = openStateDirectory(directory, 'machine');
   const identity = { cluster: 'prod', node: 'web-1', nodeInstance: state.nodeInstance };
   const publisher = createPublisher({
+    signer: UNSIGNED,
     log: deps.log,
     source: nodeSource(identity),
     now: deps.now,

@@ -8,6 +8,8 @@ import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { DecisionServiceDeps } from '../../../packages/service/decision-service.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { policySet } from '../../fixtures/policy.ts';
@@ -34,6 +36,8 @@ export async function decisionLog(policies: () => PolicySet = policySet) {
   const deps: DecisionServiceDeps<'node'> = {
     log,
     policies,
+    trust: TRUST_OFF,
+    signer: UNSIGNED,
     logger,
     metrics,
     ids: countedIds(),

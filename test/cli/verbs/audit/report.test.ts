@@ -5,7 +5,7 @@ import { pauseKey } from '../../../../schemas/policy/policy.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
-import { EVERY_NODE } from '../../../fixtures/policy.ts';
+import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../../../fixtures/results.ts';
 import { HOUR, instant } from '../../../fixtures/time.ts';
 import { timedLog } from '../../../services/audit/support/timed-log.ts';
@@ -50,7 +50,7 @@ async function recordedLog() {
   );
   const pause = { ...PAUSE, reason: 'a|b' };
   await publishAt(T + 2_000, outgoing({ topic: 'policies', key: pauseKey(pause.selector), event: pause }));
-  await publishAt(T + 3_000, { topic: 'gc.policies', key: 'old', value: null, headers: {} });
+  await publishAt(T + 3_000, outgoing(deletionOutput('old')));
   const takenAt = instant({ sinceBootMs: 25 * HOUR });
   await publishAt(T + 61_000, outgoing(nodeOutput('inventory', inventory({ id: 'i2', takenAt, images }))));
   await log[Symbol.asyncDispose]();

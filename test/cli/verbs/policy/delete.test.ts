@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { ownLog } from '../../fleetgc.ts';
-import { readTopic } from '../../read-topic.ts';
+import { jsonOf, readTopic } from '../../read-topic.ts';
 import { ALL, apply, WEB } from './apply-text.ts';
 
 const WRITTEN =
@@ -60,8 +60,8 @@ test('the deletion of what the topic says nothing of is written once, but never 
   expect((await own.run('policy', 'delete', 'web')).stderr).toBe(
     'fleetgc policy delete: there is no policy named web\n',
   );
-  expect((await readTopic(own.log, 'gc.policies')).map(({ key, value }) => [key, value === null])).toEqual([
-    ['!pause', false],
-    ['web', true],
+  expect((await readTopic(own.log, 'gc.policies')).map(jsonOf)).toMatchObject([
+    { type: 'fleetgc.pause' },
+    { type: 'fleetgc.policy-deletion', key: 'web', wasHeld: false },
   ]);
 });

@@ -1,6 +1,7 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { FleetLog } from './fleet-log.ts';
 
@@ -9,6 +10,12 @@ export async function putCommands(
   { log }: Pick<FleetLog, 'log'>,
   commands: readonly Command[],
 ): Promise<void> {
-  const publisher = createPublisher({ log, source: '/fleetgc/e2e', now: Date.now, ids: randomTraceIds });
+  const publisher = createPublisher({
+    signer: UNSIGNED,
+    log,
+    source: '/fleetgc/e2e',
+    now: Date.now,
+    ids: randomTraceIds,
+  });
   await publisher.publish(commands.map((command) => nodeOutput('commands', command)));
 }

@@ -58,6 +58,7 @@ async function passUntil(what: string, mostMs: number, isSo: () => boolean): Pro
 async function openProcess(port: number) {
   const destination = logLines();
   const service: ServiceProcess = await openServiceProcess({
+    trust: { kind: 'off' },
     build: { service: 'test', version: '1.2.3' },
     eventLog: KafkaOptions.parse({ kind: 'kafka', brokers: [`127.0.0.1:${port}`], clientId: 'test' }),
     httpAddress: { host: '127.0.0.1', port: 0 },

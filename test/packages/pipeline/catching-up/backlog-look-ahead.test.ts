@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { createBacklogLookAhead } from '../../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
@@ -30,6 +31,7 @@ function looking({ lag, log }: { readonly lag: () => number; readonly log?: Pick
   const readable = readableLog(BACKLOG);
   const out = logLines();
   const look = createBacklogLookAhead({
+    parse: parseRecord,
     log: log ?? readable.log,
     state: async () => ({ lag: new Map([[`${TOPIC}/0`, lag()]]), assigned: [`${TOPIC}/0`] }),
     logger: createLogger({ service: 'test', level: 'info' }, out),
@@ -123,6 +125,7 @@ test('partitions are read ahead one after another', async () => {
     },
   };
   const look = createBacklogLookAhead({
+    parse: parseRecord,
     log: counted,
     state: async () => ({ lag: new Map([0, 1, 2].map((n) => [`${TOPIC}/${n}`, 400])), assigned: [] }),
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { scanAhead } from '../../../../packages/pipeline/catching-up/backlog-look-ahead.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../../../fixtures/inventory.ts';
@@ -32,7 +33,7 @@ async function scan(records: readonly LogRecord[], signal = new AbortController(
   const { log, readings: parts } = readableLog(records);
   const topic = records[0]?.topic ?? 'gc.node.inventory';
   const backlog = { topic, partition: 0, from: 0n, end: BigInt(records.length) };
-  const found = await scanAhead(backlog, { log, breathe: async () => undefined }, signal);
+  const found = await scanAhead(backlog, { parse: parseRecord, log, breathe: async () => undefined }, signal);
   return { found: new Map([...found].map(([key, { reference }]) => [key, Number(reference.offset)])), parts };
 }
 
@@ -111,7 +112,7 @@ describe('of a node is found', () => {
     const backlog = { topic: 'gc.node.inventory', partition: 0, from: 0n, end: 1n } as const;
     const one = await scanAhead(
       { ...backlog, from: -31n },
-      { log, breathe: async () => undefined },
+      { parse: parseRecord, log, breathe: async () => undefined },
       new AbortController().signal,
     );
     expect(JSON.stringify([...one.values()]).length).toBeLessThan(1000);

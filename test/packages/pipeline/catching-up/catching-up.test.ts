@@ -12,7 +12,9 @@ import {
   readAlone,
 } from '../../../../packages/pipeline/catching-up/slice-look-ahead.ts';
 import { decide } from '../../../../packages/pipeline/decide.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import type { Inventory } from '../../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
@@ -38,6 +40,7 @@ const DECIDERS = [
 ] as const;
 
 const publisher = createPublisher({
+  signer: UNSIGNED,
   log: { publish: async () => undefined },
   source: '/fleetgc/test',
   now: () => NOW_MS,
@@ -116,10 +119,10 @@ async function seeTwice(
   const behind = Math.ceil(cuts.end * (records.length - cut));
   // The last quarter of it is all that lies behind the slice.
   const backlog = { from: BigInt(cut - 3 * behind), end: BigInt(cut + behind), topic: TOPIC, partition: 0 };
-  const scanning = { log: readableLog(records).log, breathe: async () => undefined };
+  const scanning = { log: readableLog(records).log, parse: parseRecord, breathe: async () => undefined };
   const found = await scanAhead(backlog, scanning, new AbortController().signal);
-  const first = lookAhead(records.slice(0, cut), (key) => found.get(key ?? '') ?? null);
-  const second = lookAhead(records.slice(cut));
+  const first = lookAhead(records.slice(0, cut), parseRecord, (key) => found.get(key ?? '') ?? null);
+  const second = lookAhead(records.slice(cut), parseRecord);
   return (record) => (record.offset < cut ? first : second)(record);
 }
 
@@ -152,7 +155,7 @@ describe.each(DECIDERS)('$name, whatever lies in a slice', (decider) => {
     let overtaken = 0;
     await fc.assert(
       fc.asyncProperty(someSlice, someSet, someCuts, async (records, policies, cuts) => {
-        const inTurn = await decideAll(decider, records, { policies, see: readAlone });
+        const inTurn = await decideAll(decider, records, { policies, see: readAlone(parseRecord) });
         const ahead = await decideAll(decider, records, { policies, see: await seeTwice(records, cuts) });
         for (const [index, { decision, following }] of ahead.entries()) {
           if (decision.overtakenBy === undefined) {

@@ -6,6 +6,8 @@ import { startConsumer } from '../../../../packages/pipeline/consume.ts';
 import { createDeadLetters } from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
 import { Command } from '../../../../schemas/events/command.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { startContainerGc } from '../../../../services/container-gc/main.ts';
@@ -129,8 +131,9 @@ test('nodes that no slice holds twice are passed over for what lies far behind',
   );
   await publish(...readings.flat());
   const { logger, metrics, ids, now, monotonicNow, log } = deps;
-  const publisher = createPublisher({ log, source: '/fleetgc/test', now, ids });
+  const publisher = createPublisher({ signer: UNSIGNED, log, source: '/fleetgc/test', now, ids });
   await using _consumer = await startConsumer({
+    trust: TRUST_OFF,
     name: 'pressure',
     group: 'pressure',
     start: 'earliest',

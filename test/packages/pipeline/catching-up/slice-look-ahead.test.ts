@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { lookAhead } from '../../../../packages/pipeline/catching-up/slice-look-ahead.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { OBJECTS_OF_A_NODE } from '../../../../schemas/events/value-bounds.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
@@ -26,7 +27,7 @@ const onLog = (event: Inventory, number: number, record: Partial<LogRecord> = {}
 
 /** What each record is: `read`, `rejected`, or the offset of the newer one. */
 function seenIn(records: readonly LogRecord[]): readonly string[] {
-  const see = lookAhead(records);
+  const see = lookAhead(records, parseRecord);
   return records.map((record) => {
     const seen = see(record);
     if (seen.kind === 'read') return seen.parsed.ok ? 'read' : 'rejected';
@@ -152,7 +153,7 @@ test('disk statistics that are more than a minute old by then are passed over to
   const records = [0, 1, 2, 3].map((minute) =>
     recordOf(nodeOutput('diskStats', { ...diskStats(), ...numbered(minute) }), { offset: BigInt(minute) }),
   );
-  const see = lookAhead(records);
+  const see = lookAhead(records, parseRecord);
   expect(
     records.map((record) => see(record)).map((seen) => (seen.kind === 'read' ? 'read' : seen.overtakenBy)),
   ).toEqual([

@@ -7,6 +7,7 @@ import { EventLogOptions, openEventLog } from '../../../../packages/event-log/op
 import type { EventLog, Subscription } from '../../../../packages/event-log/port.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { nextHop } from '../../../../packages/process/trace.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { type Broker, startBroker } from '../../../support/kafka/kafka.ts';
@@ -38,7 +39,13 @@ afterAll(async () => {
 
 /** One after the other, of one node. */
 async function publish(node: string, ids: readonly string[]): Promise<void> {
-  const publisher = createPublisher({ log, source: '/fleetgc/test', now: Date.now, ids: countedIds() });
+  const publisher = createPublisher({
+    signer: UNSIGNED,
+    log,
+    source: '/fleetgc/test',
+    now: Date.now,
+    ids: countedIds(),
+  });
   for (const id of ids) {
     const output = nodeOutput('diskStats', diskStats({}, { id, node }));
     await publisher.send(publisher.records([output], nextHop({}, countedIds())));

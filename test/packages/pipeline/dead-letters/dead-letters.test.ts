@@ -11,6 +11,7 @@ import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { anyText } from '../../../fixtures/any-text.ts';
 import { logLines, parsedLines } from '../../../support/log-lines.ts';
@@ -23,7 +24,13 @@ function setUp() {
   const out = logLines();
   const clock = { nowMs: 0 };
   const now = () => clock.nowMs;
-  const publisher = createPublisher({ log, source: '/fleetgc/test', now: () => NOW_MS, ids: countedIds() });
+  const publisher = createPublisher({
+    signer: UNSIGNED,
+    log,
+    source: '/fleetgc/test',
+    now: () => NOW_MS,
+    ids: countedIds(),
+  });
   const logger = createLogger({ service: 'test', level: 'info' }, out);
   const deadLetters = createDeadLetters({ publisher, group: 'group-1', metrics, logger, now });
   const letters = (): readonly DeadLetter[] => log.published.flat().map(letterOf);

@@ -7,6 +7,8 @@ import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { silentContext } from '../../event-log/probe.ts';
 
@@ -24,8 +26,9 @@ const { now, monotonicNow, traceIds: ids } = systemSources;
 const metrics = createMetrics();
 const logger = createLogger({ service: 'deadly', level: 'silent' }, logLines());
 const log = await openEventLog(EventLogOptions.parse(options), silentContext());
-const publisher = createPublisher({ log, source: '/fleetgc/deadly', now, ids });
+const publisher = createPublisher({ signer: UNSIGNED, log, source: '/fleetgc/deadly', now, ids });
 await startConsumer({
+  trust: TRUST_OFF,
   name: 'deadly',
   group,
   start: 'earliest',

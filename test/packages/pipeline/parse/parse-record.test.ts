@@ -2,12 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { authenticate, maySpeak } from '../../../../packages/pipeline/parse/authenticate.ts';
 import { EVENT_SCHEMAS, topicIdOf } from '../../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { DeadLetterCause } from '../../../../schemas/events/dead-letter.ts';
 import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
-import { nodeKey } from '../../../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { diskStats as diskStatsOf } from '../../../fixtures/disk-stats.ts';
@@ -20,7 +18,6 @@ import { recordOf } from '../../../support/logs/log-record.ts';
 const diskStats = (over: Partial<DiskStats> = {}) => diskStatsOf({}, over);
 const good = (over: Partial<LogRecord> = {}): LogRecord =>
   recordOf(nodeOutput('diskStats', diskStats()), over);
-const garbled = (): LogRecord => good({ value: Buffer.from('garbage') });
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const withHeaders = (headers: Record<string, string>): LogRecord =>
   good({ headers: { ...good().headers, ...headers } });
@@ -218,18 +215,6 @@ test.each<{
   if (!parsed.ok) expect(parsed.rejection.message).toMatch(message);
 });
 
-test('refuses what its publisher may not say, before looking at it', () => {
-  const decider = { kind: 'decider' } as const;
-  expect(parseRecord('diskStats', garbled(), decider)).toMatchObject({
-    rejection: { cause: 'not-allowed', message: 'decider may not publish this on gc.node.disk-stats' },
-  });
-  const node = { kind: 'node', key: nodeKey(NODE) } as const;
-  expect(parseRecord('diskStats', good(), node).ok).toBe(true);
-  expect(parseRecord('diskStats', good(), { ...node, key: 'prod/web-2' })).toMatchObject({
-    rejection: { cause: 'not-allowed' },
-  });
-});
-
 test('refuses what is too large without reading it, and reads what is not', () => {
   const nonsense = (bytes: number) => good({ value: Buffer.alloc(bytes).fill(0xff, 0, 1) });
   const { bytes } = TOPICS.diskStats.bounds;
@@ -273,36 +258,6 @@ test.each(['nonsense', '', '00-00000000000000000000000000000000-b7ad6b7169203331
     expect(parseRecord('diskStats', withHeaders({ traceparent })).ok).toBe(true);
   },
 );
-
-describe('who may speak', () => {
-  const key = 'prod/web-1';
-  const node = { kind: 'node', key } as const;
-
-  test('nobody proves anything yet, and everybody may', () => {
-    expect(authenticate(good().value, good().headers)).toEqual({ kind: 'unauthenticated' });
-    for (const { name } of Object.values(TOPICS)) {
-      expect(maySpeak({ kind: 'unauthenticated' }, topicIdOf(name), key)).toBe(true);
-    }
-  });
-
-  test.each<[kind: 'node' | 'decider' | 'operator', topics: readonly TopicId[]]>([
-    ['node', ['diskStats', 'inventory', 'results', 'deadLetters']],
-    ['decider', ['observe', 'commands', 'decisions', 'policyVersions', 'deadLetters']],
-    ['operator', ['policies', 'policyVersions', 'deadLetters']],
-  ])('a %s speaks on %j', (kind, topics) => {
-    const principal = kind === 'node' ? node : ({ kind } as const);
-    const allowed = Object.values(TOPICS)
-      .map(({ name }) => topicIdOf(name))
-      .filter((topic) => maySpeak(principal, topic, key));
-    expect(allowed).toEqual(topics);
-  });
-
-  test('a node speaks for itself only', () => {
-    expect(maySpeak(node, 'inventory', 'prod/web-2')).toBe(false);
-    expect(maySpeak(node, 'inventory', 'test/web-1')).toBe(false);
-    expect(maySpeak(node, 'inventory', null)).toBe(false);
-  });
-});
 
 test('every topic of the table knows the types of its schemas', () => {
   const claims = {

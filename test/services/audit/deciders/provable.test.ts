@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../../packages/canonical/ids.ts';
 import { outputHash } from '../../../../packages/decision/decision-record.ts';
 import { policySet, rebuiltPolicySet } from '../../../../packages/decision/policy-set.ts';
 import { writePolicies } from '../../../../packages/policy/write-policies.ts';
+import { UNSIGNED_STATE } from '../../../../packages/trust/state-signer.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { PolicyRecord } from '../../../../schemas/policy/policy.ts';
 import { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
@@ -32,7 +33,7 @@ test('what a service decided is decided again from the log alone, byte for byte'
   const { deps, start, publish, records } = await decisionLog(() => policySet('node', POLICIES, PAUSES));
   const publication = { source: '/fleetgc/operator', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
   await writePolicies(
-    { log: deps.log, publication },
+    { signer: UNSIGNED_STATE, log: deps.log, publication },
     POLICIES.map((record) => ({ kind: 'created', record })),
   );
   await start(startImageGc);

@@ -3,13 +3,14 @@ import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import { policyEntryOf } from '../../../../packages/policy/policy-reading.ts';
+import { NOBODY_PROVED } from '../../../../packages/trust/trust.ts';
 import type { PauseRecord, PolicyRecord, PolicySet } from '../../../../schemas/policy/policy.ts';
 import {
   type InForceReading,
   readPoliciesInForce,
 } from '../../../../services/audit/policies/policies-in-force.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
-import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
+import { deletionOutput, EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
@@ -36,9 +37,9 @@ function written({ minute, event, key = '', value, ...place }: Written, index: n
     event: event ?? first,
   } as const;
   const at = { offset: BigInt(offset), partition: 0, timestampMs: NOW + minute * MINUTE };
+  if (event === undefined && value === undefined) return recordOf(deletionOutput(key), at);
   const record = recordOf(output, at);
-  if (value !== undefined) return { ...record, value: Buffer.from(value) };
-  return event === undefined ? { ...record, key, value: null } : record;
+  return value === undefined ? record : { ...record, value: Buffer.from(value) };
 }
 
 const NOT_WRITTEN: InForceReading['written'] = { mayBeWritten: () => false };
@@ -79,7 +80,7 @@ test('a record that could not be read is the pause that it amounted to, as long 
   const value = JSON.stringify({ ...other, source: '\ud800' });
   const broken = { minute: 60, event: other, value };
   const records = [{ minute: 0, event: first }, broken, { minute: 120, key: 'other' }];
-  const entry = policyEntryOf(written(broken, 1));
+  const entry = policyEntryOf(written(broken, 1), NOBODY_PROVED);
   if (entry?.kind !== 'unreadable' || entry.hold === null) throw new Error('it can be read');
   const held = policySet('node', [first], [entry.hold]);
 

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { NOT_HELD } from '../../../../packages/policy/not-held.ts';
 import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../../services/audit/report/make-report.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { decision } from '../../../fixtures/outputs.ts';
-import { EVERY_NODE } from '../../../fixtures/policy.ts';
+import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
 import { onLog, outgoing, recordOf } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
@@ -46,8 +45,8 @@ const PAUSED = setOf([POLICY], [PAUSE]);
 const NO_POLICY = setOf([]);
 const PAUSED_WITHOUT = setOf([], [PAUSE]);
 
-const deleted = (key: string) => ({ topic: 'gc.policies', key, value: null, headers: {} }) as const;
-const deletedUnheld = (key: string) => ({ ...deleted(key), headers: NOT_HELD }) as const;
+const deleted = (key: string) => outgoing(deletionOutput(key));
+const deletedUnheld = (key: string) => outgoing(deletionOutput(key, false));
 const written = (event: PauseRecord | PolicyRecord) =>
   outgoing({ topic: 'policies', key: event.type === 'fleetgc.pause' ? KEY : event.policy.name, event });
 const decidedUnder = ({ hash }: PolicySetRecord, minute: number) =>

@@ -8,6 +8,7 @@ import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../packages/process/metrics.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../schemas/events/topics.ts';
@@ -193,6 +194,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
 
 const publisherOf = (node: ExecutorNode) =>
   createPublisher({
+    signer: UNSIGNED,
     log: {
       publish: async (records) => {
         await node.beforePublish(records);

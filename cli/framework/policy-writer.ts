@@ -1,0 +1,47 @@
+import type { EventLog } from '../../packages/event-log/port.ts';
+import type { PolicyWriter } from '../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { ownKeyProblems } from '../../packages/trust/key-problems.ts';
+import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import { readKeys } from '../../packages/trust/read-keys.ts';
+import {
+  Generations,
+  type StateSigner,
+  stateSigner,
+  UNSIGNED_STATE,
+} from '../../packages/trust/state-signer.ts';
+import { RequiredTrust } from '../../packages/trust/trust.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { operatorPublication } from './task-event-log.ts';
+
+/** What a verb writes policies, pauses and deletions with. Throws `KEY_UNUSABLE` where nobody would believe its key. */
+export async function openPolicyWriter(
+  log: EventLog,
+  choice: TrustChoice,
+  signal: AbortSignal,
+): Promise<PolicyWriter> {
+  const publication = operatorPublication();
+  return { log, publication, signer: await signerFor(log, choice, signal) };
+}
+
+/** Where no keys count. */
+export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
+  log,
+  publication: operatorPublication(),
+  signer: UNSIGNED_STATE,
+});
+
+async function signerFor(log: EventLog, choice: TrustChoice, signal: AbortSignal): Promise<StateSigner> {
+  if (choice.kind === 'off' || choice.signingKey === null) return UNSIGNED_STATE;
+  const { roots, signingKey: key } = choice;
+  const nowMs = Date.now();
+  const stored = await readKeys(log, roots, signal);
+  const problem = ownKeyProblems(stored.ring, { key, role: null }, nowMs)[0];
+  if (problem !== undefined) throw new FleetGcError('KEY_UNUSABLE', problem);
+  const trust = new RequiredTrust({ ring: () => stored.ring, problem: () => null, nowMs: () => nowMs });
+  const generations = new Generations(trust);
+  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal))
+    if (event.kind === 'record') generations.add(event.record);
+  return stateSigner({ fleet: roots.fleet, key, generations, nowMs });
+}

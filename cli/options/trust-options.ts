@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { FilePath, withMeta } from '../../packages/process/options/options.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
+import { readKeyFile } from '../../packages/trust/key-file.ts';
+import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import { readTrustRoots } from '../../packages/trust/roots-file.ts';
+
+/** For what acts on messages: whose messages count. */
+export const trustOptions = {
+  trust: withMeta(z.enum(['required', 'warn', 'off']).optional(), {
+    description:
+      'Whether orders and policies count only with the signature of a key that a root vouches for; warn tells of those that would not. Needed on Kafka; off without it.',
+  }),
+  trustRoots: withMeta(FilePath.optional(), {
+    description: 'File of the roots, for --trust required or warn; "fleetgc keys roots" writes it.',
+  }),
+};
+
+/** For what also sends orders. */
+export const signingOptions = {
+  ...trustOptions,
+  signingKeyFile: withMeta(FilePath.optional(), {
+    description: 'Private key that signs what is sent, PKCS #8 PEM, which others cannot read.',
+  }),
+};
+
+const TrustOptions = z.object(trustOptions);
+interface Given extends z.infer<typeof TrustOptions> {
+  readonly log: 'kafka' | 'embedded';
+}
+
+/** Of who sends no orders. Throws `CONFIG_INVALID`. */
+export const readTrust = (given: Given): TrustChoice =>
+  trustChoice(given, { signs: false, keyFile: undefined });
+
+/** Of who sends orders. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
+export const readSigningTrust = (
+  given: Given & { readonly signingKeyFile?: string | undefined },
+): TrustChoice => trustChoice(given, { signs: true, keyFile: given.signingKeyFile });
+
+interface Signing {
+  readonly signs: boolean;
+  readonly keyFile: string | undefined;
+}
+
+function trustChoice(given: Given, { signs, keyFile }: Signing): TrustChoice {
+  const kind = given.trust ?? (given.log === 'embedded' ? 'off' : undefined);
+  if (kind === undefined) throw configError([NOT_CHOSEN]);
+  const { trustRoots } = given;
+  if (kind === 'off') {
+    if (trustRoots === undefined && keyFile === undefined) return { kind };
+    throw configError([WITHOUT_EFFECT]);
+  }
+  if (trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
+  if (signs && kind === 'required' && keyFile === undefined) throw configError([NEEDS_KEY]);
+  const signingKey = keyFile === undefined ? null : readKeyFile(keyFile);
+  return { kind, roots: readTrustRoots(trustRoots), signingKey };
+}
+
+const WITHOUT_EFFECT =
+  '--trust-roots and --signing-key-file have no effect with --trust off; leave them out, or say --trust warn';
+const NEEDS_KEY =
+  '--trust required needs --signing-key-file here: nobody would believe what is sent without a signature';
+const NOT_CHOSEN =
+  '--trust is missing. required: only what keys sign that a root vouches for counts. off: Kafka’s access rules alone say who may order what. warn: off, but it tells of what would not count. docs/operating/keys.md says how to get from off to required';

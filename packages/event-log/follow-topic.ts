@@ -1,0 +1,102 @@
+import type { TopicName } from '../../schemas/events/topics.ts';
+import { type BackOff, backOffMs } from '../process/back-off.ts';
+import { toFleetGcError } from '../process/errors.ts';
+import type { EventLog, LogRecord } from './port.ts';
+
+const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+
+/** What becomes of the records of a topic that is read whole, again and again: each pass begins with nothing. */
+export interface TopicFollower {
+  begin(): void;
+  /** `rewound` when the offset is not after the last one of the pass: then this is another topic than before. */
+  take(record: LogRecord): 'taken' | 'rewound';
+  /** All that lay there when the pass began was taken; it goes on with what comes. */
+  caughtUp(): void;
+  /** The pass ended by a failure; another one begins soon. */
+  fail(message: string): void;
+}
+
+export interface Following {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly topic: TopicName;
+  /** How often it is read from its start again; `null`: only when the log says that something happened. */
+  readonly recheckMs: number | null;
+  /** What the first pass waits for; nothing when not given. */
+  readonly startsAfter?: Promise<void> | undefined;
+  readonly outside: {
+    /** Milliseconds of a clock that does not jump. */
+    readonly now: () => number;
+    /** 0 <= number < 1. */
+    readonly random: () => number;
+    /** Resolves after `ms`, or when the signal aborts. */
+    readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  };
+}
+
+/** Follows a topic of state from its start. */
+export class FollowedTopic implements AsyncDisposable {
+  readonly #following: Following;
+  readonly #follower: TopicFollower;
+  readonly #closing = new AbortController();
+  readonly #finished: Promise<void>;
+  #pass = new AbortController();
+
+  constructor(following: Following, follower: TopicFollower) {
+    this.#following = following;
+    this.#follower = follower;
+    this.#finished = this.#follow();
+  }
+
+  /** Ends the pass under way and begins another. */
+  readAgain(): void {
+    this.#pass.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#finished;
+  }
+
+  async #follow(): Promise<void> {
+    const { outside, startsAfter } = this.#following;
+    const closing = this.#closing.signal;
+    if (startsAfter !== undefined) await startsAfter;
+    for (let failures = 0; !closing.aborted; ) {
+      const beganAtMs = outside.now();
+      const failure = await this.#readOnce();
+      if (failure === null) continue;
+      this.#follower.fail(failure);
+      failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
+      await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
+    }
+  }
+
+  /** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
+  async #readOnce(): Promise<string | null> {
+    const { recheckMs, outside } = this.#following;
+    this.#pass = new AbortController();
+    const ending = this.#pass;
+    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
+    try {
+      return await this.#readRecords(signal);
+    } catch (error) {
+      return toFleetGcError(error).message;
+    } finally {
+      ending.abort();
+    }
+  }
+
+  /** `null` when the signal ended it; else why it ended. */
+  async #readRecords(signal: AbortSignal): Promise<string | null> {
+    const { log, topic } = this.#following;
+    this.#follower.begin();
+    for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal)) {
+      if (signal.aborted) return null;
+      if (event.kind === 'caught-up') this.#follower.caughtUp();
+      else if (this.#follower.take(event.record) === 'rewound')
+        return `${topic} began again: it was recreated`;
+    }
+    return signal.aborted ? null : `the log ended the reading of ${topic}`;
+  }
+}

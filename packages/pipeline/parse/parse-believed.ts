@@ -1,0 +1,16 @@
+import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { LogRecord } from '../../event-log/port.ts';
+import type { Trust } from '../../trust/trust.ts';
+import { type ParsedRecord, parseRecord } from './parse-record.ts';
+
+/** How records become events for whoever acts on them. */
+export type ParseRecord = <Id extends TopicId>(topic: Id, record: LogRecord) => ParsedRecord<EventOf<Id>>;
+
+/** Looks at who signed a record before it looks into it. */
+export const parseBelieved =
+  (trust: Trust): ParseRecord =>
+  (topic, record) => {
+    const authentication = trust.authenticate(topic, record);
+    if (authentication.ok) return parseRecord(topic, record);
+    return { ok: false, rejection: { ...authentication.distrust, value: null } };
+  };

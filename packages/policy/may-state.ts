@@ -1,0 +1,42 @@
+import {
+  isPauseKey,
+  type NodeSelector,
+  type PolicyTopicRecord,
+  selectorOfPauseKey,
+} from '../../schemas/policy/policy.ts';
+import type { Principal } from '../trust/trust.ts';
+
+/** Why whoever signed this may not say it, in a sentence; `null` when they may. */
+export function objectionToStating(principal: Principal, event: PolicyTopicRecord): string | null {
+  if (principal.kind === 'unauthenticated') return null;
+  const { role, clusters } = principal;
+  if (role === 'pauser' && event.type !== 'fleetgc.pause')
+    return 'a key that may only pause signed it, and it is no pause';
+  return clusters.length === 0 || staysWithin(event, clusters)
+    ? null
+    : `its key is for the clusters ${clusters.join(', ')} alone. A policy of such a key is called ${clusters[0]}.SOMETHING and selects these clusters alone`;
+}
+
+function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boolean {
+  switch (event.type) {
+    case 'fleetgc.pause':
+      return selectsWithin(event.selector, clusters);
+    case 'fleetgc.policy':
+      return isNamedFor(event.policy.name, clusters) && selectsWithin(event.policy.selector, clusters);
+    case 'fleetgc.policy-deletion':
+      return deletesWithin(event.key, clusters);
+  }
+}
+
+/** The record does not say what stood there, so the key has to say for which cluster it was. */
+function deletesWithin(key: string, clusters: readonly string[]): boolean {
+  if (!isPauseKey(key)) return isNamedFor(key, clusters);
+  const selector = selectorOfPauseKey(key);
+  return selector !== null && selectsWithin(selector, clusters);
+}
+
+const isNamedFor = (name: string, clusters: readonly string[]): boolean =>
+  clusters.some((cluster) => name.startsWith(`${cluster}.`));
+
+const selectsWithin = ({ clusters: selected }: NodeSelector, clusters: readonly string[]): boolean =>
+  selected.length > 0 && selected.every((cluster) => clusters.includes(cluster));

@@ -1,0 +1,132 @@
+import type { Logger } from 'pino';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { KeyId } from '../../schemas/keys/key-statement.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { FollowedTopic, type Following, type TopicFollower } from '../event-log/follow-topic.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { KeyRing } from './key-ring.ts';
+
+export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'outside'> {
+  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly logger: Logger;
+  readonly roots: TrustRoots;
+}
+
+/** Follows `gc.keys`: what the roots say of keys now. */
+export class KeySource implements AsyncDisposable {
+  readonly #log: KeySourceSettings['log'];
+  readonly #logger: Logger;
+  readonly #roots: TrustRoots;
+  readonly #followed: FollowedTopic;
+  readonly #caughtUp = Promise.withResolvers<void>();
+  readonly #listeners: (() => void)[] = [];
+  /** As of the last pass that came to its end, and what came since. */
+  #ring: KeyRing;
+  #reading: KeyRing;
+  #lastOffset = -1n;
+  #toldUpTo = -1n;
+  /** The highest generation of what was ever said of each key. */
+  readonly #seen = new Map<KeyId, number>();
+  #isCurrent = false;
+  #wasAdopted = false;
+  #failure: string | null = null;
+  /** Keys of which more was said than there is now. */
+  #lost: readonly KeyId[] = [];
+
+  constructor({ log, logger, roots, recheckMs, outside }: KeySourceSettings) {
+    this.#log = log;
+    this.#logger = logger;
+    this.#roots = roots;
+    this.#ring = new KeyRing(roots);
+    this.#reading = this.#ring;
+    this.#followed = new FollowedTopic(
+      { log, topic: TOPICS.keys.name, recheckMs, outside },
+      this.#follower(),
+    );
+  }
+
+  /** What is known. While it is not known to be all, `problem` says so. */
+  ring(): KeyRing {
+    return this.#ring;
+  }
+
+  /** Resolves when the topic was read to its end for the first time, or the source was closed. */
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise;
+  }
+
+  /** Told of each change of what is known. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Why nobody may rely on it, in a sentence; `null` when one may. */
+  problem(): string | null {
+    if (this.#failure !== null) return `keys cannot be read: ${this.#failure}`;
+    if (!this.#wasAdopted) return 'the keys are not read yet';
+    if (this.#lost.length > 0) return lossProblem(this.#lost);
+    const { connected, problem } = this.#log.health(TOPICS.keys.name);
+    return connected ? null : `keys cannot be followed: ${problem ?? 'the event log is not connected'}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#caughtUp.resolve();
+    await this.#followed[Symbol.asyncDispose]();
+  }
+
+  #follower(): TopicFollower {
+    return {
+      begin: () => {
+        this.#reading = new KeyRing(this.#roots);
+        this.#lastOffset = -1n;
+        this.#isCurrent = false;
+      },
+      take: (record) => this.#take(record),
+      caughtUp: () => {
+        this.#isCurrent = true;
+        this.#wasAdopted = true;
+        this.#failure = null;
+        this.#settle();
+        this.#caughtUp.resolve();
+      },
+      fail: (message) => {
+        if (this.#failure !== message)
+          this.#logger.warn({ topic: TOPICS.keys.name }, `keys cannot be read: ${message}`);
+        this.#failure = message;
+        this.#isCurrent = false;
+      },
+    };
+  }
+
+  #take(record: LogRecord): 'taken' | 'rewound' {
+    if (record.offset <= this.#lastOffset) return 'rewound';
+    this.#lastOffset = record.offset;
+    const why = this.#reading.add(record);
+    if (why !== null) this.#tellOf(record, why);
+    else if (this.#isCurrent) this.#settle();
+    return 'taken';
+  }
+
+  /** Each pass meets them again. */
+  #tellOf({ offset }: LogRecord, why: string): void {
+    if (offset <= this.#toldUpTo) return;
+    this.#toldUpTo = offset;
+    this.#logger.warn({ topic: TOPICS.keys.name, offset: String(offset) }, `gc.keys: no statement: ${why}`);
+  }
+
+  /** What a root took back stays taken back, though the topic says no more of it: until it does, nothing is relied on. */
+  #settle(): void {
+    const now = this.#reading.generations;
+    this.#lost = [...this.#seen]
+      .filter(([keyId, generation]) => (now.get(keyId) ?? -1) < generation)
+      .map(([keyId]) => keyId);
+    for (const [keyId, generation] of now)
+      this.#seen.set(keyId, Math.max(generation, this.#seen.get(keyId) ?? 0));
+    if (this.#lost.length > 0) this.#logger.error({ topic: TOPICS.keys.name }, lossProblem(this.#lost));
+    this.#ring = this.#reading;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const lossProblem = (lost: readonly KeyId[]): string =>
+  `gc.keys no longer holds all that was said of ${lost.join(', ')}: the topic was recreated or cut off. Publish the statements about these keys again ("fleetgc keys publish")`;
