@@ -31,6 +31,18 @@ export interface PartitionTaker<Taken> {
   finish(): Taken;
 }
 
+/** Who takes the records of each topic. */
+export type TopicTakers<Id extends TopicId, Taken> = Readonly<Record<Id, (record: LogRecord) => Taken>>;
+
+const hasTaker = <Id extends TopicId>(takers: TopicTakers<Id, unknown>, topicId: TopicId): topicId is Id =>
+  topicId in takers;
+
+/** Gives a record to whoever takes its topic; nobody asked for others. */
+export const takeByTopic = <Id extends TopicId, Taken>(
+  takers: TopicTakers<Id, Taken>,
+  { topicId, record }: RecordedEvent,
+): Taken | undefined => (hasTaker(takers, topicId) ? takers[topicId](record) : undefined);
+
 const PROGRESS_EVERY_RECORDS = 50;
 
 /** What came of each partition. The first failure ends them all; throws `INTERRUPTED` when `signal` aborts. */

@@ -48,7 +48,11 @@ export class SetsDecidedUnder {
   }
 }
 
-/** What the records of `gc.policies` say, of all time up to the end of the range: what stood before it may stand in it. */
+/**
+ * What the records of `gc.policies` say, of all time up to the end of the range: what stood before it may stand in it. Other than
+ * `policies-in-force.ts`, which asks of one set whether deciders can have had it and so reads records as they do, this takes
+ * policies as applied, and pauses, one key at a time: a report tells people what was written.
+ */
 export async function evidenceOfRecords(
   log: Pick<EventLog, 'read'>,
   { toMs }: TimeRange,

@@ -60,7 +60,7 @@ export class DryRuns {
     });
   }
 
-  /** What was remembered of its nodes is not needed any more. */
+  /** What is known of its nodes is not needed any more. */
   endPartition(): void {
     this.#nodes = new Map();
   }

@@ -5,7 +5,13 @@ import type { TopicId } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { ALL_PARTITIONS, type ReadingProgress, readNodes } from '../events/reading.ts';
+import {
+  ALL_PARTITIONS,
+  type ReadingProgress,
+  readNodes,
+  type TopicTakers,
+  takeByTopic,
+} from '../events/reading.ts';
 import { readMeasured } from './measured-removals.ts';
 import {
   type ComparedNode,
@@ -119,7 +125,7 @@ class SimulatedNodes {
   #inventories = 0;
   #incomplete = 0;
 
-  readonly #takers: Record<(typeof SIMULATED_TOPICS)[number], (record: LogRecord) => void> = {
+  readonly #takers: TopicTakers<(typeof SIMULATED_TOPICS)[number], void> = {
     inventory: (record) => this.#takeInventory(record),
     results: (record) => {
       const event = this.#reader.newEvent('results', record);
@@ -141,10 +147,9 @@ class SimulatedNodes {
     this.#begin = begin;
   }
 
-  take({ topicId, record }: RecordedEvent): void {
-    this.#reader.count(record);
-    const simulated = SIMULATED_TOPICS.find((each) => each === topicId);
-    if (simulated !== undefined) this.#takers[simulated](record);
+  take(recorded: RecordedEvent): void {
+    this.#reader.count(recorded.record);
+    takeByTopic(this.#takers, recorded);
   }
 
   addTo(read: ReadCounts): void {
