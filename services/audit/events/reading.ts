@@ -1,9 +1,13 @@
 import pMap from 'p-map';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { NODE_PARTITIONS, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicAbout, type TopicId } from '../../../schemas/events/topics.ts';
 
 export const ALL_PARTITIONS: readonly number[] = Array.from({ length: NODE_PARTITIONS }, (_, n) => n);
+
+/** What an audit reads, by whom it is about: another kind of subject has to be given its topics, or none. */
+export type SubjectTopicsRead = { readonly [Kind in SubjectKind]: readonly TopicAbout<Kind>[] };
 
 /** How far a reading of many partitions is. */
 export interface ReadingProgress {

@@ -3,12 +3,13 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { saysNotHeld } from '../../../packages/policy/not-held.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import {
   isPauseKey,
   isPolicyFor,
   type PauseRecord,
-  type PolicyRecord,
-  type PolicySet,
+  type PolicyRecordOf,
+  type PolicySetOf,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
 import { readWholeTopic } from '../events/reading.ts';
@@ -26,9 +27,9 @@ export interface Evidence<State> {
 
 type EvidenceByKey<State> = ReadonlyMap<string, readonly Evidence<State>[]>;
 
-/** What is known of `gc.policies` by record key, as far as it is about nodes. */
+/** What is known of `gc.policies` by record key, as far as it is about subjects of one kind. */
 export interface PolicyEvidence {
-  readonly policies: EvidenceByKey<PolicyRecord>;
+  readonly policies: EvidenceByKey<PolicyRecordOf<SubjectKind>>;
   readonly pauses: EvidenceByKey<PauseRecord>;
 }
 
@@ -55,32 +56,42 @@ export class SetsDecidedUnder {
  */
 export async function evidenceOfRecords(
   log: Pick<EventLog, 'read'>,
-  { toMs }: TimeRange,
+  { subject, range: { toMs } }: { readonly subject: SubjectKind; readonly range: TimeRange },
   signal: AbortSignal,
 ): Promise<PolicyEvidence & { readonly unreadable: number }> {
-  const found = new RecordEvidence();
+  const found = new RecordEvidence(subject);
   for await (const record of readWholeTopic(log, 'policies', signal))
     if (toMs === null || record.timestampMs < toMs) found.take(record);
   return found;
 }
 
 class RecordEvidence implements PolicyEvidence {
-  readonly policies = new Map<string, readonly Evidence<PolicyRecord>[]>();
+  readonly policies = new Map<string, readonly Evidence<PolicyRecordOf<SubjectKind>>[]>();
   readonly pauses = new Map<string, readonly Evidence<PauseRecord>[]>();
+  readonly #subject: SubjectKind;
   unreadable = 0;
+
+  constructor(subject: SubjectKind) {
+    this.#subject = subject;
+  }
 
   take(record: LogRecord): void {
     const key = record.key ?? '';
     if (record.value !== null) this.#written(record, key);
     else if (isPauseKey(key)) add(this.pauses, key, exactly<PauseRecord>(record, null));
-    else add(this.policies, key, exactly<PolicyRecord>(record, null));
+    else add(this.policies, key, exactly<PolicyRecordOf<SubjectKind>>(record, null));
   }
 
   #written(record: LogRecord, key: string): void {
     const parsed = parseRecord('policies', record);
     if (!parsed.ok) this.unreadable++;
     else if (parsed.event.type === 'fleetgc.pause') add(this.pauses, key, exactly(record, parsed.event));
-    else add(this.policies, key, exactly(record, isPolicyFor('node', parsed.event) ? parsed.event : null));
+    else
+      add(
+        this.policies,
+        key,
+        exactly(record, isPolicyFor(this.#subject, parsed.event) ? parsed.event : null),
+      );
   }
 }
 
@@ -99,7 +110,7 @@ function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string,
 export function withDecisions(
   records: PolicyEvidence,
   decidedUnder: SetsDecidedUnder,
-  policySetOf: (hash: string) => PolicySet | null,
+  policySetOf: (hash: string) => PolicySetOf<SubjectKind> | null,
 ): PolicyEvidence {
   const minutes = decidedUnder
     .minutes()
@@ -118,12 +129,12 @@ export function withDecisions(
 /** A set that was decided under, and when first in its minute. */
 interface DecidedUnder {
   readonly atMs: number;
-  readonly set: PolicySet;
+  readonly set: PolicySetOf<SubjectKind>;
 }
 
 function knownSets(
   sets: ReadonlyMap<string, number>,
-  policySetOf: (hash: string) => PolicySet | null,
+  policySetOf: (hash: string) => PolicySetOf<SubjectKind> | null,
 ): readonly DecidedUnder[] {
   return [...sets]
     .flatMap(([hash, atMs]) => {
@@ -137,7 +148,7 @@ function knownSets(
 function extended<State>(
   records: EvidenceByKey<State>,
   minutes: readonly (readonly DecidedUnder[])[],
-  entriesOf: (set: PolicySet) => readonly (readonly [key: string, State])[],
+  entriesOf: (set: PolicySetOf<SubjectKind>) => readonly (readonly [key: string, State])[],
 ): EvidenceByKey<State> {
   const decided = minutes.map((sets) => ({
     atMs: Math.min(...sets.map(({ atMs }) => atMs)),

@@ -1,20 +1,22 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
-import { nodeKey } from '../../../schemas/events/identity.ts';
+import { nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
-import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
-import { type TopicTakers, takeByTopic } from '../events/reading.ts';
+import { type SubjectTopicsRead, type TopicTakers, takeByTopic } from '../events/reading.ts';
 import type { DecisionHead } from '../events/recorded-decision.ts';
 import { SetsDecidedUnder } from '../policies/policy-evidence.ts';
 import { DryRuns } from './dry-runs.ts';
 import { Removals } from './removals.ts';
 
 /** What is read of a partition for a report. */
-export const REPORTED_TOPICS = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
+const REPORTED = { node: ['inventory', 'decisions', 'results'] } as const satisfies SubjectTopicsRead;
+type ReportedTopic = (typeof REPORTED)[SubjectKind][number];
+export const REPORTED_TOPICS: readonly ReportedTopic[] = Object.values(REPORTED).flat();
 
 type Told = Pick<
   AuditReport,
@@ -49,7 +51,7 @@ export class Tally {
   readonly #back: ImageBack[] = [];
   #pulledAgain = new ImagesPulledAgain();
 
-  readonly #takers: TopicTakers<(typeof REPORTED_TOPICS)[number], void> = {
+  readonly #takers: TopicTakers<ReportedTopic, void> = {
     inventory: (record) => this.#takeInventory(record),
     decisions: (record) => this.#takeOnDecisions(record),
     results: (record) => this.#takeResult(record),

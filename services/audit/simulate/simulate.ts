@@ -1,7 +1,6 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
-import type { TopicId } from '../../../schemas/events/topics.ts';
+import { type NodeIdentity, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import { EventReader } from '../events/event-reader.ts';
@@ -9,16 +8,12 @@ import {
   ALL_PARTITIONS,
   type ReadingProgress,
   readNodes,
+  type SubjectTopicsRead,
   type TopicTakers,
   takeByTopic,
 } from '../events/reading.ts';
 import { readMeasured } from './measured-removals.ts';
-import {
-  type ComparedNode,
-  type Comparison,
-  createSimulatedNode,
-  type SimulatedNodeRun,
-} from './simulated-node.ts';
+import { type ComparedNode, type Comparison, type ReplayedNode, replayNode } from './replayed-node.ts';
 import { looksBack } from './simulated-pressure.ts';
 import { totalsOf } from './totals.ts';
 
@@ -78,7 +73,11 @@ const byName = ({ node: a }: ComparedNode, { node: b }: ComparedNode): number =>
   nodeKey(a) < nodeKey(b) ? -1 : 1;
 
 /** What is read of a partition; disk statistics are many, so they are read only where a policy looks at the past. */
-const SIMULATED_TOPICS = ['inventory', 'decisions', 'results', 'diskStats'] as const satisfies TopicId[];
+const SIMULATED = {
+  node: ['inventory', 'decisions', 'results', 'diskStats'],
+} as const satisfies SubjectTopicsRead;
+type SimulatedTopic = (typeof SIMULATED)[SubjectKind][number];
+const SIMULATED_TOPICS: readonly SimulatedTopic[] = Object.values(SIMULATED).flat();
 
 /** One partition after the other: nodes are as large as their inventories. */
 async function runNodes(
@@ -90,9 +89,7 @@ async function runNodes(
   const reading = { log, topics, range, partitions: ALL_PARTITIONS, partitionsAtOnce: 1, onProgress };
   const begin = async (partition: number, ending: AbortSignal) => {
     const measured = await readMeasured(log, { partition, range }, ending);
-    const nodes = new SimulatedNodes((nodeInstance) =>
-      createSimulatedNode(comparison, measured(nodeInstance)),
-    );
+    const nodes = new ReplayedNodes((nodeInstance) => replayNode(comparison, measured(nodeInstance)));
     return {
       take: (recorded: RecordedEvent): boolean => {
         const { key } = recorded.record;
@@ -118,14 +115,14 @@ interface ReadCounts {
 }
 
 /** The nodes of one partition: gives each event to its own, once. A node that was installed anew is another one. */
-class SimulatedNodes {
+class ReplayedNodes {
   readonly #reader = new EventReader();
-  readonly #nodes = new Map<string, SimulatedNodeRun>();
-  readonly #begin: (nodeInstance: string) => SimulatedNodeRun;
+  readonly #nodes = new Map<string, ReplayedNode>();
+  readonly #begin: (nodeInstance: string) => ReplayedNode;
   #inventories = 0;
   #incomplete = 0;
 
-  readonly #takers: TopicTakers<(typeof SIMULATED_TOPICS)[number], void> = {
+  readonly #takers: TopicTakers<SimulatedTopic, void> = {
     inventory: (record) => this.#takeInventory(record),
     results: (record) => {
       const event = this.#reader.newEvent('results', record);
@@ -143,7 +140,7 @@ class SimulatedNodes {
     },
   };
 
-  constructor(begin: (nodeInstance: string) => SimulatedNodeRun) {
+  constructor(begin: (nodeInstance: string) => ReplayedNode) {
     this.#begin = begin;
   }
 
@@ -171,7 +168,7 @@ class SimulatedNodes {
     else this.#incomplete++;
   }
 
-  #nodeOf({ nodeInstance }: NodeIdentity): SimulatedNodeRun {
+  #nodeOf({ nodeInstance }: NodeIdentity): ReplayedNode {
     const node = this.#nodes.get(nodeInstance) ?? this.#begin(nodeInstance);
     this.#nodes.set(nodeInstance, node);
     return node;

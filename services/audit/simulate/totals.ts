@@ -1,6 +1,6 @@
 import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
 import { NOTHING_REMOVED } from './compared-run.ts';
-import type { ComparedNode } from './simulated-node.ts';
+import type { ComparedNode } from './replayed-node.ts';
 
 /** Nodes added up, pool by pool and in all. */
 export const totalsOf = (

@@ -2,7 +2,7 @@ import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
-import type { SimulatedNode, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
+import type { AuditSimulation, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
 import type { ComparedRun, RunSums } from './compared-run.ts';
 import type { MeasuredOf } from './measured-removals.ts';
 import { RecordedRun } from './recorded-run.ts';
@@ -20,7 +20,7 @@ export interface Comparison {
 
 /** What came of one node. */
 export interface ComparedNode {
-  readonly node: SimulatedNode;
+  readonly node: AuditSimulation['nodes'][number];
   readonly sides: { readonly policy: RunSums; readonly against: RunSums };
   /** Of its inventories. */
   readonly withoutDiskStats: number;
@@ -29,8 +29,8 @@ export interface ComparedNode {
 /** Disk statistics come once a minute while nothing changes; without any for so long, nobody knows of the past. */
 const STATS_HOLD_MS = 5 * 60_000;
 
-/** Runs one installation of a node both ways, in the order of the log. */
-export function createSimulatedNode(comparison: Comparison, measuredOf: MeasuredOf) {
+/** Replays what is on the log of one installation of a node, in its order, both ways. */
+export function replayNode(comparison: Comparison, measuredOf: MeasuredOf) {
   const { policy, against, regretWindowMs, deciders } = comparison;
   const simulated = (policies: PolicySet): ComparedRun =>
     new SimulatedRun({ deciding: { deciders, policies }, regretWindowMs, measuredOf });
@@ -70,8 +70,8 @@ export function createSimulatedNode(comparison: Comparison, measuredOf: Measured
   };
 }
 
-/** A node that is run both ways. */
-export type SimulatedNodeRun = ReturnType<typeof createSimulatedNode>;
+/** A recorded node that is run both ways. */
+export type ReplayedNode = ReturnType<typeof replayNode>;
 
 function describe(inventory: CompleteInventory, { policy, against }: Pick<Comparison, 'policy' | 'against'>) {
   const { cluster, node, nodeLabels } = inventory;
