@@ -23,7 +23,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
   const { range } = needs;
   await readInto(tally, needs, signal);
   const policyChanges = await readPolicyChanges(needs, tally, signal);
-  const stood = await readPolicyPeriods(needs, tally, signal);
+  const policyPeriods = await readPolicyPeriods(needs, tally, signal);
   const { records, unreadable, span } = tally.read;
   const kept = records === 0 && { kept: await inventoryTimes(needs.log, needs.nowMs, signal) };
   return {
@@ -34,7 +34,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     ...kept,
     ...tally.told(),
     policyChanges,
-    ...stood,
+    ...policyPeriods,
   };
 }
 

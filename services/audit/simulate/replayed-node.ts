@@ -103,10 +103,12 @@ const policyFor = (policies: PolicySet, inventory: CompleteInventory) => {
 const thresholdFor = (policies: PolicySet, inventory: CompleteInventory): number | null =>
   policyFor(policies, inventory)?.imageGCHighThresholdPercent ?? null;
 
+/** Estimates and measurements become one number only here: a simulation has hardly any of the latter, and both sides are compared. */
 const sumsText = ({
   removed,
-  freedBytes,
-  unmeasured,
+  measuredBytes,
+  estimatedBytes,
+  unknown,
   guessed,
   regretted,
   unrelieved,
@@ -114,8 +116,8 @@ const sumsText = ({
   peakPercent,
 }: RunSums): SimulatedSums => ({
   removed,
-  freedBytes: String(freedBytes),
-  unmeasured,
+  freedBytes: String(measuredBytes + estimatedBytes),
+  unmeasured: unknown,
   guessed,
   regrets: regretted.length,
   unrelieved,

@@ -30,7 +30,7 @@ export interface SimulationNeeds {
 const ASSUMPTIONS: readonly string[] = [
   'Each recorded inventory is decided on with the newest deciders of this release, policies with mode dry-run as if they enforced. Every removal succeeds. An order of the disk statistics waits for the next inventory, up to 5 minutes.',
   'After the first difference a node is an estimate. What was removed stays away until the real node uses it or has it anew, which is a regret of an image when it is soon; what really went and would have stayed keeps its space.',
-  'An image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
+  'Of what happened, freed is what the nodes measured, or the estimate of the plan where that was not measurable. Simulated, an image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
   'Nobody knows how many inodes a removal frees: of an image its share of those in use is taken, by its bytes, and of the rest nothing.',
   'Grace periods are told by disk statistics, which the log keeps for a day. Where there are none such a threshold is never met.',
   'Relief takes no time: on each recorded inventory a reclaim is gone through from its start to its end. So the same policy again does not come out exactly as it happened; compare a new one with the present one by --against.',
