@@ -30,9 +30,11 @@ export interface ReadingVisitor {
  */
 export class RecordReader {
   readonly #visitor: ReadingVisitor;
+  readonly #principalOf: typeof authenticate;
 
-  constructor(visitor: ReadingVisitor) {
+  constructor(visitor: ReadingVisitor, principalOf = authenticate) {
     this.#visitor = visitor;
+    this.#principalOf = principalOf;
   }
 
   /** `null` for what is no event of its topic. */
@@ -56,7 +58,7 @@ export class RecordReader {
   #json(topicId: TopicId, record: LogRecord): ParsedRecord<unknown> {
     const { value, headers, key } = record;
     const { name } = TOPICS[topicId];
-    const principal = authenticate(value, headers);
+    const principal = this.#principalOf(value, headers);
     if (!maySpeak(principal, topicId, key)) {
       const message = `${principal.kind} may not publish this on ${name}`;
       return { ok: false, rejection: { cause: 'not-allowed', message, value: null } };

@@ -170,7 +170,8 @@ describe('what was decided on', () => {
     { name: 'at what is no offset', over: { offset: '1e1' } },
   ])('cannot have been $name', async ({ over }) => {
     const input = { ...decision.head.input, ...over };
-    expect(await again(decisionOn(MESSAGE, { ...UNDER_SET, input }))).toEqual({
+    const messages = [BEFORE, MESSAGE, look(6)];
+    expect(await again(decisionOn(MESSAGE, { ...UNDER_SET, input }), { messages })).toEqual({
       ...NOTHING,
       deviations: ['input-never-was 0'],
       input: null,
@@ -190,7 +191,8 @@ describe('disk statistics that were decided on', () => {
       ...NOTHING,
       gaps: ['disk-stats-gone 0'],
     });
-    expect(await again(decision, { messages })).toMatchObject({ ...NOTHING, gaps: ['input-gone 0'] });
+    for (const given of [{ messages }, { messages, kept, deletes: false }])
+      expect(await again(decision, given)).toMatchObject({ ...NOTHING, gaps: ['input-gone 0'] });
   });
 
   test('may have been gone before an archive came to them, unless it has later ones', async () => {
