@@ -52,8 +52,8 @@ export async function runGivenVerb(
 const isService = ({ kind, serviceSwitch }: Verb, flags: OptionSources['flags']): boolean =>
   kind === 'service' || (serviceSwitch !== undefined && flags[serviceSwitch] === true);
 
-/** What a verb's process has to the outside. */
-export interface VerbOutside extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
+/** What a verb has of its process. */
+export interface VerbProcess extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
   /** Writes one line to stdout. */
   readonly print: (line: string) => void;
   /** Writes text to stdout as it is; resolves once the reader has room for more. */
@@ -65,8 +65,8 @@ export interface VerbOutside extends Pick<CommandProcess, 'control' | 'stderr' |
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
-export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, warnings, endless, print, write, terminalColumns } = outside;
+export async function runVerb(verb: Verb, sources: OptionSources, process: VerbProcess): Promise<number> {
+  const { control, stderr, warnings, endless, print, write, terminalColumns } = process;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);

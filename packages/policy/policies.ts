@@ -34,7 +34,7 @@ export interface PolicySourceSettings {
   readonly metrics: Metrics;
   /** `null`: only when the log says that something happened. For nodes, of which there are many. */
   readonly recheckMs: number | null;
-  readonly outside: {
+  readonly sources: {
     /** Milliseconds of a clock that does not jump. */
     readonly now: () => number;
     /** 0 <= number < 1. */
@@ -77,23 +77,23 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
 }
 
 async function follow(following: Following): Promise<void> {
-  const { knowledge, closing, outside } = following;
+  const { knowledge, closing, sources } = following;
   for (let failures = 0; !closing.aborted; ) {
-    const beganAtMs = outside.now();
+    const beganAtMs = sources.now();
     const failure = await readOnce(following);
     if (failure === null) continue;
     knowledge.fail(failure);
-    failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
-    await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
+    failures = sources.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
+    await sources.wait(backOffMs(REREAD_BACK_OFF, failures, sources.random), closing);
   }
 }
 
 /** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
 async function readOnce(following: Following): Promise<string | null> {
-  const { closing, recheckMs, outside } = following;
+  const { closing, recheckMs, sources } = following;
   const ending = new AbortController();
   const signal = AbortSignal.any([closing, ending.signal]);
-  if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
+  if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());
   try {
     return await readRecords(following, signal);
   } catch (error) {

@@ -40,7 +40,7 @@ interface PolicyCounts {
 export interface KnowledgeSettings {
   readonly log: Pick<EventLog, 'health'>;
   readonly logger: Logger;
-  readonly outside: { readonly now: () => number };
+  readonly sources: { readonly now: () => number };
 }
 
 type Entries = ReadonlyMap<string, PolicyEntry>;
@@ -62,14 +62,14 @@ interface State {
  * off, and a pause may be gone with it: then nothing is reliable until the key was written again.
  */
 export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: () => void): PolicyKnowledge {
-  const { log, logger, outside } = settings;
+  const { log, logger, sources } = settings;
   const state: State = {
     entries: new Map(),
     sets: setsOfEntries([]),
     lost: [],
     adoptedOnce: false,
     current: false,
-    beganAtMs: outside.now(),
+    beganAtMs: sources.now(),
     failure: null,
   };
   const take = (reading: PolicyReading): void => {
@@ -90,12 +90,12 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     counts: () => countsOf(state.sets),
     problem: () =>
       problemOf(state) ??
-      delayProblem(state, outside.now()) ??
+      delayProblem(state, sources.now()) ??
       disconnection(log.health(TOPICS.policies.name)),
     unreadable: () => unreadableOf(state),
     begin: () => {
       state.current = false;
-      state.beganAtMs = outside.now();
+      state.beganAtMs = sources.now();
     },
     adopt: (reading) => {
       state.current = true;

@@ -52,8 +52,8 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
     followPolicies: (recheckMs) => {
-      const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, outside }));
+      const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
+      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, sources: monotonic }));
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
       return policies;
     },

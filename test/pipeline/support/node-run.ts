@@ -62,7 +62,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     logger,
     metrics,
     recheckMs: null,
-    outside: { now: monotonicNow, random, wait: parts.wait },
+    sources: { now: monotonicNow, random, wait: parts.wait },
   });
   const pods = rememberPods(node.kubelet, ['api']);
   const clock = { now: () => time.now() };
