@@ -46,8 +46,8 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   const logPath = join(directory, 'log.db');
   const { policy, written } = demoPolicy();
   const view = viewFor(options, policy, context);
-  const talk = options.json ? () => undefined : context.print;
-  for (const line of introduction(durationMs)) talk(line);
+  const printText = options.json ? () => undefined : context.print;
+  for (const line of introduction(durationMs)) printText(line);
   if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
   {
     const settings = { ...LogSettings.parse({ logPath }), httpAddress: null };
@@ -73,7 +73,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   }
   const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
-  for (const line of ['', ...summaryLines(summary)]) talk(line);
+  for (const line of ['', ...summaryLines(summary)]) printText(line);
 }
 
 function viewFor(

@@ -95,7 +95,7 @@ const LoggedLine = z.object({
   err: z.object({ stack: z.string() }).optional(),
 });
 
-/** A task talks in plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
+/** A task writes its messages to stderr as plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
 const inPlainSentences = (stderr: LogDestination): LogDestination => ({
   isTerminal: false,
   write: (line) => stderr.write(line.startsWith('{') ? plainSentence(line) : line),

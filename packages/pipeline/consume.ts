@@ -9,7 +9,7 @@ import type {
   Subscription,
   SubscriptionState,
 } from '../event-log/port.ts';
-import { createBreath } from '../process/event-loop.ts';
+import { createPeriodicYield } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { act } from './act.ts';
 import { type BacklogLookAhead, createBacklogLookAhead } from './catching-up/backlog-look-ahead.ts';
@@ -123,7 +123,7 @@ class SliceConsumer {
   readonly #marks: CrashMarks;
   /** Runs the handlers of one slice. */
   readonly #inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly #breathe: () => Promise<void>;
+  readonly #yieldToEventLoop: () => Promise<void>;
   readonly #lookAhead: BacklogLookAhead;
 
   constructor(settings: ConsumerSettings, { guard, counts, state }: Around) {
@@ -133,9 +133,9 @@ class SliceConsumer {
     this.#counts = counts;
     this.#marks = marks;
     this.#inTurn = assignment.kind === 'shared' ? pLimit(1) : (work) => work();
-    this.#breathe = createBreath(monotonicNow);
+    this.#yieldToEventLoop = createPeriodicYield(monotonicNow);
     this.#lookAhead = onOvertaken
-      ? createBacklogLookAhead({ log, state, logger, breathe: this.#breathe })
+      ? createBacklogLookAhead({ log, state, logger, yieldToEventLoop: this.#yieldToEventLoop })
       : async () => NOTHING_AHEAD;
   }
 
@@ -187,7 +187,7 @@ class SliceConsumer {
     for (const record of records) {
       if (signal.aborted) return null;
       handled.push(await this.#handle(record, parse));
-      await this.#breathe();
+      await this.#yieldToEventLoop();
     }
     return signal.aborted ? null : handled;
   }

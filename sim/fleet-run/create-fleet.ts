@@ -24,7 +24,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   const time = createFleetTime({
     rate: run.rate,
     realNow: monotonicNow,
-    breathe: async () => {
+    yieldToEventLoop: async () => {
       await setImmediate();
     },
     wait,

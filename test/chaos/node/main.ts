@@ -9,7 +9,7 @@ import { simulatedNode } from './simulated/node.ts';
 
 /** What was removed may free its space late. */
 const WEIGH_EVERY_MS = 250;
-const BREATH_MS = 1_500;
+const USAGE_CHANGE_EVERY_MS = 1_500;
 const PRESSURE_PERCENT = 88n;
 
 let goOn = (): void => undefined;
@@ -45,14 +45,14 @@ async function live(seed: number, stepMs: number, headStart: number): Promise<vo
 const isUnderPressure = (): boolean => disk.usedBytes() * 100n > disk.capacityBytes * PRESSURE_PERCENT;
 
 /** More than what nobody tells of, and next to nothing beside the distance between two thresholds. */
-const BREATH_PERCENT = 4n;
+const USAGE_CHANGE_PERCENT = 4n;
 
-async function breathe(): Promise<void> {
-  const breathBytes = (disk.capacityBytes * BREATH_PERCENT) / 100n;
+async function changeUsage(): Promise<void> {
+  const changeBytes = (disk.capacityBytes * USAGE_CHANGE_PERCENT) / 100n;
   for (;;) {
-    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes - breathBytes : disk.usualBytes;
+    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes - changeBytes : disk.usualBytes;
     disk.weigh();
-    await sleep(BREATH_MS);
+    await sleep(USAGE_CHANGE_EVERY_MS);
   }
 }
 
@@ -138,7 +138,7 @@ async function obey(message: ToNode): Promise<void> {
       return live(message.seed, message.stepMs, message.headStart);
     case 'rest':
       isAlive = false;
-      return breathe();
+      return changeUsage();
     case 'trouble':
       return make(message.trouble);
     case 'heal':

@@ -13,7 +13,7 @@ export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { read
   const time = createFleetTime({
     rate: null,
     realNow: () => 0,
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     wait: async () => {
       await setImmediate();
     },

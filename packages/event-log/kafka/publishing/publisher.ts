@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { backOffMs } from '../../../process/back-off.ts';
 import { BACK_OFFS } from '../../back-offs.ts';
 import { partitionName } from '../../partition.ts';
@@ -56,13 +56,13 @@ export class Publisher {
   /** Settles when nothing is on its way. */
   async idle(): Promise<void> {
     while (this.#requests.size > 0 || this.#waiting.length > 0)
-      await Promise.race([...this.#requests, nextTurn()]);
+      await Promise.race([...this.#requests, setImmediate()]);
   }
 
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    void nextTurn().then(() => {
+    void setImmediate().then(() => {
       this.#isScheduled = false;
       for (let group = this.#take(); group.length > 0; group = this.#take()) this.#start(group);
     });
