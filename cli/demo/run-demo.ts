@@ -16,7 +16,7 @@ import { openService } from '../framework/open-service.ts';
 import { operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import type { Tale } from '../views/narration/narrator.ts';
+import type { Activity } from '../views/activity/activity-reader.ts';
 import { DEMO_POLICY, demoPolicy } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { lastRemovedImage, type RemovedImage } from './tally.ts';
@@ -65,9 +65,9 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
       NODES.map(({ name }) => name),
       count,
     );
-    const show = (tale: Tale): void => {
-      view.show(tale);
-      reported(tale);
+    const show = (activity: Activity): void => {
+      view.show(activity);
+      reported(activity);
     };
     await showPipeline({ process, directory, view, show }, AbortSignal.any([context.signal, ended.signal]));
   }
@@ -105,14 +105,14 @@ async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<
   await writePolicies({ log, publication: operatorPublication() }, policyChanges(written, new Map()));
 }
 
-/** The view tells the story; the services' own lines would only cut through it. */
+/** The view shows what happens; the services' own lines would only cut through it. */
 const quiet = (logger: Logger): Logger => logger.child({}, { level: 'error' });
 
 interface Stage {
   readonly process: ServiceProcess;
   readonly directory: string;
   readonly view: View;
-  readonly show: (tale: Tale) => void;
+  readonly show: (activity: Activity) => void;
 }
 
 /** Until the signal aborts; the first part that fails ends the others. */

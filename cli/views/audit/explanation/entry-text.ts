@@ -2,7 +2,7 @@ import { freedSpace } from '../../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { EntryOf, ExplainedUser, SeenHow, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
-import { freedText } from '../../narration/freed-text.ts';
+import { freedText } from '../../activity/freed-text.ts';
 import { commandResultText, decisionText, notSeenText, unrelievedText } from './node-entry-text.ts';
 import { type EntryText, factsText, reasonText, repeatedText, spreadText } from './values-text.ts';
 

@@ -1,22 +1,22 @@
 import type { FreedSpace } from '../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
+import type { Activity } from './activity-reader.ts';
 import { holdersText } from './holder-text.ts';
-import type { Tale } from './narrator.ts';
 
 /** One line about what happened; `null` for what only moves the bar. */
-export function taleLine(tale: Tale): string | null {
-  switch (tale.kind) {
+export function activityLine(activity: Activity): string | null {
+  switch (activity.kind) {
     case 'usage':
     case 'kept':
       return null;
     case 'reclaim':
-      return `disk at ${tale.reading} (threshold ${tale.threshold}): making room`;
+      return `disk at ${activity.reading} (threshold ${activity.threshold}): making room`;
     case 'removed':
-      return `- ${tale.object} ${tale.name}${freedText(tale.freed)}: ${tale.why}`;
+      return `- ${activity.object} ${activity.name}${freedText(activity.freed)}: ${activity.why}`;
     case 'stayed':
-      return `= ${tale.object} ${tale.name} stays: ${tale.why}`;
+      return `= ${activity.object} ${activity.name} stays: ${activity.why}`;
     case 'unrelieved':
-      return `no more can go: ${holdersText(tale.holders)}`;
+      return `no more can go: ${holdersText(activity.holders)}`;
   }
 }
 

@@ -9,8 +9,8 @@ import { isAtBeginning } from '../../../schemas/events/reclaim.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 
-/** What of the log a person who watches is told. */
-export type Tale =
+/** What a person who watches is shown of the event log. */
+export type Activity =
   | {
       readonly kind: 'usage';
       readonly node: string;
@@ -44,15 +44,15 @@ export type Tale =
       readonly byReason: ReadonlyMap<string, number>;
     };
 
-export interface Narrator {
-  tell(event: FleetEvent): readonly Tale[];
+export interface ActivityReader {
+  activitiesIn(event: FleetEvent): readonly Activity[];
 }
 
-/** Turns events of the log into tales, with the names that the newest inventory of the node has for ids. */
-export function createNarrator(): Narrator {
+/** Turns events of the event log into activities, with the names that the newest inventory of the node has for ids. */
+export function createActivityReader(): ActivityReader {
   const names = new Map<string, string>();
   return {
-    tell: (event) => {
+    activitiesIn: (event) => {
       switch (event.type) {
         case 'fleetgc.node.inventory':
           if (event.status === 'complete') rememberNames(names, event);
@@ -80,13 +80,13 @@ function rememberNames(names: Map<string, string>, inventory: CompleteInventory)
     names.set(nameKey(inventory.node, id), name === id ? shortId(id) : name);
 }
 
-function usage(node: string, reading: FilesystemReading | null): readonly Tale[] {
+function usage(node: string, reading: FilesystemReading | null): readonly Activity[] {
   if (!reading?.capacityBytes || !reading.availableBytes) return [];
   const capacityBytes = BigInt(reading.capacityBytes);
   return [{ kind: 'usage', node, capacityBytes, usedBytes: capacityBytes - BigInt(reading.availableBytes) }];
 }
 
-function decided(decision: Decision): readonly Tale[] {
+function decided(decision: Decision): readonly Activity[] {
   const { node, decider, outcome, reclaim } = decision;
   switch (decider.name) {
     case 'pressure':
@@ -99,7 +99,7 @@ function decided(decision: Decision): readonly Tale[] {
 }
 
 /** Without facts nothing is judged, and the decision before it still tells what stays. */
-const kept = ({ node, outcome, verdicts }: Decision): readonly Tale[] =>
+const kept = ({ node, outcome, verdicts }: Decision): readonly Activity[] =>
   [...Map.groupBy(verdicts, ({ kind }) => kind)].map(([object, ofKind]) => {
     const reasons = ofKind
       .filter(({ action }) => action === 'keep')
@@ -110,7 +110,7 @@ const kept = ({ node, outcome, verdicts }: Decision): readonly Tale[] =>
     return { kind: 'kept', node, object, byReason };
   });
 
-function became({ node, object, rule, result }: ObjectResult, name: string): Tale {
+function became({ node, object, rule, result }: ObjectResult, name: string): Activity {
   const about = { node, object: object.kind, name };
   switch (result.outcome) {
     case 'removed': {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createNarrator } from '../../../../cli/views/narration/narrator.ts';
+import { createActivityReader } from '../../../../cli/views/activity/activity-reader.ts';
 import type { Decision } from '../../../../schemas/events/decision.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
@@ -8,7 +8,7 @@ import { verdictsOf } from '../../../fixtures/verdicts.ts';
 
 const keep = (position: number, rule: string) => ({ position, action: 'keep', rule, facts: {} }) as const;
 const remove = (position: number) => ({ position, action: 'remove', rule: 'G7', facts: {} }) as const;
-const tell = (over: Partial<Decision>) => createNarrator().tell(decision(over));
+const activitiesOf = (over: Partial<Decision>) => createActivityReader().activitiesIn(decision(over));
 
 test('a decision of container-gc tells what it kept of containers and of sandboxes, and why', () => {
   const verdicts = verdictsOf({
@@ -16,7 +16,7 @@ test('a decision of container-gc tells what it kept of containers and of sandbox
     sandbox: [keep(0, 'H1')],
   });
 
-  expect(tell({ decider: { name: 'container-gc', version: '1' }, verdicts })).toMatchObject([
+  expect(activitiesOf({ decider: { name: 'container-gc', version: '1' }, verdicts })).toMatchObject([
     { kind: 'kept', object: 'container', byReason: new Map([['kept for looking at its logs', 2]]) },
     { kind: 'kept', object: 'sandbox', byReason: new Map([['in use by its pod', 1]]) },
   ]);
@@ -28,7 +28,7 @@ test.each<{ outcome: Decision['outcome']; reason: string }>([
 ])('[P6] images that stay, where the outcome is $outcome: $reason', ({ outcome, reason }) => {
   const verdicts = verdictsOf({ image: [keep(0, 'P6')] });
 
-  expect(tell({ outcome, verdicts })).toMatchObject([
+  expect(activitiesOf({ outcome, verdicts })).toMatchObject([
     { kind: 'kept', object: 'image', byReason: new Map([[reason, 1]]) },
   ]);
 });
@@ -39,20 +39,21 @@ test('[M11] images that stay as last versions are counted together, whatever the
     facts: { keptVersionOf: repository },
   }));
 
-  expect(tell({ verdicts: verdictsOf({ image: images }) })).toMatchObject([
+  expect(activitiesOf({ verdicts: verdictsOf({ image: images }) })).toMatchObject([
     { byReason: new Map([['one of the last versions of a repository', 2]]) },
   ]);
 });
 
 test('a decision that judged nothing tells nothing', () => {
-  expect(tell({ outcome: 'not-believed' })).toEqual([]);
+  expect(activitiesOf({ outcome: 'not-believed' })).toEqual([]);
 });
 
 test('objects have the names by which plans and audit know them', () => {
-  const { tell } = createNarrator();
+  const { activitiesIn } = createActivityReader();
   const images = [image('sha256:0123456789abcdef', { repoTags: [], repoDigests: [] })];
-  tell(inventory({ containers: [container('c1', { attempt: 3 })], images }));
-  const object = (kind: 'container' | 'image', id: string) => tell(objectResult({ object: { kind, id } }));
+  activitiesIn(inventory({ containers: [container('c1', { attempt: 3 })], images }));
+  const object = (kind: 'container' | 'image', id: string) =>
+    activitiesIn(objectResult({ object: { kind, id } }));
 
   expect(object('container', 'c1')).toMatchObject([{ name: 'default/web/main#3' }]);
   expect(object('image', 'sha256:0123456789abcdef')).toMatchObject([{ name: '0123456789ab' }]);
