@@ -6,8 +6,8 @@ import { sizeText } from '../../packages/text/size-text.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { accountOf, type FleetAccount } from './account.ts';
 import { createFleet, scheduleAll } from './create-fleet.ts';
+import type { FleetMember } from './fleet-member.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
-import type { Member } from './member.ts';
 
 const SAY_EVERY_MS = 5_000;
 
@@ -94,7 +94,7 @@ const lagOf = (consumer: Consumer): number =>
 /** One consumer for the orders and commands of the whole fleet: gives each to the node of its key. */
 async function consumeOrders(
   process: ServiceProcess,
-  memberOf: (key: string) => Member | undefined,
+  memberOf: (key: string) => FleetMember | undefined,
 ): Promise<Consumer> {
   const { log, logger, metrics, sources } = process;
   const { now, monotonicNow, traceIds: ids } = sources;

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { between, evenChoice, exponentialMs, seededRandom, zipfChoice } from '../workload/random.ts';
-import type { FleetApplication } from './catalogue.ts';
+import type { FleetApplication } from './fleet-catalogue.ts';
 import type { Fleet, FleetNode } from './fleet-node.ts';
 import type { FleetPod, PodKind } from './fleet-pod.ts';
 import { admitPod, bringUp, deletePod, endPodContainers, finishPod } from './node-kubelet.ts';
@@ -73,7 +73,7 @@ function deploy(busyFleet: BusyFleet, node: FleetNode, { application, kind, atMs
   const pod = admitPod(busyFleet, node, { kind, application, image });
   busyFleet.tell({ atMs, node: node.identity.node, what: 'deployed', about: image.reference });
   if (kind === 'crashing') crashLater(busyFleet, node, { pod, crashes: 0, atMs });
-  const staying = [...node.pods.values()].filter((one) => one.told !== null && one.kind !== 'job');
+  const staying = [...node.pods.values()].filter((one) => one.listed !== null && one.kind !== 'job');
   for (const old of staying.slice(0, Math.max(0, staying.length - node.maximumPods)))
     deletePod(busyFleet, node, old);
 }
@@ -102,11 +102,11 @@ interface CrashLoop {
 /** As a kubelet restarts what crashes: after 10 s, doubling up to five minutes. */
 function crashLater(busyFleet: BusyFleet, node: FleetNode, { pod, crashes, atMs: startMs }: CrashLoop): void {
   later(busyFleet, startMs + RUNS_BEFORE_CRASH_MS, (crashMs) => {
-    if (pod.told === null) return;
+    if (pod.listed === null) return;
     crash(busyFleet, node, pod, crashMs);
     const backOffMs = Math.min(FIRST_CRASH_BACK_OFF_MS * 2 ** crashes, MOST_CRASH_BACK_OFF_MS);
     later(busyFleet, crashMs + backOffMs, (atMs) => {
-      if (pod.told === null) return;
+      if (pod.listed === null) return;
       if (node.isUp) bringUp(busyFleet, node, pod);
       crashLater(busyFleet, node, { pod, crashes: crashes + 1, atMs });
     });
@@ -183,9 +183,9 @@ function rollOutOn(
 ): void {
   const image = busyFleet.catalogue.releasedAfter(application, busyFleet.epochMs + atMs, 1);
   for (const pod of node.pods.values()) {
-    if (pod.application !== application || pod.kind !== 'service' || pod.told === null) continue;
+    if (pod.application !== application || pod.kind !== 'service' || pod.listed === null) continue;
     later(busyFleet, atMs + Math.round(node.random() * ROLL_OUT_TAKES_MS), (replacedMs) => {
-      if (!node.isUp || pod.told === null) return;
+      if (!node.isUp || pod.listed === null) return;
       busyFleet.tell({
         atMs: replacedMs,
         node: node.identity.node,

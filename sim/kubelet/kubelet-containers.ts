@@ -38,7 +38,7 @@ export async function startContainers(parts: KubeletParts, pod: Pod): Promise<vo
     pod.sandboxes += 1;
   }
   const running = runningContainers(runtime, pod).map(({ name }) => name);
-  for (const [name, image] of Object.entries(pod.wish.containers))
+  for (const [name, image] of Object.entries(pod.manifest.containers))
     if (!running.includes(name)) await startContainer(parts, pod, { name, image });
   pod.phase = 'Running';
 }

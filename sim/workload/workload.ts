@@ -1,5 +1,5 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { PodWish } from '../kubelet/kubelet-pod.ts';
+import type { PodManifest } from '../kubelet/kubelet-pod.ts';
 import type { SimulatedNode } from '../node/node.ts';
 import {
   type Application,
@@ -99,12 +99,12 @@ async function deploy(world: World): Promise<WorkloadEvent[]> {
   const application = zipfChoice(world.random, CATALOGUE);
   const image = nextRelease(world, application);
   world.deployments += 1;
-  const wish = wishFor(application, image, world.deployments);
+  const manifest = podManifestFor(application, image, world.deployments);
   try {
-    await world.node.kubelet.startPod(wish);
-    return [{ kind: 'deployed', pod: wish.name, image }, ...(await makeRoom(world))];
+    await world.node.kubelet.startPod(manifest);
+    return [{ kind: 'deployed', pod: manifest.name, image }, ...(await deleteOldestPods(world))];
   } catch (error) {
-    giveUp(world, wish);
+    giveUp(world, manifest);
     return [startFailed(image, error)];
   }
 }
@@ -116,27 +116,27 @@ function nextRelease({ random, releases }: World, application: Application): str
   return versionOf(application, release);
 }
 
-const wishFor = (application: Application, image: string, number: number): PodWish => ({
+const podManifestFor = (application: Application, image: string, number: number): PodManifest => ({
   name: `${applicationName(application)}-${number}`,
   namespace: applicationNamespace(application),
   containers: { app: image, ...(application.sidecar ? { proxy: application.sidecar } : {}) },
 });
 
 /** The oldest pods make room for new ones, as in a rollout; the kubelet cleans up after them. */
-async function makeRoom({ node: { kubelet }, maximumPods }: World): Promise<WorkloadEvent[]> {
+async function deleteOldestPods({ node: { kubelet }, maximumPods }: World): Promise<WorkloadEvent[]> {
   const tooMany = [...kubelet.pods.values()].slice(0, -maximumPods);
   for (const { uid } of tooMany) await kubelet.cleanUpPod(uid);
   return tooMany.map(({ name }) => ({ kind: 'replaced', pod: name }));
 }
 
 /** A pod whose image could not start does not stand in the list for ever. */
-function giveUp({ node: { kubelet } }: World, { name }: PodWish): void {
+function giveUp({ node: { kubelet } }: World, { name }: PodManifest): void {
   for (const pod of kubelet.pods.values()) if (pod.name === name) kubelet.deletePod(pod.uid);
 }
 
 const LOG_GROWTH_BYTES = 3_000_000;
 
-/** One running pod meets its fate, with the given chance. */
+/** One running pod ends, with the given chance: it crashes, finishes or is deleted. */
 function happens(
   world: World,
   chance: number,

@@ -1,5 +1,5 @@
 import type { CriServer } from '../../../packages/cri/server.ts';
-import type { PodWish } from '../../../sim/kubelet/kubelet-pod.ts';
+import type { PodManifest } from '../../../sim/kubelet/kubelet-pod.ts';
 import type { Faults } from '../../../sim/runtime/faults.ts';
 import type { Tricks } from './tricks.ts';
 
@@ -20,7 +20,7 @@ export interface ChaosNode {
 /** What a life wants of a kubelet. */
 export interface LivelyKubelet {
   /** Pulls what is missing and runs the pod's containers. */
-  startPod(wish: PodWish): Promise<unknown>;
+  startPod(manifest: PodManifest): Promise<unknown>;
   /** Ends the running containers of the pod, as a crash does. */
   crashPod(uid: string): Promise<void> | void;
   /** Creates and starts the next attempt of every container of the pod that is not running. */

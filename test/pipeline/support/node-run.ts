@@ -18,7 +18,7 @@ import { createNodeExecutor } from '../../../services/node-executor/executor.ts'
 import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { killable, killableState, type Life } from '../../../sim/fleet-run/killable.ts';
+import { killable, killableState, type ProcessState } from '../../../sim/fleet-run/killable.ts';
 import type { SimulatedNode } from '../../../sim/node/node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/support/memory-state.ts';
@@ -48,7 +48,7 @@ const AGENT_LOOPS = 6;
 
 export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const { node, time, log: wholeLog, logger } = parts;
-  const life: Life = { dead: false };
+  const life: ProcessState = { dead: false };
   const log = killable(wholeLog, life);
   const state = killableState(parts.state, life);
   const metrics = createMetrics();

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { fleetCatalogue } from '../../../sim/fleet/catalogue.ts';
+import { fleetCatalogue } from '../../../sim/fleet/fleet-catalogue.ts';
 import { createFleetNode, type FleetNode } from '../../../sim/fleet/fleet-node.ts';
 import { createFleetTime } from '../../../sim/fleet/fleet-time.ts';
 import type { BusyFleet, WorkloadEvent } from '../../../sim/fleet/fleet-workload.ts';

@@ -27,37 +27,37 @@ export interface NodeProcesses {
   start(node: FleetNode): void;
 }
 
-/** What became of a node, for the account. */
-export type Fate = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
+/** A fault that a node met, for the account. */
+export type NodeFault = 'killed' | 'rebooted' | 'vanished' | 'back-with-old-clock';
 
 /** At most one fault per node, of which kind and when follows from the seed. */
 export function planFaults(
   busyFleet: BusyFleet,
   node: FleetNode,
-  { faults, processes, tellFate }: FaultParts,
+  { faults, processes, onFault }: FaultParts,
 ): void {
   const random = seededRandom(busyFleet.seed * 31 + node.index * 17 + 5);
-  const fate = fateOf(random() * 100, faults);
+  const fault = faultOf(random() * 100, faults);
   const atMs = Math.round((0.25 + 0.65 * random()) * busyFleet.untilMs);
-  const awayMs = AWAY[fate ?? 'vanished'];
+  const awayMs = AWAY[fault ?? 'vanished'];
   const backMs = atMs + between(random, awayMs[0], awayMs[1]);
   const offsetMs = -between(random, HOUR_MS, 30 * 24 * HOUR_MS);
-  if (fate === null) return;
+  if (fault === null) return;
   let isAway = false;
   busyFleet.time.at(atMs, () => {
     if (busyFleet.isOver()) return;
     isAway = true;
-    tellFate(fate);
+    onFault(fault);
     processes.kill(node);
-    if (fate !== 'killed') powerOff(busyFleet, node);
+    if (fault !== 'killed') powerOff(busyFleet, node);
   });
-  if (fate === 'vanished') return;
+  if (fault === 'vanished') return;
   busyFleet.time.at(backMs, () => {
     if (!isAway) return;
-    if (fate !== 'killed') powerOn(busyFleet, node, fate === 'rebooted' ? node.clockOffsetMs : offsetMs);
+    if (fault !== 'killed') powerOn(busyFleet, node, fault === 'rebooted' ? node.clockOffsetMs : offsetMs);
     processes.start(node);
   });
-  if (fate === 'back-with-old-clock')
+  if (fault === 'back-with-old-clock')
     busyFleet.time.at(backMs + CLOCK_SET_AFTER_MS, () => {
       if (isAway) node.clockOffsetMs = 0;
     });
@@ -66,29 +66,29 @@ export function planFaults(
 export interface FaultParts {
   readonly faults: FleetFaults;
   readonly processes: NodeProcesses;
-  readonly tellFate: (fate: Fate) => void;
+  readonly onFault: (fault: NodeFault) => void;
 }
 
 const CLOCK_SET_AFTER_MS = 90_000;
 /** How long it is away, least and most. */
-const AWAY: Readonly<Record<Fate, readonly [number, number]>> = {
+const AWAY: Readonly<Record<NodeFault, readonly [number, number]>> = {
   killed: [3_000, 30_000],
   rebooted: [40_000, 120_000],
   vanished: [0, 0],
   'back-with-old-clock': [120_000, 480_000],
 };
 
-function fateOf(place: number, faults: FleetFaults): Fate | null {
-  const kinds: readonly (readonly [Fate, number])[] = [
+function faultOf(place: number, faults: FleetFaults): NodeFault | null {
+  const kinds: readonly (readonly [NodeFault, number])[] = [
     ['killed', faults.killedPercent],
     ['rebooted', faults.rebootedPercent],
     ['vanished', faults.vanishedPercent],
     ['back-with-old-clock', faults.oldClockPercent],
   ];
   let upTo = 0;
-  for (const [fate, percent] of kinds) {
+  for (const [fault, percent] of kinds) {
     upTo += percent;
-    if (place < upTo) return fate;
+    if (place < upTo) return fault;
   }
   return null;
 }

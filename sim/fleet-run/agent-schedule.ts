@@ -4,7 +4,7 @@ import { availableAt, type FleetNode, type NodeWatcher } from '../fleet/fleet-no
 import type { FleetTime } from '../fleet/fleet-time.ts';
 
 /** When an agent of the fleet looks: when something changes, and else as seldom as nothing is missed. */
-export interface NodeRhythm {
+export interface AgentSchedule {
   readonly schedule: TaskSchedule;
   readonly watcher: Pick<NodeWatcher, 'listingChanged' | 'diskChanged'>;
   /** A detection now, as before the use of an image ends. */
@@ -19,7 +19,7 @@ const DETECT_AFTER_CHANGE_MS = 5_000;
 const DETECT_EVERY_MS = 200_000;
 const SAVE_EVERY_MS = 60_000;
 
-export interface RhythmParts {
+export interface AgentScheduleParts {
   readonly node: FleetNode;
   readonly time: FleetTime;
   readonly sleep: FleetTime['sleep'];
@@ -27,7 +27,7 @@ export interface RhythmParts {
   readonly isQuiet: () => boolean;
 }
 
-export function nodeRhythm({ node, time, sleep, isQuiet }: RhythmParts): NodeRhythm {
+export function agentSchedule({ node, time, sleep, isQuiet }: AgentScheduleParts): AgentSchedule {
   const wakeSignals = {
     sample: createWakeSignal(sleep),
     detect: createWakeSignal(sleep),

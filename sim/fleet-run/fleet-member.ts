@@ -11,7 +11,7 @@ import {
   IMAGE_HISTORY_FILE,
   ImageHistoryFile,
 } from '../../schemas/state/image-history.ts';
-import type { FleetFaults } from '../fleet/faults.ts';
+import type { FleetFaults } from '../fleet/fleet-faults.ts';
 import type { Fleet, FleetNode } from '../fleet/fleet-node.ts';
 import { initialImageHistory } from '../fleet/initial-state.ts';
 import { admitPod } from '../fleet/node-kubelet.ts';
@@ -20,11 +20,11 @@ import { stateInMemory } from '../fleet/state-in-memory.ts';
 import { type Random, seededRandom } from '../workload/random.ts';
 import { createDeathEvents } from './death-events.ts';
 import type { FleetTally } from './fleet-tally.ts';
-import { type NodeGround, type NodeProcess, startNodeProcess } from './node-process.ts';
-import { heardPublisher } from './watched-publishing.ts';
+import { type NodeEnvironment, type NodeProcess, startNodeProcess } from './node-process.ts';
+import { acknowledgingPublisher } from './watched-publishing.ts';
 
 /** What all members of the fleet share. */
-export interface FleetGround {
+export interface FleetContext {
   readonly fleet: Fleet;
   readonly faults: FleetFaults;
   readonly tally: FleetTally;
@@ -38,7 +38,7 @@ export interface FleetGround {
 }
 
 /** One node of the fleet with its processes, as far as they run. */
-export interface Member {
+export interface FleetMember {
   readonly node: FleetNode;
   start(): void;
   kill(): void;
@@ -57,8 +57,8 @@ interface Kept {
   readonly deliver: (process: NodeProcess) => unknown;
 }
 
-export function createMember(ground: FleetGround, node: FleetNode): Member {
-  const { fleet, tally } = ground;
+export function createFleetMember(context: FleetContext, node: FleetNode): FleetMember {
+  const { fleet, tally } = context;
   const { node: name } = node.identity;
   const random = seededRandom(fleet.seed * 13 + node.index);
   const deaths = createDeathEvents();
@@ -68,7 +68,7 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
   state
     .open(IMAGE_HISTORY_FILE, IMAGE_HISTORY_BYTES, ImageHistoryFile)
     .write(initialImageHistory(fleet, node));
-  const nodeGround = groundOf(ground, {
+  const environment = nodeEnvironment(context, {
     node,
     state,
     random,
@@ -86,9 +86,9 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
   return {
     node,
     start: () => {
-      const started = startNodeProcess(nodeGround);
+      const started = startNodeProcess(environment);
       process = started;
-      started.ended.catch(ground.failed);
+      started.ended.catch(context.failed);
       node.watcher = { ...started.watcher, containerDied: deaths.died };
       for (const { deliver } of kept) void deliver(started);
     },
@@ -104,7 +104,7 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
     },
     commands: (input) => {
       if (tally.commanded.received(name, input.event))
-        useMeanwhile(ground, node, { random, command: input.event });
+        useMeanwhile(context, node, { random, command: input.event });
       keep(({ executor }) => executor.commands(input));
       return process?.executor.commands(input) ?? [];
     },
@@ -113,16 +113,19 @@ export function createMember(ground: FleetGround, node: FleetNode): Member {
   };
 }
 
-interface GroundParts {
+interface NodeEnvironmentParts {
   readonly node: FleetNode;
-  readonly state: NodeGround['state'];
+  readonly state: NodeEnvironment['state'];
   readonly random: Random;
   readonly deaths: ReturnType<typeof createDeathEvents>;
   readonly detectNow: () => Promise<void>;
 }
 
-function groundOf(ground: FleetGround, { node, state, random, deaths, detectNow }: GroundParts): NodeGround {
-  const { fleet, tally, faults, logger, policies } = ground;
+function nodeEnvironment(
+  context: FleetContext,
+  { node, state, random, deaths, detectNow }: NodeEnvironmentParts,
+): NodeEnvironment {
+  const { fleet, tally, faults, logger, policies } = context;
   const { node: name } = node.identity;
   const beforeRemoval = (removal: Removal): void => tally.removal(node, removal);
   const runtime = nodeRuntime({
@@ -142,7 +145,9 @@ function groundOf(ground: FleetGround, { node, state, random, deaths, detectNow 
     node,
     state,
     runtime,
-    publisher: heardPublisher(ground.publisherOf(node), (output) => tally.acknowledged(node, output)),
+    publisher: acknowledgingPublisher(context.publisherOf(node), (output) =>
+      tally.acknowledged(node, output),
+    ),
     policies,
     random: Math.random,
     logger,
@@ -150,7 +155,7 @@ function groundOf(ground: FleetGround, { node, state, random, deaths, detectNow 
       if (metric === 'agent_orders_total') tally.orders.counted(name, labels.outcome ?? '');
     },
     measured: () => tally.measured(node),
-    isQuiet: ground.isQuiet,
+    isQuiet: context.isQuiet,
     beforeLogRemoval: (id) => beforeRemoval({ kind: 'pod-log-directory', id }),
   };
 }
@@ -164,7 +169,7 @@ const USED_WITHIN_MS = 3_000;
 
 /** Between decision and removal a pod comes that uses one of the images that are to go. */
 function useMeanwhile(
-  { fleet, faults }: FleetGround,
+  { fleet, faults }: FleetContext,
   node: FleetNode,
   { random, command }: { readonly random: Random; readonly command: Command },
 ): void {
