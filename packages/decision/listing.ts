@@ -1,7 +1,7 @@
 import { MAX_OBJECT_ID_BYTES, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory, InventoryImage } from '../../schemas/events/inventory.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
-import { MAX_BACKOFF_MS } from '../../schemas/state/backoff.ts';
+import { MAX_BACKOFF_MS } from '../../schemas/state/removal-backoff.ts';
 import type { Doubt, Kept } from './conclusion.ts';
 
 /** What an inventory that is not complete says about itself; nothing is removed on it. */
@@ -58,7 +58,7 @@ export function doubtAbout(rule: string, ids: readonly string[], message: string
 
 /**
  * Objects that lately failed to go are left out, so that they cost no other object its place (M17, M33). A time that
- * no back-off reaches was written before the clock was set back, and would keep the object for years.
+ * no backoff reaches was written before the clock was set back, and would keep the object for years.
  */
 export function backingOff(backoff: InventoryImage['backoff'], nowMs: number): Kept | undefined {
   if (backoff === null || backoff.untilMs <= nowMs || backoff.untilMs > nowMs + MAX_BACKOFF_MS)

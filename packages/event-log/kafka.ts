@@ -15,7 +15,7 @@ import { waitAtMost } from './stopping.ts';
 const LAST_LOOK_MS = 3000;
 
 /**
- * The event log of a fleet, on Kafka. Opening waits for nothing: what needs the brokers tries again with back-off, and
+ * The event log of a fleet, on Kafka. Opening waits for nothing: what needs the brokers tries again with backoff, and
  * `health` says whether they are reached. Throws `CONFIG_INVALID` when a file with a secret cannot be read.
  */
 export async function openKafkaLog(options: KafkaOptions, context: EventLogContext): Promise<EventLog> {

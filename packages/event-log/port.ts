@@ -54,7 +54,7 @@ export interface Subscription {
 /**
  * Gets consecutive records of one partition, in order. When it resolves, their offsets are committed (where there is a
  * group), and they do not come again to this reader; when it rejects,
- * the same records come again after a back-off. It is never called again for a partition before it settled.
+ * the same records come again after a backoff. It is never called again for a partition before it settled.
  * `signal` aborts when the partition was lost or the process stops: return early, and nothing is committed.
  */
 export type SliceHandler = (

@@ -1,8 +1,8 @@
-import { backOffMs, pause } from '../process/back-off.ts';
+import { backoffMs, pause } from '../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
-import { BACK_OFFS } from './back-offs.ts';
 import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
 import { type LastingTrouble, lastingTrouble, type Problems, trackProblems } from './problems.ts';
+import { RETRY_BACKOFFS } from './retry-backoffs.ts';
 
 /** One partition as a member serves it. */
 export interface SliceSource {
@@ -48,7 +48,7 @@ async function serveSlice(source: SliceSource, { handle, over, isFinal }: Servin
 }
 
 /** Whatever a handler throws, a TypeError too, is a slice that comes again. */
-async function backOff(
+async function backoff(
   source: SliceSource,
   serving: Serving,
   { error, failures, trouble }: { error: unknown; failures: number; trouble: LastingTrouble },
@@ -58,11 +58,11 @@ async function backOff(
   const problem = `${source.name} stands still, try ${failures}: ${message}`;
   trouble.met(code, { err: error, failures }, problem);
   problems.set(source.name, problem);
-  await pause(backOffMs(BACK_OFFS.partition, failures - 1, context.random), ending);
+  await pause(backoffMs(RETRY_BACKOFFS.partition, failures - 1, context.random), ending);
 }
 
 /**
- * Serves a partition until nothing is left. A slice that fails comes again after a back-off and holds up its own
+ * Serves a partition until nothing is left. A slice that fails comes again after a backoff and holds up its own
  * partition only. Rejects with a final failure.
  */
 export async function serveSlices(source: SliceSource, serving: Serving): Promise<void> {
@@ -78,7 +78,7 @@ export async function serveSlices(source: SliceSource, serving: Serving): Promis
       continue;
     }
     failures += 1;
-    await backOff(source, serving, { error: outcome.failed, failures, trouble });
+    await backoff(source, serving, { error: outcome.failed, failures, trouble });
   }
 }
 
@@ -133,7 +133,7 @@ async function keepServing(
     } catch (error) {
       if (state.joined) trouble.well(begunAtMs);
       noteFailure(trouble, supervised.group, state, toFleetGcError(error));
-      await pause(backOffMs(BACK_OFFS.member, failures, context.random), stopping);
+      await pause(backoffMs(RETRY_BACKOFFS.member, failures, context.random), stopping);
       failures += 1;
     } finally {
       state.served = [];
@@ -142,7 +142,7 @@ async function keepServing(
 }
 
 /**
- * Keeps a member serving in the background: what fails is tried again with back-off and jitter, for ever. Only a
+ * Keeps a member serving in the background: what fails is tried again with backoff and jitter, for ever. Only a
  * failure that no retry mends ends it, and a stop.
  */
 export function supervise(context: EventLogContext, supervised: Supervised): ActiveSubscription {

@@ -3,7 +3,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
-import { type BackOff, backOffMs } from '../process/back-off.ts';
+import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
@@ -11,7 +11,7 @@ import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
 /** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
 export const POLICY_RECHECK_MS = 300_000;
-const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
 
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
@@ -83,8 +83,8 @@ async function follow(following: Following): Promise<void> {
     const failure = await readOnce(following);
     if (failure === null) continue;
     knowledge.fail(failure);
-    failures = sources.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
-    await sources.wait(backOffMs(REREAD_BACK_OFF, failures, sources.random), closing);
+    failures = sources.now() - beganAtMs > REREAD_BACKOFF.mostMs ? 0 : failures + 1;
+    await sources.wait(backoffMs(REREAD_BACKOFF, failures, sources.random), closing);
   }
 }
 

@@ -6,7 +6,7 @@ import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';

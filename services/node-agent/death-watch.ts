@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { RuntimeReader } from '../../packages/cri/port.ts';
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 
 interface DeathWatchParts {

@@ -6,7 +6,7 @@ import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
-import { pause } from '../../packages/process/back-off.ts';
+import { pause } from '../../packages/process/backoff.ts';
 import { runEvery, runTogether } from '../../packages/process/loops.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';

@@ -1,7 +1,7 @@
 import type { StateFile } from '../../packages/machine/state-directory.ts';
 import type { StateRole } from '../../packages/machine/state-lock.ts';
-import { BACKOFF_BYTES, BACKOFF_FILE } from '../../schemas/state/backoff.ts';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE } from '../../schemas/state/image-history.ts';
+import { BACKOFF_BYTES, BACKOFF_FILE } from '../../schemas/state/removal-backoff.ts';
 import { REMOVED_IMAGES_BYTES, REMOVED_IMAGES_FILE } from '../../schemas/state/removed-images.ts';
 import { DISK_HISTORY_BYTES, DISK_HISTORY_FILE } from '../node-agent/disks/disk-stats.ts';
 import { JOURNAL_BYTES, JOURNAL_FILE } from '../node-executor/journal/journal.ts';

@@ -78,8 +78,8 @@ function deploy(busyFleet: BusyFleet, node: FleetNode, { application, kind, atMs
     deletePod(busyFleet, node, old);
 }
 
-const FIRST_CRASH_BACK_OFF_MS = 10_000;
-const MOST_CRASH_BACK_OFF_MS = 5 * MINUTE_MS;
+const FIRST_CRASH_BACKOFF_MS = 10_000;
+const MOST_CRASH_BACKOFF_MS = 5 * MINUTE_MS;
 const RUNS_BEFORE_CRASH_MS = 8_000;
 
 /** So many crashes lie behind what has crashed for long. */
@@ -89,7 +89,7 @@ const goOnCrashing = (busyFleet: BusyFleet, node: FleetNode, pod: FleetPod): voi
   crashLater(busyFleet, node, {
     pod,
     crashes: MANY_CRASHES,
-    atMs: Math.round(node.random() * MOST_CRASH_BACK_OFF_MS),
+    atMs: Math.round(node.random() * MOST_CRASH_BACKOFF_MS),
   });
 
 interface CrashLoop {
@@ -104,8 +104,8 @@ function crashLater(busyFleet: BusyFleet, node: FleetNode, { pod, crashes, atMs:
   later(busyFleet, startMs + RUNS_BEFORE_CRASH_MS, (crashMs) => {
     if (pod.listed === null) return;
     crash(busyFleet, node, pod, crashMs);
-    const backOffMs = Math.min(FIRST_CRASH_BACK_OFF_MS * 2 ** crashes, MOST_CRASH_BACK_OFF_MS);
-    later(busyFleet, crashMs + backOffMs, (atMs) => {
+    const backoffMs = Math.min(FIRST_CRASH_BACKOFF_MS * 2 ** crashes, MOST_CRASH_BACKOFF_MS);
+    later(busyFleet, crashMs + backoffMs, (atMs) => {
       if (pod.listed === null) return;
       if (node.isUp) bringUp(busyFleet, node, pod);
       crashLater(busyFleet, node, { pod, crashes: crashes + 1, atMs });

@@ -1,4 +1,4 @@
-import { pause } from '../../process/back-off.ts';
+import { pause } from '../../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../process/errors.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
 import { partitionName } from '../partition.ts';

@@ -13,7 +13,7 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { BACKOFF_FILE, BackoffFile, MAX_BACKOFF_MS } from '../../../schemas/state/backoff.ts';
+import { BACKOFF_FILE, BackoffFile, MAX_BACKOFF_MS } from '../../../schemas/state/removal-backoff.ts';
 import { REMOVED_IMAGES_FILE, RemovedImagesFile } from '../../../schemas/state/removed-images.ts';
 import { imageKey, type RemovedImage, wallTimeOf } from '../images/image-history.ts';
 import {
@@ -115,7 +115,7 @@ function podOf(labels: Readonly<Record<string, string>>): z.infer<typeof PodRefe
 const imageNamedBy = ({ imageId, imageRef, image }: ListedContainer): string =>
   [imageId, imageRef, image.image, image.userSpecifiedImage].find((name) => name !== '') ?? '';
 
-/** A time further away than any back-off lasts was written under another clock, and has no force. */
+/** A time further away than any backoff lasts was written under another clock, and has no force. */
 export function backoffLookup(entries: BackoffEntries, { wallTimeMs }: Instant): BackoffOf {
   const byObject = new Map(entries.map((entry) => [`${entry.kind}/${entry.id}`, entry]));
   return (kind, id) => {
@@ -134,7 +134,7 @@ type Reading = Pick<StateDirectory, 'openReadOnly'>;
  */
 export function backoffReader(state: Reading, logger: Logger): () => BackoffEntries {
   const file = state.openReadOnly(BACKOFF_FILE, BackoffFile);
-  const read = readable(file, 'back-off table unreadable: none is reported', logger);
+  const read = readable(file, 'backoff table unreadable: none is reported', logger);
   return () => read()?.objects ?? [];
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { RuntimeReader, RuntimeVersion } from '../../../packages/cri/port.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';

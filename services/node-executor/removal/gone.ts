@@ -1,4 +1,4 @@
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { JudgeTools } from '../checks/judge-object.ts';
 import { type CommandItem, isLog } from '../checks/removable.ts';

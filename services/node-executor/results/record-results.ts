@@ -19,10 +19,10 @@ import {
 } from '../journal/journal-state.ts';
 import { withRemoval } from '../local/removal-rate.ts';
 import type { ExecutorMetrics } from '../metrics.ts';
-import type { BackoffTable } from './backoff.ts';
 import type { LateRemovals, RemovedImages } from './late-removals.ts';
 import { type Pass, passProblems, withPass } from './pass-problems.ts';
 import type { AfterCommand } from './reclaim.ts';
+import type { BackoffTable } from './removal-backoff.ts';
 import {
   commandDone,
   commandRefused,

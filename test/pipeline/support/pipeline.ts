@@ -6,7 +6,7 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { pause as realWait } from '../../../packages/process/back-off.ts';
+import { pause as realWait } from '../../../packages/process/backoff.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';

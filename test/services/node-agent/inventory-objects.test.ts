@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { BACKOFF_BYTES, BACKOFF_FILE, BackoffFile } from '../../../schemas/state/backoff.ts';
+import { BACKOFF_BYTES, BACKOFF_FILE, BackoffFile } from '../../../schemas/state/removal-backoff.ts';
 import { backoffReader } from '../../../services/node-agent/inventory/inventory-objects.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -12,7 +12,7 @@ const quiet = () => {
   return { log, logger: createLogger({ service: 'node-agent', level: 'debug' }, log) };
 };
 
-test('the executor’s back-off table is read as it is, from a file that need not be there yet', () => {
+test('the executor’s backoff table is read as it is, from a file that need not be there yet', () => {
   const state = openStateDirectory(temporaryDirectory(), 'machine');
   const read = backoffReader(state, quiet().logger);
   expect(read()).toEqual([]);
@@ -21,7 +21,7 @@ test('the executor’s back-off table is read as it is, from a file that need no
   expect(read()).toEqual(objects);
 });
 
-test('a back-off table that cannot be read is no table, and is said once', () => {
+test('a backoff table that cannot be read is no table, and is said once', () => {
   const { log, logger } = quiet();
   const read = backoffReader(
     {

@@ -1,5 +1,5 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { pause } from '../../../process/back-off.ts';
+import type { pause } from '../../../process/backoff.ts';
 import { TOPIC_NAMES } from '../../partition.ts';
 import type { TopicDifference } from '../../port.ts';
 import { partitionDifference, refusal } from '../../topic-differences.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { backOffMs } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext, OutgoingRecord } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { missingTopic, refusal } from '../../topic-differences.ts';
 import { isBetweenLeaders, protocolType, toLogError } from '../client/errors.ts';
 import { type Batch, toBatches } from './batches.ts';
@@ -133,7 +133,7 @@ export async function sendWithRetries({ send, random, wait, tries }: Retries, ba
       return await send([batch]);
     } catch (error) {
       if (isEnough(error, failures, tries)) throw aboutTopic(error, batch);
-      await wait(backOffMs(BACK_OFFS.batch, failures - 1, random));
+      await wait(backoffMs(RETRY_BACKOFFS.batch, failures - 1, random));
     }
   }
 }

@@ -1,4 +1,4 @@
-import { pause } from '../../../process/back-off.ts';
+import { pause } from '../../../process/backoff.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
 import { recordBytes } from '../../limits.ts';
 import { requirePartition } from '../../partition.ts';

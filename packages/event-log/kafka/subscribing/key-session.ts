@@ -1,4 +1,4 @@
-import { pause } from '../../../process/back-off.ts';
+import { pause } from '../../../process/backoff.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Subscription } from '../../port.ts';
 import { settleWork, waitUnless } from '../../stopping.ts';

@@ -8,7 +8,7 @@ import {
   BackoffFile,
   MAX_BACKOFF_MS,
   MAX_BACKOFF_OBJECTS,
-} from '../../../schemas/state/backoff.ts';
+} from '../../../schemas/state/removal-backoff.ts';
 
 const FIRST_BACKOFF_MS = 60_000;
 
@@ -62,7 +62,7 @@ export function openBackoff(directory: Pick<StateDirectory, 'open'>, logger: Log
     try {
       return action();
     } catch (error) {
-      logger.error({ problem: toFleetGcError(error).message }, `back-off table ${what}`);
+      logger.error({ problem: toFleetGcError(error).message }, `backoff table ${what}`);
       return otherwise;
     }
   };

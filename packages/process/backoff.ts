@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /*
  * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulation lives in a time of its own, and
  * what runs for ever counts its failures from its last success. What a library would take over
- * is the two lines of `backOffMs`.
+ * is the two lines of `backoffMs`.
  */
 
 /** Doubling waits with jitter: attempt 0 waits about `firstMs`, and no wait is longer than `mostMs`. */
-export interface BackOff {
+export interface RetryBackoff {
   readonly firstMs: number;
   readonly mostMs: number;
 }
 
 /** Half of the wait is certain, half is chance, so that many members do not come back in step. */
-export function backOffMs(backOff: BackOff, attempt: number, random: () => number): number {
-  const whole = Math.min(backOff.firstMs * 2 ** Math.min(attempt, 30), backOff.mostMs);
+export function backoffMs(backoff: RetryBackoff, attempt: number, random: () => number): number {
+  const whole = Math.min(backoff.firstMs * 2 ** Math.min(attempt, 30), backoff.mostMs);
   return Math.round(whole / 2 + (whole / 2) * random());
 }
 

@@ -6,13 +6,13 @@ import {
   BackoffFile,
   MAX_BACKOFF_MS,
   MAX_BACKOFF_OBJECTS,
-} from '../../../../schemas/state/backoff.ts';
+} from '../../../../schemas/state/removal-backoff.ts';
 import {
   afterFailure,
   type BackoffEntry,
   backingOff,
   openBackoff,
-} from '../../../../services/node-executor/results/backoff.ts';
+} from '../../../../services/node-executor/results/removal-backoff.ts';
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
