@@ -7,7 +7,7 @@ import { createConnection } from './kafka/client/kafka-connection.ts';
 import { type KafkaOptions, secretsOf } from './kafka/client/options.ts';
 import { Publishing } from './kafka/publishing/publishing.ts';
 import { readRecords } from './kafka/reading/read.ts';
-import { startMember } from './kafka/subscribing/member.ts';
+import { startGroupMember } from './kafka/subscribing/group-member.ts';
 import type { ActiveSubscription, EventLog, EventLogContext } from './port.ts';
 import { waitAtMost } from './stopping.ts';
 
@@ -41,7 +41,7 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
   return {
     publish: (records) => publishing.publish(records),
     subscribe: async (subscription, handle) => {
-      const member = startMember(connection, subscription, handle);
+      const member = startGroupMember(connection, subscription, handle);
       members.add(member);
       return member;
     },

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { LogDirectories } from '../../packages/machine/log-directories.ts';
+import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local/follow-local-rules.ts';
 import type { LocalRules } from './local/local-file.ts';
-import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local/local-rules.ts';
 import { type OpenDirectory, openDirectory } from './removal/open-directory.ts';
 
 /** Where logs lie, and how a directory of them is opened. */

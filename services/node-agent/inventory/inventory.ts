@@ -22,15 +22,15 @@ import type { DiskFacts } from '../disks/disk-watch.ts';
 import { wallTimeOf } from '../images/image-history.ts';
 import type { Work } from '../publishing/pacing.ts';
 import type { ImageContents } from './content-reading.ts';
+import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
+import type { CompleteScan, NodeScan } from './node-scan.ts';
 import {
   type BackoffEntries,
   backoffLookup,
   inventoryContainer,
   inventoryImage,
   inventorySandbox,
-} from './inventory-objects.ts';
-import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
-import type { CompleteScan, NodeScan } from './node-scan.ts';
+} from './objects-from-scan.ts';
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {

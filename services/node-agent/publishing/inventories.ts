@@ -8,8 +8,8 @@ import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { AgentMetrics } from '../agent-metrics.ts';
 import type { AgentEvents } from '../inventory/inventory.ts';
-import type { BackoffEntries, ContentsOfScan } from '../inventory/inventory-objects.ts';
 import { type CompleteScan, diedSince, fingerprintOf, type NodeScan } from '../inventory/node-scan.ts';
+import type { BackoffEntries, ContentsOfScan } from '../inventory/objects-from-scan.ts';
 import {
   begin,
   due,

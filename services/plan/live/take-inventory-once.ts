@@ -14,13 +14,13 @@ import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/ima
 import { openHistory } from '../../node-agent/images/kept-history.ts';
 import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../node-agent/inventory/inventory.ts';
+import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
+import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
 import {
   backoffReader,
   detectedImages,
   removedImagesReader,
-} from '../../node-agent/inventory/inventory-objects.ts';
-import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
-import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
+} from '../../node-agent/inventory/objects-from-scan.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
 import { watchPods } from '../../node-agent/pods/pod-watch.ts';
 

@@ -4,11 +4,11 @@ import type { Instant } from '../../../schemas/events/time.ts';
 import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
 import { ownInventory } from '../../../services/node-agent/inventory/inventory-for-executor.ts';
+import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import {
   type ContentsOfScan,
   contentsOfScans,
-} from '../../../services/node-agent/inventory/inventory-objects.ts';
-import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
+} from '../../../services/node-agent/inventory/objects-from-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { completeListing } from '../../fixtures/listing.ts';

@@ -6,7 +6,7 @@ import { runGroupSession } from './group-session.ts';
 import { runKeySession } from './key-session.ts';
 
 /** Serves its share of the group, or the partition of its key, in the background until it is stopped; a session that fails is followed by another. */
-export function startMember(
+export function startGroupMember(
   connection: KafkaConnection,
   subscription: Subscription,
   handle: SliceHandler,

@@ -39,7 +39,7 @@ interface Waiting extends Text {
 }
 
 /** The node's own file over time: more restrictions hold at once, fewer only once the file has stayed as it is. */
-class RememberedRules {
+class FollowedRules {
   /** The rules last believed; `unknown` after a restart, until the file is seen. */
   #believed: WrittenRules | 'unknown';
   #waiting: Waiting | null = null;
@@ -146,7 +146,7 @@ const held = (message: string): LocalRules => ({ kind: 'held', message });
 
 /** Returns a function that tells the node's last word at this moment. It never rejects. */
 export function followLocalRules(option: LocalFileOption, parts: LocalRulesParts): () => Promise<LocalRules> {
-  const rules = new RememberedRules(option, parts);
+  const rules = new FollowedRules(option, parts);
   return () => rules.now();
 }
 

@@ -5,12 +5,12 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openStateDirectory } from '../../../../packages/machine/state-directory.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
-import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node-executor/local/local-file.ts';
 import {
   followLocalRules,
   LOCAL_MARK_FILE,
   STABLE_MS,
-} from '../../../../services/node-executor/local/local-rules.ts';
+} from '../../../../services/node-executor/local/follow-local-rules.ts';
+import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node-executor/local/local-file.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -10,7 +10,7 @@ import { type Position, startPositions, writtenPositions } from './positions.ts'
 const STAND_BY_LOOK_MS = 500;
 
 /** Who wants the group, and what for. */
-interface Member {
+interface GroupMember {
   readonly opened: OpenedLog;
   readonly subscription: Subscription;
   readonly handle: SliceHandler;
@@ -21,7 +21,7 @@ interface Member {
  * Takes the group and its positions in one transaction; null when another member has it. Who reads for a key has no
  * group, and begins where it begins.
  */
-function takePositions({ opened, subscription, name }: Member): Promise<readonly Position[] | null> {
+function takePositions({ opened, subscription, name }: GroupMember): Promise<readonly Position[] | null> {
   const nowMs = opened.context.now();
   const { group, assignment } = subscription;
   if (assignment.kind === 'key')
@@ -34,7 +34,7 @@ function takePositions({ opened, subscription, name }: Member): Promise<readonly
 }
 
 /** Serves the group while it is ours. A group that was lost to another member is no failure: the member stands by. */
-async function serve(member: Member, state: MemberState, stopping: AbortSignal): Promise<void> {
+async function serve(member: GroupMember, state: MemberState, stopping: AbortSignal): Promise<void> {
   const { opened, subscription, handle, name } = member;
   const seen = opened.changes.version();
   const positions = await takePositions(member);
@@ -52,7 +52,7 @@ async function serve(member: Member, state: MemberState, stopping: AbortSignal):
   });
 }
 
-async function leave({ opened, subscription, name }: Member): Promise<void> {
+async function leave({ opened, subscription, name }: GroupMember): Promise<void> {
   const { group, assignment } = subscription;
   if (assignment.kind === 'key') return;
   try {
@@ -67,12 +67,12 @@ async function leave({ opened, subscription, name }: Member): Promise<void> {
 }
 
 /** Joins the group and serves it in the background until it is stopped. */
-export function startMember(
+export function startGroupMember(
   opened: OpenedLog,
   subscription: Subscription,
   handle: SliceHandler,
 ): ActiveSubscription {
-  const member: Member = { opened, subscription, handle, name: opened.context.newId() };
+  const member: GroupMember = { opened, subscription, handle, name: opened.context.newId() };
   return supervise(opened.context, {
     group: subscription.group,
     serve: (state, stopping) => serve(member, state, stopping),
