@@ -1,4 +1,4 @@
-import { namesIn, type ObjectNames } from '../../packages/decision/listed-objects.ts';
+import { namesIn, type ObjectNames } from '../../packages/decision/inventory-entries.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { FleetEvent } from '../../schemas/events/topics.ts';

@@ -1,5 +1,5 @@
 import { type Conclusion, commandOutcome, reportedBytes } from '../../packages/decision/conclusion.ts';
-import { statusDoubts } from '../../packages/decision/listing.ts';
+import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { Holder, ImageRemoval } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';

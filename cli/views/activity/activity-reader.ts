@@ -1,5 +1,5 @@
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
-import { objectsIn } from '../../../packages/decision/listed-objects.ts';
+import { objectsIn } from '../../../packages/decision/inventory-entries.ts';
 import { countedAs, keptBecause, removedBecause } from '../../../packages/decision/rule-text.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';

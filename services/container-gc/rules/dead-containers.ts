@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Listed } from './admission.ts';

@@ -1,5 +1,5 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
-import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';

@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { backingOff, tooLongForCommand } from '../../../packages/decision/listing.ts';
+import { backingOff, tooLongForCommand } from '../../../packages/decision/inventory-checks.ts';
 import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';

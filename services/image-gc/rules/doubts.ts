@@ -1,5 +1,5 @@
 import type { Doubt } from '../../../packages/decision/conclusion.ts';
-import { doubtAbout } from '../../../packages/decision/listing.ts';
+import { doubtAbout } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Eligibility } from './candidates.ts';

@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { deriveId } from '../../../packages/canonical/ids.ts';
 import type { ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeVersion } from '../../../packages/cri/port.ts';
-import { entriesOf } from '../../../packages/decision/listed-objects.ts';
+import { entriesOf } from '../../../packages/decision/inventory-entries.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';

@@ -1,4 +1,4 @@
-import { pluralOf } from '../../../packages/decision/listed-objects.ts';
+import { pluralOf } from '../../../packages/decision/inventory-entries.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countedKind } from '../../../packages/decision/listed-objects.ts';
+import { countedKind } from '../../../packages/decision/inventory-entries.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { overtaken } from '../../../services/node-executor/checks/command-checks.ts';
 import { instant } from '../../fixtures/time.ts';
