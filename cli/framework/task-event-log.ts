@@ -53,7 +53,7 @@ export async function openTaskEventLog({
 }
 
 /** How long the end of a log that may not answer is waited for once the task is to stop. */
-const LAST_WORDS_MS = 300;
+const CLOSE_WAIT_MS = 300;
 
 /**
  * The same log for a task: whoever stops it does not wait for brokers. What the task waits for then throws `INTERRUPTED`, so that
@@ -71,7 +71,7 @@ function untilInterrupted(log: EventLog, signal: AbortSignal): EventLog {
     groups: (names) => asking(log.groups(names)),
     [Symbol.asyncDispose]: async () => {
       const closed = Promise.resolve(log[Symbol.asyncDispose]());
-      await (signal.aborted ? waitAtMost(closed, LAST_WORDS_MS) : closed);
+      await (signal.aborted ? waitAtMost(closed, CLOSE_WAIT_MS) : closed);
     },
   };
 }

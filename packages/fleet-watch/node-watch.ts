@@ -5,11 +5,11 @@ import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import {
+  anomaliesOf,
+  anomalyText,
   clustersNamedBy,
   NODE_WARNINGS,
   type NodeTrack,
-  odditiesOf,
-  oddityText,
   strayText,
   track,
 } from './node-track.ts';
@@ -76,7 +76,7 @@ export class NodeWatch {
     );
   }
 
-  heard(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
+  received(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
     if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
     const { nodeInstance, takenAt } = event;
     const key = nodeKey(event);
@@ -115,7 +115,7 @@ export class NodeWatch {
 
   #found(nowMs: number): readonly Warning[] {
     const ofNodes = [...this.#tracks].flatMap(([key, node]) =>
-      odditiesOf(node, nowMs).map((oddity) => warningOf(key, oddity.kind, oddityText(oddity))),
+      anomaliesOf(node, nowMs).map((anomaly) => warningOf(key, anomaly.kind, anomalyText(anomaly))),
     );
     return [
       ...ofNodes,

@@ -57,7 +57,7 @@ function receive(input: Input<Command>, receiver: Receiver): void {
     answer(input, refusal, receiver);
     return;
   }
-  makeRoom(command, receiver);
+  dropOldestWaiting(command, receiver);
   journal.update((state) => accepted(state, entryOf(input)));
 }
 
@@ -112,7 +112,7 @@ function tellRefusal(
   logger.warn({ commandId, ...refusal }, 'command refused');
 }
 
-function makeRoom({ reclaim }: Command, receiver: Receiver): void {
+function dropOldestWaiting({ reclaim }: Command, receiver: Receiver): void {
   const { journal } = receiver;
   const { entries } = journal.state();
   const waiting = waitingEntries(journal.state());

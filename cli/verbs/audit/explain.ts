@@ -11,8 +11,8 @@ import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
-  type Asking,
   type PointInTime,
+  type PointLookup,
   pointMs,
   pointOption,
   rangeOptions,
@@ -94,11 +94,11 @@ function requireOneEnd({ at, to }: Pick<Times, 'at' | 'to'>): void {
 /** What was logged at that very time belongs to it. */
 async function asOf(
   { at, from, to }: Times,
-  asking: Asking,
+  lookup: PointLookup,
 ): Promise<Pick<ExplainRequest, 'range' | 'thereOnly'>> {
-  if (at === undefined) return { range: await timeRange({ from, to }, asking), thereOnly: false };
-  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, asking)) + 1 };
-  return { range: await timeRange({ from, to: until }, asking), thereOnly: true };
+  if (at === undefined) return { range: await timeRange({ from, to }, lookup), thereOnly: false };
+  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, lookup)) + 1 };
+  return { range: await timeRange({ from, to: until }, lookup), thereOnly: true };
 }
 
 /** Throws `AMBIGUOUS` or `NOT_FOUND`. */

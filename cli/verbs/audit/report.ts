@@ -9,9 +9,9 @@ import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
-  type Asking,
   LongDuration,
   type PointInTime,
+  type PointLookup,
   rangeOptionsWith,
   timeRange,
 } from '../../options/time-options.ts';
@@ -93,8 +93,8 @@ function requireOneBeginning({ period, from }: Pick<Given, 'period' | 'from'>): 
 }
 
 /** The end is open where nobody gave one: the log's clock may be ahead of ours. */
-async function reportedRange({ period, from, to }: Given, asking: Asking): Promise<TimeRange> {
-  const given = await timeRange({ from, to }, asking);
+async function reportedRange({ period, from, to }: Given, lookup: PointLookup): Promise<TimeRange> {
+  const given = await timeRange({ from, to }, lookup);
   if (given.fromMs !== null) return given;
-  return { ...given, fromMs: Math.max(0, (given.toMs ?? asking.nowMs) - (period ?? WEEK_MS)) };
+  return { ...given, fromMs: Math.max(0, (given.toMs ?? lookup.nowMs) - (period ?? WEEK_MS)) };
 }

@@ -21,7 +21,7 @@ import {
   type DetectedImage,
   type ImageContents,
   type ImageOrigin,
-  NOBODY_TELLS,
+  NO_CONTENTS,
 } from './content-reading.ts';
 import type { CompleteScan, NodeScan } from './node-scan.ts';
 
@@ -171,7 +171,7 @@ export function contentsOfScans(contentsOf: ContentReading): ContentsOfScan {
   return (scan) => {
     const contents =
       asked.get(scan) ??
-      (scan.status === 'complete' ? contentsOf(detectedImages(scan)) : Promise.resolve(NOBODY_TELLS));
+      (scan.status === 'complete' ? contentsOf(detectedImages(scan)) : Promise.resolve(NO_CONTENTS));
     asked.set(scan, contents);
     return contents;
   };

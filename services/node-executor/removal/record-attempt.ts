@@ -63,7 +63,7 @@ function measureAfter(
  * Refusals that decisions cannot foresee and only people can end: such objects are left out for a while as failed ones
  * are, or the oldest of them would fill every plan.
  */
-const STANDING_REFUSALS: readonly ObjectRefusal[] = [
+const LASTING_REFUSALS: readonly ObjectRefusal[] = [
   'kept-by-node',
   'not-ours',
   'unsafe-log-path',
@@ -80,7 +80,7 @@ function outcomeOf(
   if (attempt.outcome === 'removed' || attempt.outcome === 'not-found') backoff.forget(item);
   switch (attempt.outcome) {
     case 'refused':
-      if (STANDING_REFUSALS.includes(attempt.reason)) backoff.failed(item, endedAt.wallTimeMs);
+      if (LASTING_REFUSALS.includes(attempt.reason)) backoff.failed(item, endedAt.wallTimeMs);
       return attempt;
     case 'not-found':
       return attempt;

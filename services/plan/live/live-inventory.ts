@@ -47,7 +47,7 @@ export async function inventoryOfThisMachine(options: LiveOptions, logger: Logge
     nodeLabels,
     runtime,
     containerd,
-    tellOfContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
+    onMissingContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
     filesystems: filesystems(runtime),
     logs: logReader(logs),
     pods: pods.source,

@@ -12,7 +12,11 @@ import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openHistory } from '../../node-agent/images/kept-history.ts';
-import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
+import {
+  contentReading,
+  type MissingContents,
+  NO_CONTENTS,
+} from '../../node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../node-agent/inventory/inventory.ts';
 import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
 import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
@@ -32,7 +36,7 @@ interface ScannedNode {
   /** For the contents of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
   /** Takes why they are not known. */
-  readonly tellOfContents: (silence: Silence) => void;
+  readonly onMissingContents: (silence: MissingContents) => void;
   readonly filesystems: FilesystemReader;
   readonly logs: LogReader;
   /** `null`: there is no source, and every pod is unknown. */
@@ -52,8 +56,8 @@ export async function takeInventoryOnce(node: ScannedNode): Promise<Inventory> {
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const scan = await createNodeScanner({ ...node, pods, history })();
-  const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
-  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NOBODY_TELLS;
+  const contentsOf = contentReading({ ...node, onMissing: node.onMissingContents });
+  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NO_CONTENTS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { scan, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },

@@ -25,7 +25,10 @@ function watched(policies: () => PolicySet = () => NO_POLICIES) {
   const hear = (afterMs: number, over: Partial<DiskStats> = {}, at = offset++): void => {
     const takenAt = instant({ wallTimeMs: NOW + afterMs, sinceBootMs: HOUR + afterMs });
     const event = diskStats({}, { takenAt, ...over });
-    watch.heard(event, recordOf(nodeOutput('diskStats', event), { offset: at, timestampMs: NOW + afterMs }));
+    watch.received(
+      event,
+      recordOf(nodeOutput('diskStats', event), { offset: at, timestampMs: NOW + afterMs }),
+    );
   };
   return {
     hear,

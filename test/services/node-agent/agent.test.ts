@@ -11,10 +11,7 @@ import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agent.ts';
-import {
-  loggedContentReading,
-  NOBODY_TELLS,
-} from '../../../services/node-agent/inventory/content-reading.ts';
+import { loggedContentReading, NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
@@ -76,7 +73,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       nodeLabels: { zone: 'a' },
       policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
       runtime,
-      contents: async () => NOBODY_TELLS,
+      contents: async () => NO_CONTENTS,
       filesystems: node.filesystems,
       logs: logReader(node),
       pods: node.kubelet,

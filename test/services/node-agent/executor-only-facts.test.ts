@@ -3,7 +3,7 @@ import type { KubeletPod } from '../../../packages/kubelet/pod-source.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
-import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { executorOnlyFacts } from '../../../services/node-agent/inventory/executor-only-facts.ts';
 import { openRemovedImages } from '../../../services/node-executor/results/late-removals.ts';
 import { openBackoff } from '../../../services/node-executor/results/removal-backoff.ts';
@@ -30,7 +30,7 @@ function setUp() {
       identity: NODE,
       nodeLabels: {},
       runtime,
-      contents: async () => NOBODY_TELLS,
+      contents: async () => NO_CONTENTS,
       filesystems: runtime,
       logs: async () => ({ podLogDirectories: [], danglingSymlinks: [] }),
       pods: { list: async () => ({ kubeletInstance: 'one', pods: kubelet }) },

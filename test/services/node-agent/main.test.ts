@@ -15,7 +15,7 @@ import { systemSources } from '../../../packages/process/system-sources.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
 import { runNodeAgent } from '../../../services/node-agent/main.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
@@ -66,7 +66,7 @@ async function startAgent() {
     nodeLabels: {},
     policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
     runtime,
-    contents: async () => NOBODY_TELLS,
+    contents: async () => NO_CONTENTS,
     filesystems: node.filesystems,
     logs: logReader(node),
     pods: node.kubelet,

@@ -9,25 +9,25 @@ import { nodeKey } from '../../schemas/events/identity.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
 
 /** A node as its newest disk statistics tell it. */
-export interface HeardNode {
+export interface ReportingNode {
   readonly stats: DiskStats;
   readonly track: NodeTrack;
   readonly partition: number;
 }
 
-export interface HeardNodes {
+export interface ReportingNodes {
   /** By `<cluster>/<node>`. */
-  readonly nodes: ReadonlyMap<string, HeardNode>;
+  readonly nodes: ReadonlyMap<string, ReportingNode>;
   readonly unreadable: number;
 }
 
-export interface HeardNeeds {
+export interface ReportingNodesNeeds {
   readonly log: Pick<EventLog, 'read'>;
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly onProgress: (line: string) => void;
   /** Told of each node as soon as it is heard. */
-  readonly onHeard?: (stats: DiskStats) => void;
+  readonly onNode?: (stats: DiskStats) => void;
 }
 
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
@@ -49,7 +49,10 @@ const PARTITIONS = Array.from({ length: NODE_PARTITIONS }, (_, partition) => par
  * there. So a node that lived between two windows may be missed where others share its partition; a partition in which
  * somebody was heard is never taken for empty. Ends early when `signal` aborts.
  */
-export async function readHeardNodes(needs: HeardNeeds, signal: AbortSignal): Promise<HeardNodes> {
+export async function readReportingNodes(
+  needs: ReportingNodesNeeds,
+  signal: AbortSignal,
+): Promise<ReportingNodes> {
   const reading = new Reading(needs, signal);
   await reading.window({ fromMs: needs.nowMs - NEWEST_MS, toMs: null });
   const silentSinceMs = new Map<string, number>();
@@ -78,36 +81,36 @@ interface Span {
 }
 
 class Reading {
-  readonly nodes = new Map<string, HeardNode>();
+  readonly nodes = new Map<string, ReportingNode>();
   unreadable = 0;
   #records = 0;
-  readonly #needs: HeardNeeds;
+  readonly #needs: ReportingNodesNeeds;
   readonly #signal: AbortSignal;
 
-  constructor(needs: HeardNeeds, signal: AbortSignal) {
+  constructor(needs: ReportingNodesNeeds, signal: AbortSignal) {
     this.#needs = needs;
     this.#signal = signal;
   }
 
   /** Hears those that were not heard in a later window; resolves to their keys. */
   async window(range: Window): Promise<readonly string[]> {
-    return await this.#newlyHeard(PARTITIONS, (partition, isNew) => this.#hear(partition, range, isNew));
+    return await this.#newNodes(PARTITIONS, (partition, isNew) => this.#readWindow(partition, range, isNew));
   }
 
   /** As `window`, of partitions in which nobody was heard yet: from record to record, so that what is empty costs nothing. */
   async sweep(range: Span): Promise<readonly string[]> {
     const heard = new Set([...this.nodes.values()].map(({ partition }) => partition));
     const quiet = PARTITIONS.filter((partition) => !heard.has(partition));
-    return await this.#newlyHeard(quiet, async (partition, isNew) => {
+    return await this.#newNodes(quiet, async (partition, isNew) => {
       let fromMs = await this.#firstMs(partition, range.fromMs);
       while (fromMs !== null && fromMs < range.toMs) {
-        await this.#hear(partition, { fromMs, toMs: fromMs + WINDOW_MS }, isNew);
+        await this.#readWindow(partition, { fromMs, toMs: fromMs + WINDOW_MS }, isNew);
         fromMs = await this.#firstMs(partition, fromMs + SWEEP_MS);
       }
     });
   }
 
-  async #newlyHeard(
+  async #newNodes(
     partitions: readonly number[],
     hear: (partition: number, isNew: (key: string) => boolean) => Promise<void>,
   ): Promise<readonly string[]> {
@@ -128,25 +131,28 @@ class Reading {
   async date(key: string, silentMs: number): Promise<void> {
     const node = this.nodes.get(key);
     let untilMs = silentMs;
-    for (let heardMs = this.#heardMs(key); node && untilMs - heardMs > WINDOW_MS && !this.#signal.aborted; ) {
+    for (
+      let heardMs = this.#lastReportMs(key);
+      node && untilMs - heardMs > WINDOW_MS && !this.#signal.aborted;
+    ) {
       const fromMs = Math.floor((heardMs + untilMs) / 2);
-      await this.#hear(node.partition, { fromMs, toMs: fromMs + WINDOW_MS }, (heard) => heard === key);
-      if (this.#heardMs(key) === heardMs) untilMs = fromMs;
-      heardMs = this.#heardMs(key);
+      await this.#readWindow(node.partition, { fromMs, toMs: fromMs + WINDOW_MS }, (heard) => heard === key);
+      if (this.#lastReportMs(key) === heardMs) untilMs = fromMs;
+      heardMs = this.#lastReportMs(key);
     }
     if (node)
-      await this.#hear(
+      await this.#readWindow(
         node.partition,
-        { fromMs: this.#heardMs(key), toMs: untilMs + WINDOW_MS },
+        { fromMs: this.#lastReportMs(key), toMs: untilMs + WINDOW_MS },
         (heard) => heard === key,
       );
   }
 
-  #heardMs(key: string): number {
+  #lastReportMs(key: string): number {
     return this.nodes.get(key)?.track.last.loggedAtMs ?? 0;
   }
 
-  async #hear(partition: number, range: Window, isWanted: (key: string) => boolean): Promise<void> {
+  async #readWindow(partition: number, range: Window, isWanted: (key: string) => boolean): Promise<void> {
     const reading = { topics: ['diskStats'], partition, range } as const;
     for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
       this.#records++;
@@ -161,7 +167,7 @@ class Reading {
     const key = nodeKey(stats);
     const { nodeInstance, takenAt } = stats;
     const before = this.nodes.get(key)?.track ?? null;
-    if (before === null) this.#needs.onHeard?.(stats);
+    if (before === null) this.#needs.onNode?.(stats);
     if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
     this.nodes.set(key, { stats, partition, track: track(before, { nodeInstance, takenAt, loggedAtMs }) });
   }

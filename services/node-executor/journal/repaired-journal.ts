@@ -7,12 +7,12 @@ const WAITING: ItemProgress = { state: 'waiting' };
  * The journal as the executor needs it: each command once, and with as many objects as are named. A file that has been
  * tampered with, or written by an older release, must not stop every start.
  */
-export function mended(state: JournalState, logger: Logger): JournalState {
+export function repairedJournal(state: JournalState, logger: Logger): JournalState {
   const seen = new Set<string>();
   const entries = state.entries.flatMap((entry) => {
     const commandId = entry.command.id;
     if (seen.has(commandId)) {
-      logger.error({ commandId }, 'journal mended: a command with the id of an earlier one is left out');
+      logger.error({ commandId }, 'journal repaired: a command with the id of an earlier one is left out');
       return [];
     }
     seen.add(commandId);
@@ -26,6 +26,6 @@ function withItems(entry: JournalEntry, logger: Logger): JournalEntry {
   const { command, items } = entry;
   if (items.length === command.items.length) return entry;
   const facts = { commandId: command.id, objects: command.items.length, known: items.length };
-  logger.error(facts, 'journal mended: it knew of more or fewer objects than its command names');
+  logger.error(facts, 'journal repaired: it knew of more or fewer objects than its command names');
   return { ...entry, items: command.items.map((_, index) => items[index] ?? WAITING) };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { warnOfNobody } from '../../../services/fleet-status/heard-selected.ts';
+import { warnUnlessSelected } from '../../../services/fleet-status/warn-unless-selected.ts';
 
 const SELECTOR = { clusters: [], nodeNames: ['n3'], pools: [], nodeLabels: {} };
 
@@ -11,6 +11,6 @@ test('a log that cannot be read says nothing of names, and fails nothing', async
   };
   const told: unknown[] = [];
   const logger = { warn: (line: unknown) => told.push(line) };
-  await warnOfNobody(SELECTOR, { log, logger }, new AbortController().signal);
+  await warnUnlessSelected(SELECTOR, { log, logger }, new AbortController().signal);
   expect(told).toEqual([]);
 });
