@@ -67,7 +67,7 @@ function managed(simulated: SimulatedNode, { cluster, name, directory }: Simulat
     clock: simulated.clock,
     state,
     filesystems: () => simulated.filesystems,
-    logs: simulated,
+    podLogs: simulated,
     pods: rememberPods(simulated.kubelet, ['api']),
     podSources: ['api'],
   };

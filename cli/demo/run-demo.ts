@@ -21,7 +21,7 @@ import { DEMO_POLICY, demoPolicy } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { lastRemovedImage, type RemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
-import { watchLog, whenAllReported } from './watch.ts';
+import { watchEventLog, whenAllReported } from './watch.ts';
 
 export interface DemoOptions {
   readonly duration: number;
@@ -50,7 +50,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   for (const line of introduction(durationMs)) printText(line);
   if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
   {
-    const settings = { ...LogSettings.parse({ logPath }), httpAddress: null };
+    const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
     await using process = await openService('demo', settings, { logger: quiet(context.logger) });
     await apply(process.log, written);
     const ended = new AbortController();
@@ -87,7 +87,7 @@ function viewFor(
   return liveView(print, { highPercent, lowPercent }, terminalColumns);
 }
 
-const LogSettings = z.object(eventLogOptions('embedded'));
+const EventLogSettings = z.object(eventLogOptions('embedded'));
 
 const introduction = (durationMs: number): readonly string[] => [
   'Three simulated nodes pull images and run pods that crash. The policy (its ages are seconds, only for this demo):',
@@ -129,7 +129,7 @@ async function showPipeline({ process, directory, view, show }: Stage, signal: A
   const policies = process.followPolicies(null);
   const parts = [
     runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
-    watchLog(process.log, show, stop),
+    watchEventLog(process.log, show, stop),
     ...nodes.map((node) => runSimulatedNode(process, node, stop)),
   ];
   try {

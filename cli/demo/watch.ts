@@ -10,7 +10,7 @@ import {
 const WATCHED: readonly TopicId[] = ['diskStats', 'inventory', 'decisions', 'results'];
 
 /** Reads the event log as it grows, and calls `onActivity` for what happens, until the signal aborts. */
-export async function watchLog(
+export async function watchEventLog(
   log: Pick<EventLog, 'read'>,
   onActivity: (activity: Activity) => void,
   signal: AbortSignal,

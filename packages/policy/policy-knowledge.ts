@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { EventLog, LogHealth } from '../event-log/port.ts';
+import type { EventLog, EventLogHealth } from '../event-log/port.ts';
 import { lossProblem } from './lost-keys.ts';
 import {
   type PolicyEntry,
@@ -142,7 +142,7 @@ const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | nu
     ? null
     : 'the policies are being read again, which takes long';
 
-const disconnection = ({ connected, problem }: LogHealth): string | null =>
+const disconnection = ({ connected, problem }: EventLogHealth): string | null =>
   connected ? null : `policies cannot be followed: ${problem ?? 'the event log is not connected'}`;
 
 const hashesOf = (sets: PolicySets): string =>

@@ -21,9 +21,9 @@ import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
 import { agentEvents } from './inventory/inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
-import type { LogReader } from './inventory/log-entries.ts';
 import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
 import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/objects-from-scan.ts';
+import type { PodLogReader } from './inventory/read-pod-logs.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
 import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
@@ -40,7 +40,7 @@ export interface NodeAgentDeps {
   /** What is told of images beside CRI. */
   readonly contents: ContentReading;
   readonly filesystems: FilesystemReader;
-  readonly logs: LogReader;
+  readonly podLogs: PodLogReader;
   /** `null`: there is no source, and every pod is unknown. */
   readonly pods: PodSource | null;
   /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */

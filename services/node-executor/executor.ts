@@ -121,7 +121,7 @@ function workerParts(
   const lastActions = () =>
     Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
   const own = { takeInventory, diskHistory, lastActions };
-  const judging = { clock, readFacts, podsNow, restrictions, logs: files.logs };
+  const judging = { clock, readFacts, podsNow, restrictions, podLogs: files.podLogs };
   return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
 }
 

@@ -13,7 +13,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
 import { executorOnlyFacts } from '../node-agent/inventory/executor-only-facts.ts';
-import { logReader } from '../node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../node-agent/inventory/read-pod-logs.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
 import { byTheClock } from '../node-agent/task-schedule.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';
@@ -161,7 +161,7 @@ function agentDeps(
     runtime,
     contents: loggedContentReading({ containerd, clock, logger }),
     filesystems: node.filesystems(runtime),
-    logs: logReader(node.logs),
+    podLogs: podLogReader(node.podLogs),
     pods: pods.source,
     podSources,
     state,

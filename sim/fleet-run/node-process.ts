@@ -16,10 +16,10 @@ import { layerTable } from '../fleet/image-disk.ts';
 import {
   CONTAINER_LOGS_DIR,
   type LogDirectory,
-  openLogDirectory,
+  openPodLogDirectory,
   POD_LOGS_DIR,
   podLogDirectories,
-} from '../fleet/node-logs.ts';
+} from '../fleet/node-pod-logs.ts';
 import { agentSchedule } from './agent-schedule.ts';
 import { killable, killableState, NEVER, type ProcessState } from './killable.ts';
 
@@ -83,7 +83,7 @@ export function startNodeProcess(environment: NodeEnvironment): NodeProcess {
     nodeLabels,
     policies: environment.policies.current.node,
     contents: contentsOf(node),
-    logs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
+    podLogs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
     pods: pods.source,
     podSources: ['api'],
     schedule: scheduled.schedule,
@@ -134,10 +134,10 @@ const podListing = ({ identity, kubeletProcesses, pods }: FleetNode) => ({
 function filesOf({ node, beforeLogRemoval }: NodeEnvironment, state: ProcessState) {
   const openDirectory = async (path: string): Promise<LogDirectory> => {
     if (state.dead) await NEVER;
-    return openLogDirectory(node, path, beforeLogRemoval);
+    return openPodLogDirectory(node, path, beforeLogRemoval);
   };
   return {
-    logs: { podLogsDir: POD_LOGS_DIR, containerLogsDir: CONTAINER_LOGS_DIR, openDirectory },
+    podLogs: { podLogsDir: POD_LOGS_DIR, containerLogsDir: CONTAINER_LOGS_DIR, openDirectory },
     localRules: async () => NO_LOCAL_RULES,
   };
 }

@@ -36,7 +36,7 @@ export interface FleetPod {
   readonly containers: FleetContainer[];
   readonly sandboxes: RuntimeSandbox[];
   /** Names in its directory of logs; `null` once the directory is gone. */
-  logs: string[] | null;
+  podLogs: string[] | null;
   /** As the kubelet tells it; `null` once it forgot it. */
   listed: KubeletPod | null;
   containerAttempts: number;
@@ -71,7 +71,7 @@ export function newFleetPod(unique: string, { kind, application, image }: FleetP
     },
     containers: [],
     sandboxes: [],
-    logs: [],
+    podLogs: [],
     listed: listedPod({ uid, name, namespace, images: [image.reference] }),
     containerAttempts: 0,
     sandboxAttempts: 0,
@@ -138,7 +138,7 @@ export function addContainer(
   const rest = { createdMs: fleetMs, layerBytes, listed, finishedMs: null, finishedAtNs: 0n };
   const container: FleetContainer = { id, attempt, image, ...rest };
   pod.containers.push(container);
-  pod.logs?.push(`${attempt}.log`);
+  pod.podLogs?.push(`${attempt}.log`);
   return container;
 }
 
@@ -175,5 +175,5 @@ export const logDirectoryName = ({
 }: Pick<FleetPod, 'namespace' | 'name' | 'uid'>): string => `${namespace}_${name}_${uid}`;
 
 /** Nothing is left of it anywhere. */
-export const isWithoutTrace = ({ listed, containers, sandboxes, logs }: FleetPod): boolean =>
-  listed === null && containers.length === 0 && sandboxes.length === 0 && logs === null;
+export const isWithoutTrace = ({ listed, containers, sandboxes, podLogs }: FleetPod): boolean =>
+  listed === null && containers.length === 0 && sandboxes.length === 0 && podLogs === null;

@@ -10,7 +10,7 @@ import { addLayerBytes, type FleetNode } from './fleet-node.ts';
 import { endSandboxes, type FleetContainer, type FleetPod, logDirectoryName } from './fleet-pod.ts';
 import { drop } from './image-disk.ts';
 import { forgetIfGone } from './node-kubelet.ts';
-import { POD_LOGS_DIR } from './node-logs.ts';
+import { POD_LOGS_DIR } from './node-pod-logs.ts';
 
 export type RemovedKind = 'image' | 'container' | 'sandbox' | 'pod-log-directory';
 

@@ -5,11 +5,11 @@ import { type CriHandlers, type CriServer, serveCri } from '../../packages/cri/s
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import { createKubelet, type SimulatedKubelet } from '../kubelet/kubelet.ts';
+import { logBytes, type PodLogRoots } from '../runtime/container-logs.ts';
 import { containerdHandlers } from '../runtime/containerd-handlers.ts';
 import { criHandlers } from '../runtime/cri-handlers.ts';
 import { createDisk, type Disk } from '../runtime/disk.ts';
 import { createFaults, type Faults } from '../runtime/faults.ts';
-import { type LogDirectories, logBytes } from '../runtime/logs.ts';
 import type { RuntimeAge } from '../runtime/objects.ts';
 import { boundlessRegistry, type Registry } from '../runtime/registry.ts';
 import { createRuntime, type SimulatedRuntime } from '../runtime/runtime.ts';
@@ -30,7 +30,7 @@ export interface SimulatedNodeOptions {
 }
 
 /** A node made up: a CRI server on a real socket, a disk, real log files, and a kubelet. */
-export interface SimulatedNode extends AsyncDisposable, LogDirectories {
+export interface SimulatedNode extends AsyncDisposable, PodLogRoots {
   readonly name: string;
   /** `unix://…` of the CRI socket. */
   readonly endpoint: string;
@@ -55,10 +55,10 @@ const SANDBOX_IMAGE_BYTES = 300_000n;
 export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<SimulatedNode> {
   const { name, directory, clock } = options;
   const socketPath = join(directory, 'cri.sock');
-  const logs = { podLogsDir: join(directory, 'pods'), containerLogsDir: join(directory, 'containers') };
+  const podLogs = { podLogsDir: join(directory, 'pods'), containerLogsDir: join(directory, 'containers') };
   await Promise.all([
-    mkdir(logs.podLogsDir, { recursive: true }),
-    mkdir(logs.containerLogsDir, { recursive: true }),
+    mkdir(podLogs.podLogsDir, { recursive: true }),
+    mkdir(podLogs.containerLogsDir, { recursive: true }),
   ]);
   const faults = createFaults();
   const { capacityBytes, otherBytes = 0n } = options;
@@ -70,7 +70,7 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     faults,
     registry: options.registry ?? boundlessRegistry,
     sandboxImage: SANDBOX_IMAGE,
-    logBytes: () => logBytes(logs.podLogsDir),
+    logBytes: () => logBytes(podLogs.podLogsDir),
   });
   runtime.addImage({ ...SANDBOX, id: boundlessRegistry(SANDBOX_IMAGE).id });
   const cri = criHandlers({ runtime, faults, age: options.age ?? 'current', mountpoint: directory });
@@ -82,13 +82,13 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
     faults,
     disk,
     runtime,
-    ...logs,
+    ...podLogs,
     ...process,
     endpoint: `unix://${socketPath}`,
     cri,
     containerd,
-    filesystems: { read: async () => disk.readings(logBytes(logs.podLogsDir)) },
-    kubelet: createKubelet({ nodeName: name, runtime, faults, logs }),
+    filesystems: { read: async () => disk.readings(logBytes(podLogs.podLogsDir)) },
+    kubelet: createKubelet({ nodeName: name, runtime, faults, podLogs }),
     [Symbol.asyncDispose]: process.die,
   };
 }

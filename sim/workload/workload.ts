@@ -8,7 +8,7 @@ import {
   CATALOGUE,
   versionOf,
 } from '../runtime/catalogue.ts';
-import { sizeOf, writeLog } from '../runtime/logs.ts';
+import { sizeOf, writeContainerLog } from '../runtime/container-logs.ts';
 import { evenChoice, type Random, seededRandom, zipfChoice } from './random.ts';
 
 /** Something that happened on the node, for a line of text. */
@@ -179,5 +179,5 @@ async function restartCrashed({ node: { kubelet } }: World): Promise<WorkloadEve
 async function growLogs({ node, random }: World): Promise<void> {
   for (const { state, logFile } of node.runtime.containers.values())
     if (state === 'running' && logFile !== '')
-      await writeLog(logFile, sizeOf(logFile) + BigInt(Math.floor(random() * LOG_GROWTH_BYTES)));
+      await writeContainerLog(logFile, sizeOf(logFile) + BigInt(Math.floor(random() * LOG_GROWTH_BYTES)));
 }

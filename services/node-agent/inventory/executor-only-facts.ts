@@ -32,7 +32,7 @@ type ExecutorOnlyParts = Pick<
   | 'runtime'
   | 'contents'
   | 'filesystems'
-  | 'logs'
+  | 'podLogs'
   | 'pods'
   | 'podSources'
   | 'clock'

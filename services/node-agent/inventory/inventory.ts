@@ -22,7 +22,6 @@ import type { DiskFacts } from '../disks/disk-watch.ts';
 import { wallTimeOf } from '../images/image-history.ts';
 import type { Work } from '../publishing/pacing.ts';
 import type { ImageContents } from './content-reading.ts';
-import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
 import type { CompleteScan, NodeScan } from './node-scan.ts';
 import {
   type BackoffEntries,
@@ -31,6 +30,7 @@ import {
   inventoryImage,
   inventorySandbox,
 } from './objects-from-scan.ts';
+import { inventoryLogSymlink, inventoryPodLogDirectory } from './read-pod-logs.ts';
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {
@@ -184,10 +184,11 @@ function completeInventory(
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
     pods: [...scan.pods],
     podLogDirectories:
-      scan.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
+      scan.podLogs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
     logSymlinks:
-      scan.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
-      null,
+      scan.podLogs.danglingSymlinks?.map((name) =>
+        inventoryLogSymlink(name, listing.containers, backoffOf),
+      ) ?? null,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ObjectOutcome, ObjectRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { isLog } from '../checks/removable.ts';
+import { isPodLogEntry } from '../checks/removable.ts';
 import { type Recorder, recordItem } from '../results/record-results.ts';
 import { afterInterrupted, durationMs, type End, estimateOf } from './interrupted-removal.ts';
 import { measuredBetween, measuredFilesystem, type Reading, SETTLE_MS, settled } from './measure.ts';
@@ -34,7 +34,7 @@ export async function recordAttempt(
   // Whoever dies while the freed space is waited for must not take an object that came back for one that never went.
   if (attempt.outcome === 'removed')
     progressTo(work, { state: 'removed', durationMs: tookMs(trial) }, parts.recorder);
-  const actedAt = mayHaveActed(attempt, inHand !== null && !isLog(work.item)) ? endedAt : null;
+  const actedAt = mayHaveActed(attempt, inHand !== null && !isPodLogEntry(work.item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(trial, work, after, parts.recorder);
   recordEnd(work, { outcome, actedAt, name: inHand?.name ?? null }, parts);

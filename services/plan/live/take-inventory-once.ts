@@ -18,13 +18,13 @@ import {
   NO_CONTENTS,
 } from '../../node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../node-agent/inventory/inventory.ts';
-import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
 import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
 import {
   backoffReader,
   detectedImages,
   removedImagesReader,
 } from '../../node-agent/inventory/objects-from-scan.ts';
+import type { PodLogReader } from '../../node-agent/inventory/read-pod-logs.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
 import { watchPods } from '../../node-agent/pods/pod-watch.ts';
 
@@ -38,7 +38,7 @@ interface ScannedNode {
   /** Takes why they are not known. */
   readonly onMissingContents: (silence: MissingContents) => void;
   readonly filesystems: FilesystemReader;
-  readonly logs: LogReader;
+  readonly podLogs: PodLogReader;
   /** `null`: there is no source, and every pod is unknown. */
   readonly pods: PodSource | null;
   readonly podSources: readonly KubeletSource[];

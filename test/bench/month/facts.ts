@@ -8,7 +8,7 @@ import type {
   InventoryPod,
   InventorySandbox,
 } from '../../../schemas/events/inventory.ts';
-import type { InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
+import type { InventoryPodLogDirectory } from '../../../schemas/events/pod-log-entries.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';

@@ -95,7 +95,7 @@ export async function start(
         clock: node.clock,
         state,
         filesystems: () => node.filesystems,
-        logs: node,
+        podLogs: node,
         pods: { source: null, wanted: () => [], now: null },
         podSources: ['api'],
       },

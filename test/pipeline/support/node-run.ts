@@ -11,7 +11,7 @@ import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { rememberPods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { policyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
@@ -73,7 +73,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     runtime,
     contents: loggedContentReading({ containerd: containerd && killable(containerd, life), clock, logger }),
     filesystems: node.filesystems,
-    logs: logReader(node),
+    podLogs: podLogReader(node),
     pods: pods.source,
     podSources: ['api'],
     state,

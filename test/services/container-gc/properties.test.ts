@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory, InventoryPod } from '../../../schemas/events/inventory.ts';
-import { containerIdOfSymlink } from '../../../schemas/events/log-entries.ts';
+import { containerIdOfSymlink } from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/container-gc/decide.ts';
 import { shuffled } from '../../fixtures/arbitrary-node.ts';

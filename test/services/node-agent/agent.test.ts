@@ -12,7 +12,7 @@ import type { CompleteInventory, Inventory } from '../../../schemas/events/inven
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading, NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
 import { input } from '../../fixtures/input.ts';
@@ -75,7 +75,7 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       runtime,
       contents: async () => NO_CONTENTS,
       filesystems: node.filesystems,
-      logs: logReader(node),
+      podLogs: podLogReader(node),
       pods: node.kubelet,
       podSources: ['api'],
       state,

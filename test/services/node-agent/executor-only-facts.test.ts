@@ -32,7 +32,7 @@ function setUp() {
       runtime,
       contents: async () => NO_CONTENTS,
       filesystems: runtime,
-      logs: async () => ({ podLogDirectories: [], danglingSymlinks: [] }),
+      podLogs: async () => ({ podLogDirectories: [], danglingSymlinks: [] }),
       pods: { list: async () => ({ kubeletInstance: 'one', pods: kubelet }) },
       podSources: ['api'],
       clock,

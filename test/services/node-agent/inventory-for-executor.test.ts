@@ -28,7 +28,7 @@ const completeScan = (takenAt: Instant): CompleteScan => {
     clockSteadySinceMs: 0,
     pods: [],
     allSourcesReady: true,
-    logs: { podLogDirectories: [], danglingSymlinks: [] },
+    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
   };
 };
 

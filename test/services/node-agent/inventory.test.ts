@@ -49,7 +49,7 @@ function scan(over: Partial<CompleteScan> = {}): CompleteScan {
     clockSteadySinceMs: 0,
     pods: [],
     allSourcesReady: true,
-    logs: { podLogDirectories: [], danglingSymlinks: [] },
+    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
     ...over,
   };
 }

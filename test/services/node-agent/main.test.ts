@@ -16,7 +16,7 @@ import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { runNodeAgent } from '../../../services/node-agent/main.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { observe } from '../../fixtures/observe.ts';
@@ -68,7 +68,7 @@ async function startAgent() {
     runtime,
     contents: async () => NO_CONTENTS,
     filesystems: node.filesystems,
-    logs: logReader(node),
+    podLogs: podLogReader(node),
     pods: node.kubelet,
     podSources: ['api' as const],
     state,

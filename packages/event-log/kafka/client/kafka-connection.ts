@@ -1,9 +1,9 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
-import type { EventLogContext, LogHealth } from '../../port.ts';
+import type { EventLogContext, EventLogHealth } from '../../port.ts';
 import { type OngoingProblem, ongoingProblem } from '../../problems.ts';
 import type { KafkaClient } from './client.ts';
-import { toLogError } from './errors.ts';
+import { toEventLogError } from './errors.ts';
 import { type ClientHealth, Health } from './health.ts';
 import type { KafkaOptions } from './options.ts';
 
@@ -54,7 +54,7 @@ export class KafkaConnection implements Disposable {
    */
   explain(error: unknown): FleetGcError {
     const { options, outage, health } = this.#shared;
-    const failure = toLogError(options.brokers, error);
+    const failure = toEventLogError(options.brokers, error);
     if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
     outage.occurred(failure.code, { code: failure.code, client: this.#client.name }, failure.message);
     health.note(this.#client, failure.message);
@@ -69,7 +69,7 @@ export class KafkaConnection implements Disposable {
       context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
   }
 
-  health(follows?: TopicName): LogHealth {
+  health(follows?: TopicName): EventLogHealth {
     return this.#shared.health.of(follows);
   }
 

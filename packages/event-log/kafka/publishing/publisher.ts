@@ -4,7 +4,7 @@ import { partitionName } from '../../partition.ts';
 import type { EventLogContext, OutgoingRecord } from '../../port.ts';
 import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { missingTopic, refusal } from '../../topic-differences.ts';
-import { isBetweenLeaders, protocolType, toLogError } from '../client/errors.ts';
+import { isBetweenLeaders, protocolType, toEventLogError } from '../client/errors.ts';
 import { type Batch, toBatches } from './batches.ts';
 
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
@@ -147,4 +147,4 @@ function isEnough(error: unknown, failures: number, tries: number): boolean {
 }
 
 /** Not when the broker looked at the batch, or at who sent it, and said no; nor for a fault of ours. */
-const mayHelp = (error: unknown): boolean => toLogError([], error).code === 'LOG_UNREACHABLE';
+const mayHelp = (error: unknown): boolean => toEventLogError([], error).code === 'LOG_UNREACHABLE';

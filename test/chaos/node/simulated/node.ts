@@ -36,11 +36,11 @@ export function simulatedNode(
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * USUAL_OTHER_PERCENT) / 100n;
-  const logs = {
+  const podLogs = {
     podLogsDir: join(diskDirectory, 'pods'),
     containerLogsDir: join(diskDirectory, 'containers'),
   };
-  for (const directory of Object.values(logs)) mkdirSync(directory, { recursive: true });
+  for (const directory of Object.values(podLogs)) mkdirSync(directory, { recursive: true });
   const disk = createDisk({
     options: { capacityBytes: capacity, otherBytes },
     mountpoint: diskDirectory,
@@ -73,7 +73,7 @@ export function simulatedNode(
   const removals = trickedRemovals(tricks, write);
   const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
   return {
-    kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
+    kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, podLogs }),
     faults,
     tricks,
     differentImages: Number.MAX_SAFE_INTEGER,

@@ -1,5 +1,5 @@
 /** Where the kubelet keeps logs. */
-export interface LogDirectories {
+export interface PodLogRoots {
   /** Root of all logs, `/var/log/pods`. */
   readonly podLogsDir: string;
   /** Flat symlinks to them, `/var/log/containers`. */

@@ -9,13 +9,13 @@ import {
   type InventoryLogSymlink,
   type InventoryPodLogDirectory,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-entries.ts';
+} from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Room } from './admission.ts';
 import { keptByNamespace, namespaceOfLogDirectory, namespaceOfSymlink } from './namespaces.ts';
 
 /** What the entries of the log directories are judged by. */
-interface LogPass {
+interface PodLogPass {
   readonly inventory: CompleteInventory;
   readonly policy: Policy;
   /** UIDs of pods whose content is removable, none before all sources have delivered (I1, I3). */
@@ -40,19 +40,19 @@ type JudgedEntry<Entry> = Judged & { readonly entry: Entry };
 
 const kept = (rule: string, facts: Facts): Judged => ({ action: 'keep', rule, facts });
 
-type LogItem = Extract<ContainerRemoval['items'][number], { kind: 'pod-log-directory' | 'log-symlink' }>;
+type PodLogItem = Extract<ContainerRemoval['items'][number], { kind: 'pod-log-directory' | 'log-symlink' }>;
 
-export interface LogPlan {
+export interface PodLogPlan {
   /** In the order in which they go: directories first, each kind as it was listed (I3). */
-  readonly items: readonly LogItem[];
+  readonly items: readonly PodLogItem[];
   /** Of every entry, in the same order. */
   readonly verdicts: readonly Verdict[];
 }
 
 /** What goes of the two log directories (I). */
-export function planLogs(pass: LogPass): LogPlan {
-  const items: LogItem[] = [];
-  const admitted = ({ action, rule, facts }: Judged, item: LogItem, position: number): Verdict => {
+export function planPodLogs(pass: PodLogPass): PodLogPlan {
+  const items: PodLogItem[] = [];
+  const admitted = ({ action, rule, facts }: Judged, item: PodLogItem, position: number): Verdict => {
     const { kind } = item;
     if (action === 'keep') return { action, facts, kind, position, rule };
     if (items.length >= pass.room.objects)
@@ -80,7 +80,7 @@ export function planLogs(pass: LogPass): LogPlan {
   return { items, verdicts: [...directories, ...symlinks] };
 }
 
-function judgeDirectories(pass: LogPass): JudgedEntry<InventoryPodLogDirectory>[] {
+function judgeDirectories(pass: PodLogPass): JudgedEntry<InventoryPodLogDirectory>[] {
   const entries = pass.inventory.podLogDirectories ?? [];
   const twice = listedTwice(entries.map(({ name }) => name));
   const active = activePods(pass.inventory);
@@ -90,7 +90,11 @@ function judgeDirectories(pass: LogPass): JudgedEntry<InventoryPodLogDirectory>[
   }));
 }
 
-function judgeDirectory(entry: InventoryPodLogDirectory, pass: LogPass, active: ReadonlySet<string>): Judged {
+function judgeDirectory(
+  entry: InventoryPodLogDirectory,
+  pass: PodLogPass,
+  active: ReadonlySet<string>,
+): Judged {
   const { name, podUid } = entry;
   const { policy, removable, withhold } = pass;
   if (podUid === '' || podUidOfLogDirectory(name) !== podUid) return kept('I2', { podUid });
@@ -115,7 +119,7 @@ const activePods = ({ containers, sandboxes }: CompleteInventory): ReadonlySet<s
       .flatMap(({ podUid, pod }) => [podUid, pod?.uid ?? '']),
   ]);
 
-type SymlinkPass = Pick<LogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
+type SymlinkPass = Pick<PodLogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
 
 /** What becomes of the dangling symlinks (I4 to I8), in the order in which they are listed. */
 function judgeSymlinks(pass: SymlinkPass): JudgedEntry<InventoryLogSymlink>[] {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import {
   inventoryLogSymlink,
   inventoryPodLogDirectory,
-  logReader,
-} from '../../../services/node-agent/inventory/log-entries.ts';
+  podLogReader,
+} from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { listedContainer } from '../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -22,7 +22,7 @@ describe('what lies in the log directories', () => {
     mkdirSync(join(directories.podLogsDir, 'default_web_uid-2', 'app'), { recursive: true });
     mkdirSync(join(directories.podLogsDir, 'default_db_uid-1'));
     writeFileSync(join(directories.podLogsDir, 'uid-3'), '');
-    expect((await logReader(directories)()).podLogDirectories).toEqual([
+    expect((await podLogReader(directories)()).podLogDirectories).toEqual([
       'default_db_uid-1',
       'default_web_uid-2',
       'uid-3',
@@ -39,7 +39,7 @@ describe('what lies in the log directories', () => {
     link('dangling-1234567.txt', join(directories.podLogsDir, 'gone'));
     link('ring-1234567.log', 'ring-1234567.log');
     writeFileSync(join(directories.containerLogsDir, 'file-1234567.log'), '');
-    expect((await logReader(directories)()).danglingSymlinks).toEqual(['dangling-1234567.log']);
+    expect((await podLogReader(directories)()).danglingSymlinks).toEqual(['dangling-1234567.log']);
   });
 
   test.each(['podLogsDir', 'containerLogsDir'] as const)(
@@ -47,7 +47,7 @@ describe('what lies in the log directories', () => {
     async (which) => {
       const directories = logDirectories();
       rmSync(directories[which], { recursive: true });
-      const { podLogDirectories, danglingSymlinks } = await logReader(directories)();
+      const { podLogDirectories, danglingSymlinks } = await podLogReader(directories)();
       expect(which === 'podLogsDir' ? podLogDirectories : danglingSymlinks).toBeNull();
       expect(which === 'podLogsDir' ? danglingSymlinks : podLogDirectories).toEqual([]);
     },

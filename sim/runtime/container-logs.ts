@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import type { SimulatedContainer } from './objects.ts';
 
 /** Where a node's logs are. */
-export interface LogDirectories {
+export interface PodLogRoots {
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
 }
 
 /** A log of the given size: real as a file, but holes instead of blocks. */
-export async function writeLog(path: string, sizeBytes: bigint): Promise<void> {
+export async function writeContainerLog(path: string, sizeBytes: bigint): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const file = await open(path, 'a');
   try {
@@ -21,20 +21,20 @@ export async function writeLog(path: string, sizeBytes: bigint): Promise<void> {
 }
 
 /** `<pod>_<namespace>_<container>-<id>.log`, the part before `.log` cut to 251 characters (G22). */
-function linkPath({ containerLogsDir }: LogDirectories, { labels, id }: SimulatedContainer): string {
+function linkPath({ containerLogsDir }: PodLogRoots, { labels, id }: SimulatedContainer): string {
   const pod = `${labels['io.kubernetes.pod.name']}_${labels['io.kubernetes.pod.namespace']}`;
   const name = `${pod}_${labels['io.kubernetes.container.name']}-${id}`;
   return join(containerLogsDir, `${name.slice(0, 251)}.log`);
 }
 
-export async function linkLog(logs: LogDirectories, container: SimulatedContainer): Promise<void> {
-  await mkdir(logs.containerLogsDir, { recursive: true });
-  await unlinkLog(logs, container);
-  await symlink(container.logFile, linkPath(logs, container));
+export async function linkContainerLog(podLogs: PodLogRoots, container: SimulatedContainer): Promise<void> {
+  await mkdir(podLogs.containerLogsDir, { recursive: true });
+  await unlinkContainerLog(podLogs, container);
+  await symlink(container.logFile, linkPath(podLogs, container));
 }
 
-export const unlinkLog = (logs: LogDirectories, container: SimulatedContainer): Promise<void> =>
-  rm(linkPath(logs, container), { force: true });
+export const unlinkContainerLog = (podLogs: PodLogRoots, container: SimulatedContainer): Promise<void> =>
+  rm(linkPath(podLogs, container), { force: true });
 
 /**
  * Bytes that all files under `directory` say they have. Synchronous: the trees are small, and this is asked once a second

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import pMap from 'p-map';
 import type { z } from 'zod';
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
-import type { LogDirectories } from '../../../packages/machine/log-directories.ts';
+import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
+import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 import {
   containerIdOfSymlink,
   containersOfSymlink,
   type InventoryLogSymlink,
   type InventoryPodLogDirectory,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-entries.ts';
-import type { Backoff } from '../../../schemas/events/object-kinds.ts';
+} from '../../../schemas/events/pod-log-entries.ts';
 
 /** What lies in the two log directories (A10). A directory that could not be read is `null`: nothing of it goes. */
-export interface LogEntries {
+export interface PodLogEntries {
   /** All names, sorted. */
   readonly podLogDirectories: readonly string[] | null;
   /** Names of the `*.log` whose target does not exist, sorted. */
@@ -22,14 +22,14 @@ export interface LogEntries {
 }
 
 /** Never rejects. */
-export type LogReader = () => Promise<LogEntries>;
+export type PodLogReader = () => Promise<PodLogEntries>;
 
 /** More entries than this are left for later scans: what goes makes room for them. */
-const MAX_LOG_ENTRIES = 5_000;
+const MAX_POD_LOG_ENTRIES = 5_000;
 const STAT_CONCURRENCY = 8;
 
-export const logReader =
-  ({ podLogsDir, containerLogsDir }: LogDirectories): LogReader =>
+export const podLogReader =
+  ({ podLogsDir, containerLogsDir }: PodLogRoots): PodLogReader =>
   async () => ({
     podLogDirectories: await namesIn(podLogsDir),
     danglingSymlinks: await danglingIn(containerLogsDir),
@@ -38,16 +38,16 @@ export const logReader =
 async function danglingIn(directory: string): Promise<readonly string[] | null> {
   const names = await namesIn(directory);
   if (names === null) return null;
-  const logs = names.filter((name) => name.endsWith('.log'));
-  const dangling = await pMap(logs, (name) => hasNoTarget(join(directory, name)), {
+  const podLogs = names.filter((name) => name.endsWith('.log'));
+  const dangling = await pMap(podLogs, (name) => hasNoTarget(join(directory, name)), {
     concurrency: STAT_CONCURRENCY,
   });
-  return logs.filter((_, index) => dangling[index]);
+  return podLogs.filter((_, index) => dangling[index]);
 }
 
 async function namesIn(directory: string): Promise<readonly string[] | null> {
   try {
-    return (await readdir(directory)).toSorted().slice(0, MAX_LOG_ENTRIES);
+    return (await readdir(directory)).toSorted().slice(0, MAX_POD_LOG_ENTRIES);
   } catch {
     return null;
   }

@@ -29,7 +29,7 @@ interface Entries {
 const podsWithLogs = ({ pods }: FleetNode): ReadonlyMap<string, FleetPod> =>
   new Map(
     [...pods.values()]
-      .filter(({ logs }) => logs !== null)
+      .filter(({ podLogs }) => podLogs !== null)
       .map((pod) => [logDirectoryName(pod), pod] as const),
   );
 
@@ -37,7 +37,7 @@ export const podLogDirectories = (node: FleetNode): readonly string[] =>
   [...podsWithLogs(node).keys()].toSorted();
 
 /** Opens a log directory of the node, in memory. `beforeRemoval` hears of a pod's directory while it is there yet. */
-export function openLogDirectory(
+export function openPodLogDirectory(
   node: FleetNode,
   path: string,
   beforeRemoval: (name: string) => void,
@@ -59,7 +59,7 @@ const rootOf = (node: FleetNode, beforeRemoval: (name: string) => void): Entries
     const pod = podsWithLogs(node).get(name);
     if (pod === undefined) return;
     beforeRemoval(name);
-    pod.logs = null;
+    pod.podLogs = null;
     forgetIfGone(node, pod);
   },
   below: (name) => {
@@ -71,16 +71,16 @@ const rootOf = (node: FleetNode, beforeRemoval: (name: string) => void): Entries
 /** One directory for its one container, as long as something is in it. */
 const podDirectory = (pod: FleetPod, path: string): Entries => ({
   path,
-  names: () => (pod.logs !== null && pod.logs.length > 0 ? ['app'] : []),
+  names: () => (pod.podLogs !== null && pod.podLogs.length > 0 ? ['app'] : []),
   remove: () => {},
   below: (name) => (name === 'app' ? filesOf(pod, `${path}/app`) : null),
 });
 
 const filesOf = (pod: FleetPod, path: string): Entries => ({
   path,
-  names: () => [...(pod.logs ?? [])],
+  names: () => [...(pod.podLogs ?? [])],
   remove: (name) => {
-    pod.logs = pod.logs?.filter((log) => log !== name) ?? null;
+    pod.podLogs = pod.podLogs?.filter((log) => log !== name) ?? null;
   },
   below: () => null,
 });

@@ -11,9 +11,9 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { InventoryPodLogDirectory } from '../../../../schemas/events/log-entries.ts';
+import type { InventoryPodLogDirectory } from '../../../../schemas/events/pod-log-entries.ts';
 import { openDirectory } from '../../../../services/node-executor/removal/open-directory.ts';
-import { removePodLogDirectory } from '../../../../services/node-executor/removal/remove-log-entry.ts';
+import { removePodLogDirectory } from '../../../../services/node-executor/removal/remove-pod-log-entry.ts';
 import { containerRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';

@@ -3,8 +3,8 @@ import {
   containerIdOfSymlink,
   containersOfSymlink,
   podUidOfLogDirectory,
-} from '../../../schemas/events/log-entries.ts';
-import type { LogRoots } from '../node-files.ts';
+} from '../../../schemas/events/pod-log-entries.ts';
+import type { PodLogAccess } from '../node-files.ts';
 import type { Refusal } from '../results/results.ts';
 import { type OpenDirectory, unlessMissing } from './open-directory.ts';
 import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './removal-attempt.ts';
@@ -19,7 +19,7 @@ const MAX_DEPTH = 16;
  */
 export async function removePodLogDirectory(
   { name, podUid }: { readonly name: string; readonly podUid: string },
-  roots: Pick<LogRoots, 'podLogsDir' | 'openDirectory'>,
+  roots: Pick<PodLogAccess, 'podLogsDir' | 'openDirectory'>,
 ): Promise<Attempt> {
   if (!isOneSegment(name) || podUid === '' || podUidOfLogDirectory(name) !== podUid) return unsafe(name);
   return inDirectory(roots, roots.podLogsDir, async (root) => {
@@ -38,7 +38,7 @@ export async function removePodLogDirectory(
 export async function removeLogSymlink(
   name: string,
   { containers }: Pick<CompleteListing, 'containers'>,
-  roots: Pick<LogRoots, 'containerLogsDir' | 'openDirectory'>,
+  roots: Pick<PodLogAccess, 'containerLogsDir' | 'openDirectory'>,
 ): Promise<Attempt> {
   if (!isOneSegment(name) || !name.endsWith('.log')) return unsafe(name);
   const needed = neededBy(name, containers);
@@ -54,10 +54,10 @@ export async function removeLogSymlink(
 }
 
 /** Whether an entry of a log directory is not there; `null` when that cannot be seen. */
-export async function isLogGone(
+export async function isPodLogEntryGone(
   kind: 'pod-log-directory' | 'log-symlink',
   name: string,
-  { podLogsDir, containerLogsDir, openDirectory }: LogRoots,
+  { podLogsDir, containerLogsDir, openDirectory }: PodLogAccess,
 ): Promise<boolean | null> {
   const directory = kind === 'log-symlink' ? containerLogsDir : podLogsDir;
   try {
@@ -85,7 +85,7 @@ const unsafe = (name: string): Attempt =>
 const isOneSegment = (name: string): boolean => !['', '.', '..'].includes(name) && !/[/\0]/.test(name);
 
 async function inDirectory(
-  { openDirectory }: Pick<LogRoots, 'openDirectory'>,
+  { openDirectory }: Pick<PodLogAccess, 'openDirectory'>,
   directory: string,
   action: (root: OpenDirectory) => Promise<Attempt>,
 ): Promise<Attempt> {
