@@ -88,7 +88,7 @@ export function anomalyText(anomaly: NodeAnomaly): string {
     case 'clock': {
       const { aheadMs } = anomaly;
       const how = aheadMs > 0 ? 'ahead of' : 'behind';
-      return `its clock is ${roughly(Math.abs(aheadMs))} ${how} that of the log: ages of images and containers are wrong there. Set the clock, and look why it was not set`;
+      return `its clock is ${roughly(Math.abs(aheadMs))} ${how} that of the event log: ages of images and containers are wrong there. Set the clock, and look why it was not set`;
     }
     case 'two-machines':
       return `${anomaly.machines} machines report under this name, in turns: each command reaches one of them. Give each a --node-name of its own`;

@@ -114,7 +114,7 @@ async function readRecords({ log, knowledge }: Following, signal: AbortSignal): 
     else if (reading.add(event.record) === 'rewound') return 'gc.policies began again: it was recreated';
     else knowledge.update(reading);
   }
-  return signal.aborted ? null : 'the log ended the reading of gc.policies';
+  return signal.aborted ? null : 'the event log ended the reading of gc.policies';
 }
 
 function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {

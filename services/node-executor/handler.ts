@@ -153,7 +153,7 @@ const reporterOf = ({
 const resultsPileUp = (): FleetGcError =>
   new FleetGcError(
     'LOG_UNREACHABLE',
-    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the log does not take them`,
+    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
   );
 
 const REASON: Readonly<Partial<Record<DeadLetterCause, CommandRefusal>>> = {

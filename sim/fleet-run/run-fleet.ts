@@ -58,7 +58,7 @@ async function joined(
   consumer: Consumer,
   signal: AbortSignal,
 ): Promise<void> {
-  say('joining the log');
+  say('joining the event log');
   while (!signal.aborted && !consumer.state().joined) await parts.sources.wait(50, signal);
 }
 

@@ -121,7 +121,7 @@ function unknownLines(simulation: AuditSimulation): readonly string[] {
   const past =
     withoutDiskStats > 0
       ? [
-          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the log: no grace period could pass there.`,
+          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the event log: no grace period could pass there.`,
         ]
       : [];
   const lines = [...usage, ...sides, ...past];

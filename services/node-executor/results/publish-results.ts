@@ -53,7 +53,7 @@ async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<s
     if (batch.length > 1) return publishNext(parts, 1);
     parts.logger.error(
       { problem: error.message, event: batch[0] },
-      'a result is given up: the log can never take it',
+      'a result is given up: the event log can never take it',
     );
   }
   journal.update((state) => published(state, batch.length));

@@ -48,7 +48,7 @@ test('a clock that is a day ahead is warned of once and counted, again after an 
   const node = watched();
   for (let minute = 0; minute < 59; minute++) node.hear(minute * MINUTE, ahead(minute * MINUTE));
   expect(node.warnings()).toHaveLength(1);
-  expect(node.warnings()[0]).toContain('prod/web-1: its clock is 24 hours ahead of that of the log');
+  expect(node.warnings()[0]).toContain('prod/web-1: its clock is 24 hours ahead of that of the event log');
   expect(await node.metric('clock')).toBe('1');
   node.hear(60 * MINUTE, ahead(60 * MINUTE));
   expect(node.warnings()).toHaveLength(2);

@@ -447,7 +447,7 @@ describe('an agent on a simulated node', () => {
     expect(later?.history.imagefs.availableBytes.length).toBeGreaterThan(10);
   });
 
-  test('[M1] a damaged history is reported on the log once, and images count as just detected', async () => {
+  test('[M1] a damaged history is reported by the logger once, and images count as just detected', async () => {
     const { time, node, state, start } = await setUp();
     await node.runtime.pullImage('nginx:1');
     const damaged: Pick<typeof state, 'open' | 'openReadOnly'> = {

@@ -37,7 +37,7 @@ export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
     ...deviations.map((deviation) => `DEVIATION: ${printableLine(deviation)}`),
     ...gaps.map(
       ({ topic, partition, firstOffset, lastOffset, notedAtMs }) =>
-        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the log before they were archived (noted ${timeText(notedAtMs)})`,
+        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the event log before they were archived (noted ${timeText(notedAtMs)})`,
     ),
     ...unfinished.map((file) => `unfinished: ${printableLine(file)}; "fleetgc audit archive" clears it away`),
     `${counted(records, 'record')} in ${counted(files, 'file')}, ${sizeText(BigInt(sizeBytes))}`,

@@ -132,7 +132,7 @@ function roughly(durationMs: number): string {
 /** That retention may overtake the archive: where, how long is left, and what to do. `null` where nothing is at stake. */
 export function retentionText({ topic, lagMs, retentionMs, leftMs }: TopicLag): string | null {
   if (retentionMs === null || leftMs === null) return null;
-  const lag = `${topic}: what came in the last ${roughly(lagMs)} may not be archived yet, and the log keeps it for ${roughly(retentionMs)}`;
+  const lag = `${topic}: what came in the last ${roughly(lagMs)} may not be archived yet, and the event log keeps it for ${roughly(retentionMs)}`;
   const left = leftMs > 0 ? `${roughly(leftMs)} are left` : 'records may be lost already';
   return `${lag}; ${left}. See what holds the archiver up (its other warnings, its disk, the broker), or keep the topic longer (retention.ms) until it has caught up`;
 }

@@ -113,7 +113,7 @@ function ruleWith(
 
 function commandText({ rule, expectedBytes, lifetimeMs, answered }: EntryOf<'command'>): string {
   const size = expectedBytes === null ? '' : `, which is to free ${sizeText(BigInt(expectedBytes))}`;
-  const answer = answered ? '' : '; the log has no answer to it';
+  const answer = answered ? '' : '; the event log has no answer to it';
   return `remove it (${rule}) within ${lifetimeMs / 1_000} s${size}${answer}`;
 }
 
@@ -142,6 +142,6 @@ export function goneText({ object, commandOpen, otherInstance }: EntryOf<'gone'>
   if (object.kind === 'pod') return 'nothing of it is listed any more';
   if (otherInstance) return 'not listed any more since the node was installed anew';
   return commandOpen
-    ? 'not listed any more; a command to remove it has no answer on the log'
+    ? 'not listed any more; a command to remove it has no answer on the event log'
     : 'not listed any more, and not removed by FleetGC';
 }

@@ -73,7 +73,7 @@ function readingText(reading: Explained['reading'], timeline: readonly TimelineE
   const node = timeline.some(isApart)
     ? ` [node: …] is the node's own clock, where it says otherwise or the record came late.`
     : '';
-  return `Times are UTC by the clock of the log${span}.${node}`;
+  return `Times are UTC by the clock of the event log${span}.${node}`;
 }
 
 /** What to ask for instead, as the first column. */

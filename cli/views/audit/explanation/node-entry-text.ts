@@ -25,7 +25,7 @@ export function decisionText(entry: EntryOf<'decision'>): string {
   const { decider, outcome, answered } = entry;
   const reason = spreadText(entry, { reason: entry.reason, facts: {} }, (said) => reasonText(said.reason));
   const goes = entry.removals === 0 ? '' : `: ${removalsText(entry)}`;
-  const answer = answered === false ? '; the log has no answer to its command' : '';
+  const answer = answered === false ? '; the event log has no answer to its command' : '';
   return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reason}`}${answer}`;
 }
 

@@ -44,7 +44,7 @@ export function introduction({ range, read, kept = null }: AuditReport): readonl
     read.unreadable === 0
       ? []
       : [`${counted(read.unreadable, 'record')} could not be read and are left out.`];
-  return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
+  return [`From ${from} to ${to}. Times are UTC, by the clock of the event log.`, span, ...unreadable];
 }
 
 function freedPart({ removed, pulledAgain, dryRun, wouldGo }: AuditReport): ReportPart {
