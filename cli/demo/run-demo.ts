@@ -11,7 +11,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
-import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
+import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
 import { operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';

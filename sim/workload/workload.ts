@@ -1,6 +1,6 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { PodManifest } from '../kubelet/kubelet-pod.ts';
-import type { SimulatedNode } from '../node/node.ts';
+import type { SimulatedNode } from '../node/simulated-node.ts';
 import {
   type Application,
   applicationName,

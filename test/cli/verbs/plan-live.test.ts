@@ -8,7 +8,7 @@ import { openStateDirectory } from '../../../packages/machine/state-directory.ts
 import { Plan } from '../../../schemas/reports/plan.ts';
 import { IMAGE_HISTORY_FILE } from '../../../schemas/state/image-history.ts';
 import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { SECOND } from '../../fixtures/time.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -19,7 +19,7 @@ import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
 import { killable, killableState, type ProcessState } from '../../../sim/fleet-run/killable.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/support/memory-state.ts';
 import { directRuntime } from '../../support/runtime/direct-connection.ts';

@@ -10,7 +10,7 @@ import { pause as realWait } from '../../../packages/process/backoff.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';
-import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/node.ts';
+import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { memoryState } from '../../services/node-executor/support/memory-state.ts';

@@ -14,7 +14,7 @@ import { NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agen
 import { loggedContentReading, NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/simulated-node.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';

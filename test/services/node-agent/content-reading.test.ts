@@ -9,7 +9,7 @@ import {
   type ImageOrigin,
   type MissingContents,
 } from '../../../services/node-agent/inventory/content-reading.ts';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/simulated-node.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 

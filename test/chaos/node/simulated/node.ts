@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { serveCri } from '../../../../packages/cri/server.ts';
 import { linuxClock } from '../../../../packages/machine/clock.ts';
 import { createKubelet } from '../../../../sim/kubelet/kubelet.ts';
-import { SANDBOX_IMAGE } from '../../../../sim/node/node.ts';
+import { SANDBOX_IMAGE } from '../../../../sim/node/simulated-node.ts';
 import { containerdHandlers } from '../../../../sim/runtime/containerd-handlers.ts';
 import { criHandlers } from '../../../../sim/runtime/cri-handlers.ts';
 import { createDisk } from '../../../../sim/runtime/disk.ts';

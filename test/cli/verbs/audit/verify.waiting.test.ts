@@ -95,7 +95,7 @@ test('a deviation: exit code 1, and both positions', async () => {
     /^DEVIATIONS \(1\)\n {2}\S+Z {2}gc\.node\.commands\/\d+@0 {2}prod\/web-1 {2}not-decided\n/,
   );
   expect(stderr).toMatch(
-    /^fleetgc audit verify: 1 deviation: what lies on the log is not what FleetGC decided and did/,
+    /^fleetgc audit verify: 1 deviation: what lies on the event log is not what FleetGC decided and did/,
   );
 });
 

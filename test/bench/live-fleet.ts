@@ -24,10 +24,10 @@ export const fleetArguments = (kafka: BenchKafka): readonly string[] => [
 export async function liveFleet(
   kafka: BenchKafka,
   life: readonly string[],
-  heard: (text: string) => void,
+  onOutput: (text: string) => void,
 ): Promise<Ended> {
   using directory = mkdtempDisposableSync(join(tmpdir(), 'fleetgc-bench-'));
   const policy = join(directory.path, 'policy.yaml');
   writeFileSync(policy, POLICY);
-  return await runVerb(['simulate-fleet', ...life, '--policy', policy, ...fleetArguments(kafka)], heard);
+  return await runVerb(['simulate-fleet', ...life, '--policy', policy, ...fleetArguments(kafka)], onOutput);
 }

@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SANDBOX_IMAGE, startSimulatedNode } from '../../../sim/node/node.ts';
+import { SANDBOX_IMAGE, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
 import type { RuntimeAge, SimulatedImage } from '../../../sim/runtime/objects.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';
 import { runtimeContract } from './contract.ts';
 
-runtimeContract('the simulator as containerd 2', () => contractNode('current'));
-runtimeContract('the simulator as containerd 1.6', () => contractNode('old'));
+runtimeContract('the simulated runtime as containerd 2', () => contractNode('current'));
+runtimeContract('the simulated runtime as containerd 1.6', () => contractNode('old'));
 
 async function contractNode(age: RuntimeAge): Promise<ContractNode> {
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));

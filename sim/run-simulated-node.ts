@@ -5,10 +5,10 @@ import { openStateDirectory } from '../packages/machine/state-directory.ts';
 import type { ServiceProcess } from '../packages/service/service-process.ts';
 import { type ManagedNode, rememberPods } from '../services/node/managed-node.ts';
 import { runNode } from '../services/node/run-node.ts';
-import { type SimulatedNode, startSimulatedNode } from './node/node.ts';
+import { type SimulatedNode, startSimulatedNode } from './node/simulated-node.ts';
 import { createWorkload, runUntilUsed, runWorkload } from './workload/workload.ts';
 
-export interface SimulatedFleetNode {
+export interface SimulatedNodeSettings {
   readonly cluster: string;
   readonly name: string;
   /** For the socket, the logs and the state; short, since a socket path has at most 107 bytes. */
@@ -32,7 +32,7 @@ const MOST_STEPS_BEFORE = 500;
  */
 export async function runSimulatedNode(
   process: ServiceProcess,
-  options: SimulatedFleetNode,
+  options: SimulatedNodeSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const { directory, name, capacityBytes, seed, startPercent: percent } = options;
@@ -57,7 +57,7 @@ export async function runSimulatedNode(
   ]);
 }
 
-function managed(simulated: SimulatedNode, { cluster, name, directory }: SimulatedFleetNode): ManagedNode {
+function managed(simulated: SimulatedNode, { cluster, name, directory }: SimulatedNodeSettings): ManagedNode {
   const state = openStateDirectory(join(directory, 'state'), `simulated ${cluster}/${name}`);
   return {
     identity: { cluster, node: name, nodeInstance: state.nodeInstance },
