@@ -20,7 +20,7 @@ interface TaskEventLogNeeds {
 }
 
 /** How long a task is silent about an event log that does not answer. */
-const TELL_AFTER_MS = 2_000;
+const REPORT_AFTER_MS = 2_000;
 
 /** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskEventLog({
@@ -37,14 +37,14 @@ export async function openTaskEventLog({
     newId: randomUUID,
   });
   if (settings.kind === 'embedded') return untilInterrupted(log, context.signal);
-  const telling = setTimeout(() => {
+  const reporting = setTimeout(() => {
     if (!log.health().connected) context.logger.info(`Waiting for Kafka at ${settings.brokers.join(', ')} …`);
-  }, TELL_AFTER_MS);
+  }, REPORT_AFTER_MS);
   return untilInterrupted(
     {
       ...log,
       [Symbol.asyncDispose]: async () => {
-        clearTimeout(telling);
+        clearTimeout(reporting);
         await log[Symbol.asyncDispose]();
       },
     },

@@ -53,11 +53,11 @@ interface ChangesOf extends Omit<HoldingFor, 'policies'> {
 export function holdingChanges({ policies, node, logPath, print }: ChangesOf): () => void {
   const look = (): Holding | null =>
     policies.problem() === null ? holdingNow({ policies: policies.current.node(), node, logPath }) : null;
-  let told = look();
+  let reported = look();
   return () => {
     const now = look();
-    if (now === null || now.line === told?.line) return;
-    print(told?.isPaused && !now.isPaused ? `Not paused any more. ${now.line}` : now.line);
-    told = now;
+    if (now === null || now.line === reported?.line) return;
+    print(reported?.isPaused && !now.isPaused ? `Not paused any more. ${now.line}` : now.line);
+    reported = now;
   };
 }

@@ -160,7 +160,7 @@ class SliceConsumer {
     const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
     await deadLetters.write(failed);
     this.#account(handled, failed);
-    this.#tellOfFlood(report(outcomesOf(handled, failed), monotonicNow()));
+    this.#reportFlood(report(outcomesOf(handled, failed), monotonicNow()));
   }
 
   /** Parsing and deciding are what a message can end a process by; what comes after waits for the log, for as long as it is away. */
@@ -215,7 +215,7 @@ class SliceConsumer {
     }
   }
 
-  #tellOfFlood(change: 'paused' | 'resumed' | null): void {
+  #reportFlood(change: 'paused' | 'resumed' | null): void {
     const { name, logger } = this.#settings;
     if (change === 'paused') logger.error({ consumer: name }, this.#guard.problem() ?? change);
     if (change === 'resumed') logger.info({ consumer: name }, 'messages can be processed again');

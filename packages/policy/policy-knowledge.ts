@@ -83,7 +83,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
-    tell(logger, state, before);
+    report(logger, state, before);
   };
   return {
     sets: () => state.sets,
@@ -165,7 +165,7 @@ interface Before {
   readonly unreadable: string | null;
 }
 
-function tell(logger: Logger, state: State, before: Before): void {
+function report(logger: Logger, state: State, before: Before): void {
   const { sets, adoptedOnce } = state;
   const hashes = hashesOf(sets);
   const problem = problemOf({ ...state, adoptedOnce: true });

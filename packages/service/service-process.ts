@@ -42,7 +42,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.push({ name: 'event log', problem: () => 'it is being opened' });
   const log = opening.use(await openEventLog(eventLog, { logger, ...sources }));
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
-  if (http) tellAddress(logger, http);
+  if (http) reportAddress(logger, http);
   const open = opening.move();
   return {
     log,
@@ -66,5 +66,5 @@ function healthProblem(log: EventLog): string | null {
   return connected ? null : (problem ?? 'not connected');
 }
 
-const tellAddress = (logger: Logger, { address }: HttpServer): void =>
+const reportAddress = (logger: Logger, { address }: HttpServer): void =>
   logger.info({ host: address.host, port: address.port }, 'serving health and metrics');

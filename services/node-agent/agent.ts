@@ -86,11 +86,11 @@ export class NodeAgent {
     this.#disks = watchDisks(deps);
     const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
     const scan = createNodeScanner({ ...deps, pods, history: this.#history });
-    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
-    this.#inventories = this.#inventoriesBy(scan, told);
+    const shared = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
+    this.#inventories = this.#inventoriesBy(scan, shared);
     addFilesystemGauges(deps.metrics, this.#disks.readings);
     const { lastScan } = this.#inventories;
-    this.takeInventory = ownInventory({ ...told, scan, lastScan, events: this.#events, clock });
+    this.takeInventory = ownInventory({ ...shared, scan, lastScan, events: this.#events, clock });
     this.diskHistory = this.#disks.history;
     this.observe = this.#ordersHandler();
   }
@@ -127,12 +127,12 @@ export class NodeAgent {
 
   #inventoriesBy(
     scan: ReturnType<typeof createNodeScanner>,
-    told: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
+    shared: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
   ): ReturnType<typeof createInventories> {
     const { runtime, clock, sleep, logger } = this.#deps;
     const metrics = this.#metrics;
     const publish = inventoryPublishing({
-      ...told,
+      ...shared,
       events: this.#events,
       runtime,
       historyUnreadable: this.#history.unreadable,

@@ -86,7 +86,7 @@ function answer(
   const outputs = refusalOutputs(event, refusal, receiver);
   const answers = outputs.map((output) => ({ trace: trace ?? null, output }));
   receiver.journal.update((state) => answered(state, event.id, answers));
-  tellRefusal(receiver, event.id, refusal);
+  reportRefusal(receiver, event.id, refusal);
 }
 
 /** The refusal, and what it means for the reclaim: nobody measures here, since a disk can keep a consumer waiting. */
@@ -103,7 +103,7 @@ function refusalOutputs(
   return next ? [result, resultOutput(next)] : [result];
 }
 
-function tellRefusal(
+function reportRefusal(
   { logger, metrics }: Receiver,
   commandId: string,
   refusal: Refusal<CommandRefusal>,
@@ -130,7 +130,7 @@ function dropOldestWaiting({ reclaim }: Command, receiver: Receiver): void {
   const outputs = refusalOutputs(oldest.command, refusal, receiver, isContinued);
   const last = outputs.map((output) => ({ trace: oldest.trace, output }));
   journal.update((state) => pushedOut(state, oldest, last));
-  tellRefusal(receiver, oldest.command.id, refusal);
+  reportRefusal(receiver, oldest.command.id, refusal);
 }
 
 const entryOf = ({ event, trace }: Input<Command>): JournalEntry => ({

@@ -33,7 +33,7 @@ interface NodeRun {
 export async function runNode({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const agent = new NodeAgent(agentDeps(parts, removing.policies));
   const deps = executorDeps(parts, removing, agent);
   const executor = createNodeExecutor(deps);
@@ -58,7 +58,7 @@ export async function runAgentOnly(
 ): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const consuming = nodeConsuming(parts, `fleetgc-agent-${node.identity.nodeInstance}`);
   const { problem, finished } = runNodeAgent({ agent: agentDeps(parts, policies), consuming }, signal);
   process.addCheck({ name: 'node-agent', problem });
@@ -74,7 +74,7 @@ const DETECT_EVERY_MS = 10_000;
 export async function runExecutorOnly({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const { group } = nodeSubscription(node.identity);
   const facts = executorOnlyFacts(agentDeps(parts, removing.policies));
   const deps = {
@@ -100,7 +100,7 @@ const watchLocalFile =
       signal,
     });
 
-function tellNode({ process, node }: NodeParts): void {
+function reportNode({ process, node }: NodeParts): void {
   process.logger.info({ ...node.identity, runtimeEndpoint: node.runtimeEndpoint }, 'this node');
   if (node.pods.source === null)
     process.logger.info('no --kubelet-url: no pod counts as deleted, and what belongs to one stays');

@@ -30,11 +30,11 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
   const containers = order.actions.includes('containers') ? containerPlan(asked, policy, order) : null;
   const left = containers === null ? asked : afterContainers(asked, containers);
   const images = order.actions.includes('images') ? planImages(left, policy, order.imageMode) : null;
-  const told = [order.reason, ...(images === null ? [] : imageReasons(images))];
+  const reported = [order.reason, ...(images === null ? [] : imageReasons(images))];
   return {
     judged: passVerdicts(inventory, containers, images),
     actions: order.actions,
-    reason: told.filter((text) => text !== '').join('; '),
+    reason: reported.filter((text) => text !== '').join('; '),
     target: images && targetOf(images.pass),
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [

@@ -37,7 +37,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   const busyFleet: BusyFleet = {
     ...bare,
     untilMs: run.durationMs,
-    tell: ({ what }) => tally.life.add(what),
+    report: ({ what }) => tally.life.add(what),
     isOver: () => isQuiet,
   };
   const log = countedLog(parts.log);

@@ -40,7 +40,7 @@ export interface RemovalCounts {
   readonly pressureUnrelieved: number;
 }
 
-const WRONGS_TOLD = 20;
+const WRONGS_REPORTED = 20;
 
 export interface TallyParts {
   readonly fleet: Fleet;
@@ -62,7 +62,8 @@ export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): Fl
     if (why.length === 0) return;
     counts.wrong += 1;
     const { kind, id } = removal;
-    if (wrongs.length < WRONGS_TOLD) wrongs.push({ node: node.identity.node, kind, id, atMs: nowMs(), why });
+    if (wrongs.length < WRONGS_REPORTED)
+      wrongs.push({ node: node.identity.node, kind, id, atMs: nowMs(), why });
   };
   return {
     commanded,

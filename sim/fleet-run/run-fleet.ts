@@ -21,7 +21,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
   scheduleAll(run, fleet);
   const startedMs = run.process.sources.monotonicNow();
   const cpu = process.cpuUsage();
-  const telling = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
+  const reporting = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
   const either = AbortSignal.any([signal, failure.signal]);
   try {
     await busyFleet.time.run(run.durationMs, either);
@@ -47,7 +47,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
       isRunning: (node) => byKey.get(`${run.cluster}/${node}`)?.isRunning() ?? false,
     });
   } finally {
-    clearInterval(telling);
+    clearInterval(reporting);
     for (const member of members) if (member.isRunning()) member.kill();
   }
 }

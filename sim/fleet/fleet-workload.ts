@@ -16,7 +16,7 @@ export interface WorkloadEvent {
 
 /** A fleet that something happens on. */
 export interface BusyFleet extends Fleet {
-  readonly tell: (event: WorkloadEvent) => void;
+  readonly report: (event: WorkloadEvent) => void;
   /** Nothing new begins after it. */
   readonly untilMs: number;
   /** Whether nothing new is to begin any more, be it earlier than that. */
@@ -71,7 +71,7 @@ interface Deployment {
 function deploy(busyFleet: BusyFleet, node: FleetNode, { application, kind, atMs }: Deployment): void {
   const image = busyFleet.catalogue.imageAt(application, busyFleet.epochMs + atMs);
   const pod = admitPod(busyFleet, node, { kind, application, image });
-  busyFleet.tell({ atMs, node: node.identity.node, what: 'deployed', about: image.reference });
+  busyFleet.report({ atMs, node: node.identity.node, what: 'deployed', about: image.reference });
   if (kind === 'crashing') crashLater(busyFleet, node, { pod, crashes: 0, atMs });
   const staying = [...node.pods.values()].filter((one) => one.listed !== null && one.kind !== 'job');
   for (const old of staying.slice(0, Math.max(0, staying.length - node.maximumPods)))
@@ -115,7 +115,7 @@ function crashLater(busyFleet: BusyFleet, node: FleetNode, { pod, crashes, atMs:
 
 function crash(busyFleet: BusyFleet, node: FleetNode, pod: FleetPod, atMs: number): void {
   if (!node.isUp || pod.containers.every(({ finishedMs }) => finishedMs !== null)) return;
-  busyFleet.tell({ atMs, node: node.identity.node, what: 'crashed', about: pod.name });
+  busyFleet.report({ atMs, node: node.identity.node, what: 'crashed', about: pod.name });
   endPodContainers(busyFleet, node, pod);
 }
 
@@ -142,10 +142,10 @@ function runJob(busyFleet: BusyFleet, node: FleetNode, { application, atMs, done
   const image = busyFleet.catalogue.imageAt(application, busyFleet.epochMs + atMs);
   const pod = admitPod(busyFleet, node, { kind: 'job', application, image });
   const { node: name } = node.identity;
-  busyFleet.tell({ atMs, node: name, what: 'job-started', about: image.reference });
+  busyFleet.report({ atMs, node: name, what: 'job-started', about: image.reference });
   later(busyFleet, atMs + between(node.random, 20_000, 120_000), (endMs) => {
     finishPod(busyFleet, node, pod);
-    busyFleet.tell({ atMs: endMs, node: name, what: 'job-finished', about: pod.name });
+    busyFleet.report({ atMs: endMs, node: name, what: 'job-finished', about: pod.name });
     done.push(pod);
     for (const old of done.splice(0, Math.max(0, done.length - JOBS_KEPT))) deletePod(busyFleet, node, old);
   });
@@ -159,7 +159,7 @@ function tidyLater(busyFleet: BusyFleet, node: FleetNode): void {
   later(busyFleet, atMs, () => {
     other.bytes = Number((disk.capacityBytes * TIDY_OTHER_PERCENT) / 100n);
     other.sinceMs = atMs;
-    busyFleet.tell({ atMs, node: node.identity.node, what: 'tidied', about: 'logs' });
+    busyFleet.report({ atMs, node: node.identity.node, what: 'tidied', about: 'logs' });
     node.watcher.diskChanged();
     tidyLater(busyFleet, node);
   });
@@ -186,7 +186,7 @@ function rollOutOn(
     if (pod.application !== application || pod.kind !== 'service' || pod.listed === null) continue;
     later(busyFleet, atMs + Math.round(node.random() * ROLL_OUT_TAKES_MS), (replacedMs) => {
       if (!node.isUp || pod.listed === null) return;
-      busyFleet.tell({
+      busyFleet.report({
         atMs: replacedMs,
         node: node.identity.node,
         what: 'rolled-out',

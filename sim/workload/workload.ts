@@ -68,9 +68,9 @@ export function createWorkload(options: WorkloadOptions): Workload {
 export async function runWorkload(
   workload: Workload,
   ticks: AsyncIterable<unknown>,
-  tell: (events: readonly WorkloadEvent[]) => void,
+  report: (events: readonly WorkloadEvent[]) => void,
 ): Promise<void> {
-  for await (const _ of ticks) tell(await workload.step());
+  for await (const _ of ticks) report(await workload.step());
 }
 
 /** Takes steps until the disk is used to `percent`, at most `maximumSteps`. */

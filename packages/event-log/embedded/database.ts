@@ -4,7 +4,7 @@ import { FleetGcError } from '../../process/errors.ts';
 import { type Problems, trackProblems } from '../problems.ts';
 import { isBusy, isFull, toEventLogError } from './errors.ts';
 import { openFile, sameFileCheck } from './file.ts';
-import { releaseReserve, SpareSpace, type Tell } from './full-disk.ts';
+import { type Report, releaseReserve, SpareSpace } from './full-disk.ts';
 import { GroupsTable } from './groups.ts';
 import { PartitionsTable } from './partitions.ts';
 import { RecordsTable } from './records.ts';
@@ -55,10 +55,10 @@ async function openWhenFree(path: string, maxBytes: number): Promise<DatabaseSyn
 export async function openDatabase(
   path: string,
   maxBytes: number,
-  tell: Tell | null = null,
+  report: Report | null = null,
 ): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
-  return new Database(db, path, tell && new SpareSpace(db, path, maxBytes, tell));
+  return new Database(db, path, report && new SpareSpace(db, path, maxBytes, report));
 }
 
 /** The file behind the embedded log: synchronous statements, asynchronous waiting. */

@@ -70,7 +70,7 @@ export function contentReading({ containerd, clock, onMissing }: ContentReadingP
   if (containerd === null) return async () => NO_CONTENTS;
   const sizes: SnapshotSizes = new Map();
   let pulled: Pulled | null = null;
-  let told: string | null = null;
+  let reported: string | null = null;
   return async (images) => {
     const untilMs = clock.now().sinceBootMs + WITHIN_MS;
     const timeLeftMs = (): number => Math.max(1, untilMs - clock.now().sinceBootMs);
@@ -79,12 +79,12 @@ export function contentReading({ containerd, clock, onMissing }: ContentReadingP
       // Before anything else can fail: where images came from may keep them.
       pulled = byImage(images, pulledImages(images, content));
       const layers = await readImageLayers(images, content, { containerd, sizes, timeLeftMs });
-      told = null;
+      reported = null;
       return { layers, originOf: originIn(images, pulled) };
     } catch (thrown) {
       const error = toFleetGcError(thrown);
-      if (told !== error.code) onMissing(missingContents(error));
-      told = error.code;
+      if (reported !== error.code) onMissing(missingContents(error));
+      reported = error.code;
       // A runtime that has told it before has the API, whatever it says now.
       const originOf =
         pulled === null && isWithoutApi(error) ? NO_CONTENTS.originOf : originIn(images, pulled);

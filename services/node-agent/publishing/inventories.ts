@@ -79,8 +79,9 @@ export function createInventories(parts: InventoriesParts): Inventories {
     pacing = begin(pacing, work);
     const found = await scanOnce();
     const status = await publish(found, work);
-    const told = status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
-    pacing = finish(pacing, work, { fingerprint: told, readings: found.readings }, nowMs());
+    const newFingerprint =
+      status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
+    pacing = finish(pacing, work, { fingerprint: newFingerprint, readings: found.readings }, nowMs());
   };
 
   /** What an order waits for can end with any sample of the disks. */

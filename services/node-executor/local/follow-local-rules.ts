@@ -48,7 +48,7 @@ class FollowedRules {
   readonly #logger: Logger;
   readonly #mark: LocalMark;
   /** Why everything is held, as the log was told last; `null` when it is not. */
-  #told: string | null = null;
+  #reported: string | null = null;
   /** What the state directory remembers of this file; `undefined` while that cannot be read. */
   #markedSha256: string | null | undefined;
 
@@ -64,15 +64,15 @@ class FollowedRules {
 
   async now(): Promise<LocalRules> {
     const rules = await this.#look();
-    this.#tell(rules);
+    this.#report(rules);
     return rules;
   }
 
   /** Once for each reason; what passes by itself is no error. */
-  #tell(rules: LocalRules): void {
+  #report(rules: LocalRules): void {
     const message = rules.kind === 'held' ? rules.message : null;
-    if (message === this.#told) return;
-    this.#told = message;
+    if (message === this.#reported) return;
+    this.#reported = message;
     if (message === null) this.#logger.info(`the node's own file ${this.#option.path} is followed again`);
     else if (this.#waiting === null) this.#logger.error(message);
     else this.#logger.info(message);
@@ -170,7 +170,7 @@ interface LocalMark {
 }
 
 function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger): LocalMark {
-  const tell = (error: unknown, message: string): void =>
+  const report = (error: unknown, message: string): void =>
     logger.error({ problem: toFleetGcError(error).message }, message);
   const open = (): FixedFile<z.infer<typeof LocalMarkFile>> =>
     directory.open(LOCAL_MARK_FILE, LOCAL_MARK_BYTES, LocalMarkFile);
@@ -181,7 +181,7 @@ function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger):
     seen = file.read()?.seen ?? null;
   } catch (error) {
     seen = 'unreadable';
-    tell(error, "whether there was a file of the node's own cannot be read: removals wait for one");
+    report(error, "whether there was a file of the node's own cannot be read: removals wait for one");
   }
   return {
     seen,
@@ -190,7 +190,7 @@ function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger):
         file ??= open();
         file.write({ version: 1, seen: next });
       } catch (error) {
-        tell(error, "the node's own file cannot be remembered over a restart");
+        report(error, "the node's own file cannot be remembered over a restart");
       }
     },
   };

@@ -24,8 +24,8 @@ export function evictionThresholds(stats: DiskStats, policy: Policy): readonly F
   if (layout === null) return unreadable(stats);
   const node = { stats, policy, layout };
   const findings = thresholdsInForce(policy.evictionThresholds, layout).map((one) => find(one, node));
-  const told = findings.filter((finding) => finding !== null);
-  return told.length > 0 ? told : [notMet('no eviction threshold is met')];
+  const reported = findings.filter((finding) => finding !== null);
+  return reported.length > 0 ? reported : [notMet('no eviction threshold is met')];
 }
 
 /** Without the devices of all three it is not known what frees space of which (J3). */

@@ -8,8 +8,11 @@ import { setInitialState } from '../../../sim/fleet/initial-state.ts';
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 /** A fleet whose time jumps from one timer to the next. */
-export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { readonly told: WorkloadEvent[] } {
-  const told: WorkloadEvent[] = [];
+export function fleetInNoTime(
+  seed: number,
+  untilMs: number,
+): BusyFleet & { readonly reported: WorkloadEvent[] } {
+  const reported: WorkloadEvent[] = [];
   const time = createFleetTime({
     rate: null,
     realNow: () => 0,
@@ -19,8 +22,8 @@ export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { read
     },
   });
   const catalogue = fleetCatalogue(seed, EPOCH_MS);
-  const tell = (event: WorkloadEvent): void => {
-    told.push(event);
+  const report = (event: WorkloadEvent): void => {
+    reported.push(event);
   };
   return {
     cluster: 'prod',
@@ -30,8 +33,8 @@ export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { read
     catalogue,
     untilMs,
     isOver: () => false,
-    tell,
-    told,
+    report,
+    reported,
   };
 }
 

@@ -62,17 +62,17 @@ export const findingsNdjson = ({ deviations, gaps, unfinished, ...counts }: Arch
     .map((line) => `${JSON.stringify(line)}\n`)
     .join('');
 
-const TELL_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 5_000;
 
 /** Tells a long check now and then how far it is. */
 export function checkingProgress(
-  tell: (line: string) => void,
+  report: (line: string) => void,
   now: () => number,
 ): (progress: CheckProgress) => void {
-  let toldMs = now();
+  let reportedMs = now();
   return ({ done, of }) => {
-    if (now() - toldMs < TELL_EVERY_MS) return;
-    toldMs = now();
-    tell(`${done} of ${of} files checked`);
+    if (now() - reportedMs < REPORT_EVERY_MS) return;
+    reportedMs = now();
+    report(`${done} of ${of} files checked`);
   };
 }

@@ -104,11 +104,11 @@ function ruleWith(
   { because, rule }: Pick<EntryOf<'verdict'>, 'because' | 'rule'>,
   { user: _, ...facts }: EntryOf<'verdict'>['facts'],
 ): string {
-  const untold = Object.entries(facts).filter(
+  const notShown = Object.entries(facts).filter(
     ([, value]) => typeof value !== 'string' || !because.includes(value),
   );
-  const told = factsText(Object.fromEntries(untold));
-  return `${because} (${[rule, told].filter((part) => part !== '').join(': ')})`;
+  const shown = factsText(Object.fromEntries(notShown));
+  return `${because} (${[rule, shown].filter((part) => part !== '').join(': ')})`;
 }
 
 function commandText({ rule, expectedBytes, lifetimeMs, answered }: EntryOf<'command'>): string {

@@ -56,12 +56,12 @@ function section<Item>(
   lines: (item: Item) => readonly string[],
 ): readonly string[] {
   if (total === 0) return [];
-  const told = first.slice(0, MOST_LINES);
-  const more = total - told.length;
+  const shown = first.slice(0, MOST_LINES);
+  const more = total - shown.length;
   const listed = first.length === total ? 'them' : `the first ${MOST_TOLD} of each kind`;
   return [
     `${heading} (${total})`,
-    ...told.flatMap(lines).map((line) => `  ${line}`),
+    ...shown.flatMap(lines).map((line) => `  ${line}`),
     ...(more > 0 ? [`  … and ${more} more; -o ndjson lists ${listed}`] : []),
     '',
   ];
@@ -123,9 +123,9 @@ const ASIDE = [
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 
 function countLines(counts: Found['counts']): readonly string[] {
-  const told = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
-  const width = Math.max(...told.map(([key]) => String(counts[key]).length));
-  return told.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
+  const shown = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
+  const width = Math.max(...shown.map(([key]) => String(counts[key]).length));
+  return shown.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
 }
 
 /** A line for each finding, and one for all that was counted. */

@@ -167,7 +167,7 @@ const watchTopics = ({
       topics: [topic],
       random: connection.context.random,
       wait: pause,
-      tell: (name, problem) => connection.noteTopic(name, problem),
+      report: (name, problem) => connection.noteTopic(name, problem),
     },
     signal,
   );

@@ -69,7 +69,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
       topics: subscription.topics,
       random: connection.context.random,
       wait: pause,
-      tell: (topic, problem) => {
+      report: (topic, problem) => {
         state.problems.set(topic, problem);
         connection.noteTopic(topic, problem);
       },
