@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { linuxClock } from '../packages/machine/clock.ts';
 import { openStateDirectory } from '../packages/machine/state-directory.ts';
 import type { ServiceProcess } from '../packages/service/service-process.ts';
-import { type ManagedNode, rememberPods } from '../services/node/managed-node.ts';
+import { cachePods, type ManagedNode } from '../services/node/managed-node.ts';
 import { runNode } from '../services/node/run-node.ts';
 import { type SimulatedNode, startSimulatedNode } from './node/simulated-node.ts';
 import { createWorkload, runUntilUsed, runWorkload } from './workload/workload.ts';
@@ -68,7 +68,7 @@ function managed(simulated: SimulatedNode, { cluster, name, directory }: Simulat
     state,
     filesystems: () => simulated.filesystems,
     podLogs: simulated,
-    pods: rememberPods(simulated.kubelet, ['api']),
+    pods: cachePods(simulated.kubelet, ['api']),
     podSources: ['api'],
   };
 }

@@ -55,11 +55,11 @@ export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposab
     keyFile: options.kubeletKeyFile ?? null,
     tokenFile: options.kubeletTokenFile ?? null,
   });
-  return { ...rememberPods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
+  return { ...cachePods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
 }
 
 /** Passes every answer on and remembers it. */
-export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
+export function cachePods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
   let lastWhole: readonly WantedPod[] | null = null;
   let wanted: readonly WantedPod[] | null = null;
   const source: PodSource = {

@@ -15,13 +15,13 @@ export function killable<T extends object>(object: T, process: ProcessState): T 
       if (typeof value !== 'function') return value;
       return (...args: readonly unknown[]): unknown => {
         const answer: unknown = process.dead ? NEVER : Reflect.apply(value, target, args);
-        return answer instanceof Promise ? reaching(answer, process) : answer;
+        return answer instanceof Promise ? answerUnlessDead(answer, process) : answer;
       };
     },
   });
 }
 
-async function reaching(answer: Promise<unknown>, process: ProcessState): Promise<unknown> {
+async function answerUnlessDead(answer: Promise<unknown>, process: ProcessState): Promise<unknown> {
   try {
     return await answer;
   } finally {

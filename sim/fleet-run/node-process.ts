@@ -5,7 +5,7 @@ import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
-import { rememberPods } from '../../services/node/managed-node.ts';
+import { cachePods } from '../../services/node/managed-node.ts';
 import { NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
 import { policyInForce } from '../../services/node-executor/checks/command-checks.ts';
@@ -62,7 +62,7 @@ export function startNodeProcess(environment: NodeEnvironment): NodeProcess {
   const metrics = countingMetrics((...count) => {
     if (!state.dead) counted(...count);
   });
-  const pods = rememberPods({ list: async () => podListing(node) }, ['api']);
+  const pods = cachePods({ list: async () => podListing(node) }, ['api']);
   const shared = {
     clock: { now: () => instantAt(node, fleet, fleet.time.now()) },
     filesystems: {

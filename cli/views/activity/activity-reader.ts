@@ -55,7 +55,7 @@ export function createActivityReader(): ActivityReader {
     activitiesIn: (event) => {
       switch (event.type) {
         case 'fleetgc.node.inventory':
-          if (event.status === 'complete') rememberNames(names, event);
+          if (event.status === 'complete') addNames(names, event);
           return usage(event.node, event.filesystems.imagefs);
         case 'fleetgc.node.disk-stats':
           return usage(event.node, event.filesystems.imagefs);
@@ -75,7 +75,7 @@ export function createActivityReader(): ActivityReader {
 const nameKey = (node: string, id: string): string => `${node}/${id}`;
 const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
 
-function rememberNames(names: Map<string, string>, inventory: CompleteInventory): void {
+function addNames(names: Map<string, string>, inventory: CompleteInventory): void {
   for (const { id, name } of objectsIn(inventory))
     names.set(nameKey(inventory.node, id), name === id ? shortId(id) : name);
 }

@@ -139,7 +139,7 @@ export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
   const { events, backoff, contentsOf, queue, metrics, logger } = parts;
-  const versionOf = rememberedVersion(parts.runtime);
+  const versionOf = cachedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (scan, work) => {
     const runtime = await versionOf();
@@ -171,7 +171,7 @@ export function inventoryPublishing(
 }
 
 /** For people; a runtime that does not answer keeps the version it had. */
-function rememberedVersion(runtime: Pick<RuntimeReader, 'version'>) {
+function cachedVersion(runtime: Pick<RuntimeReader, 'version'>) {
   let known = UNKNOWN_RUNTIME;
   return async () => {
     try {

@@ -136,7 +136,7 @@ class FollowedRules {
     const isRestricting = lifted(rules, NO_LOCAL_RULES).length > 0;
     const sha256 = isRestricting ? sha256Hex(text) : null;
     if (sha256 !== this.#markedSha256)
-      this.#mark.remember(sha256 === null ? null : { path: this.#option.path, sha256 });
+      this.#mark.save(sha256 === null ? null : { path: this.#option.path, sha256 });
     this.#markedSha256 = sha256;
     return rules;
   }
@@ -166,7 +166,7 @@ interface LocalMark {
   /** `unreadable`: nobody knows whether there was a file. */
   readonly seen: Seen | 'unreadable';
   /** Never throws: what the disk does not take is not known after a restart, and the log says so. */
-  remember(seen: Seen): void;
+  save(seen: Seen): void;
 }
 
 function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger): LocalMark {
@@ -185,7 +185,7 @@ function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger):
   }
   return {
     seen,
-    remember: (next) => {
+    save: (next) => {
       try {
         file ??= open();
         file.write({ version: 1, seen: next });

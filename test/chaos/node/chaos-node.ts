@@ -1,13 +1,13 @@
 import type { CriServer } from '../../../packages/cri/server.ts';
 import type { PodManifest } from '../../../sim/kubelet/kubelet-pod.ts';
 import type { Faults } from '../../../sim/runtime/faults.ts';
-import type { Tricks } from './tricks.ts';
+import type { RemovalFaults } from './removal-faults.ts';
 
 /** A runtime with its own truth, whatever it is made of, and the life on it. */
 export interface ChaosNode {
   readonly kubelet: LivelyKubelet;
   readonly faults: Faults;
-  readonly tricks: Tricks;
+  readonly removalFaults: RemovalFaults;
   readonly disk: ChaosDisk;
   /** How many different images its deployments have, but for those that a policy keeps. */
   readonly differentImages: number;

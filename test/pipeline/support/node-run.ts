@@ -8,7 +8,7 @@ import { type PolicySource, startPolicySource } from '../../../packages/policy/p
 import { runTogether } from '../../../packages/process/loops.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
-import { rememberPods } from '../../../services/node/managed-node.ts';
+import { cachePods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
 import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
@@ -64,7 +64,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     recheckMs: null,
     sources: { now: monotonicNow, random, wait: parts.wait },
   });
-  const pods = rememberPods(node.kubelet, ['api']);
+  const pods = cachePods(node.kubelet, ['api']);
   const clock = { now: () => time.now() };
   const agent = new NodeAgent({
     identity: NODE,

@@ -15,7 +15,7 @@ import { truthFile } from '../../truth.ts';
 import { openBallast } from '../ballast.ts';
 import { type ChaosNode, USUAL_OTHER_PERCENT } from '../chaos-node.ts';
 import type { NodeStart } from '../messages.ts';
-import { noTricks, type Tricks, trickedRemovals } from '../tricks.ts';
+import { faultyRemovals, noRemovalFaults, type RemovalFaults } from '../removal-faults.ts';
 import { lyingHandlers } from './lying-handlers.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
 
@@ -28,11 +28,11 @@ const PINNED_IMAGE = 'registry.example/shop/pinned:1';
 /** A made up runtime. */
 export function simulatedNode(
   { name, diskDirectory, socketPath, truthPath, capacityBytes }: NodeStart,
-  stopped: Tricks['stopped'],
+  stopped: RemovalFaults['stopped'],
 ): ChaosNode {
   const clock = linuxClock();
   const faults = createFaults();
-  const tricks = noTricks(stopped);
+  const removalFaults = noRemovalFaults(stopped);
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * USUAL_OTHER_PERCENT) / 100n;
@@ -70,12 +70,12 @@ export function simulatedNode(
   const byLife = recordedRuntime(runtime, 'life', recording);
   for (const reference of [SANDBOX_IMAGE, PINNED_IMAGE]) byLife.addImage(pinned(reference));
   const byCri = recordedRuntime(runtime, 'cri', recording);
-  const removals = trickedRemovals(tricks, write);
+  const removals = faultyRemovals(removalFaults, write);
   const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
   return {
     kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, podLogs }),
     faults,
-    tricks,
+    removalFaults,
     differentImages: Number.MAX_SAFE_INTEGER,
     disk: {
       capacityBytes: capacity,

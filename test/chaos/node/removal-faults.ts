@@ -4,7 +4,7 @@ import type { WriteTruth } from '../truth.ts';
 import type { Moment } from './messages.ts';
 
 /** What a runtime does to calls that remove, beside failing and hanging. */
-export interface Tricks {
+export interface RemovalFaults {
   /** Names of methods that do what they are asked and answer with an error. */
   readonly lies: Set<string>;
   /** So long each of them takes. */
@@ -21,7 +21,7 @@ export interface Tricks {
 export type Removing = 'removeImage' | 'removeContainer' | 'removePodSandbox';
 export type Remove = <Answer>(what: Removing, id: string, act: () => Promise<Answer>) => Promise<Answer>;
 
-export const noTricks = (stopped: Tricks['stopped']): Tricks => ({
+export const noRemovalFaults = (stopped: RemovalFaults['stopped']): RemovalFaults => ({
   lies: new Set(),
   slowMs: 0,
   stopAt: null,
@@ -30,7 +30,7 @@ export const noTricks = (stopped: Tricks['stopped']): Tricks => ({
 });
 
 /** Calls that remove, written down as they come in, before anything may hold them up. */
-export function trickedRemovals(tricks: Tricks, write: WriteTruth): Remove {
+export function faultyRemovals(removalFaults: RemovalFaults, write: WriteTruth): Remove {
   let calls = 0;
   return async (what, id, act) => {
     calls += 1;
@@ -38,7 +38,7 @@ export function trickedRemovals(tricks: Tricks, write: WriteTruth): Remove {
     write({ kind: 'asked', call, what, id });
     let ok = false;
     try {
-      const answer = await tricked(what, tricks, act);
+      const answer = await withFaults(what, removalFaults, act);
       ok = true;
       return answer;
     } finally {
@@ -47,18 +47,22 @@ export function trickedRemovals(tricks: Tricks, write: WriteTruth): Remove {
   };
 }
 
-async function tricked<Answer>(what: Removing, tricks: Tricks, act: () => Promise<Answer>): Promise<Answer> {
-  const { amid, stopAt, lies } = tricks;
+async function withFaults<Answer>(
+  what: Removing,
+  removalFaults: RemovalFaults,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  const { amid, stopAt, lies } = removalFaults;
   if (what === 'removeImage' && amid !== null) {
-    tricks.amid = null;
+    removalFaults.amid = null;
     await amid();
   }
-  tricks.stopAt = null;
-  const { slowMs } = tricks;
+  removalFaults.stopAt = null;
+  const { slowMs } = removalFaults;
   if (slowMs > 0) await sleep(slowMs);
-  if (stopAt === 'before') await tricks.stopped();
+  if (stopAt === 'before') await removalFaults.stopped();
   const answer = await act();
-  if (stopAt === 'after') await tricks.stopped();
+  if (stopAt === 'after') await removalFaults.stopped();
   if (lies.has(what)) throw lie(what);
   return answer;
 }
