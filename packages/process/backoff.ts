@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
- * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulated fleet has a time of its own, and
+ * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulation has a time of its own, and
  * what runs for ever counts its failures from its last success. What a library would take over
  * is the two lines of `backoffMs`.
  */
