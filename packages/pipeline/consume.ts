@@ -9,7 +9,7 @@ import type {
   Subscription,
   SubscriptionState,
 } from '../event-log/port.ts';
-import { createBreath } from '../process/event-loop.ts';
+import { createPeriodicYield } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { act } from './act.ts';
 import { type BacklogLookAhead, createBacklogLookAhead } from './catching-up/backlog-look-ahead.ts';
@@ -123,7 +123,7 @@ class SliceConsumer {
   readonly #marks: CrashMarks;
   /** Runs the handlers of one slice. */
   readonly #inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly #breathe: () => Promise<void>;
+  readonly #yieldToEventLoop: () => Promise<void>;
   readonly #lookAhead: BacklogLookAhead;
 
   constructor(settings: ConsumerSettings, { guard, counts, state }: Around) {
@@ -133,9 +133,9 @@ class SliceConsumer {
     this.#counts = counts;
     this.#marks = marks;
     this.#inTurn = assignment.kind === 'shared' ? pLimit(1) : (work) => work();
-    this.#breathe = createBreath(monotonicNow);
+    this.#yieldToEventLoop = createPeriodicYield(monotonicNow);
     this.#lookAhead = onOvertaken
-      ? createBacklogLookAhead({ log, state, logger, breathe: this.#breathe })
+      ? createBacklogLookAhead({ log, state, logger, yieldToEventLoop: this.#yieldToEventLoop })
       : async () => NOTHING_AHEAD;
   }
 
@@ -160,7 +160,7 @@ class SliceConsumer {
     const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
     await deadLetters.write(failed);
     this.#account(handled, failed);
-    this.#tellOfFlood(report(outcomesOf(handled, failed), monotonicNow()));
+    this.#reportFlood(report(outcomesOf(handled, failed), monotonicNow()));
   }
 
   /** Parsing and deciding are what a message can end a process by; what comes after waits for the log, for as long as it is away. */
@@ -187,7 +187,7 @@ class SliceConsumer {
     for (const record of records) {
       if (signal.aborted) return null;
       handled.push(await this.#handle(record, parse));
-      await this.#breathe();
+      await this.#yieldToEventLoop();
     }
     return signal.aborted ? null : handled;
   }
@@ -215,7 +215,7 @@ class SliceConsumer {
     }
   }
 
-  #tellOfFlood(change: 'paused' | 'resumed' | null): void {
+  #reportFlood(change: 'paused' | 'resumed' | null): void {
     const { name, logger } = this.#settings;
     if (change === 'paused') logger.error({ consumer: name }, this.#guard.problem() ?? change);
     if (change === 'resumed') logger.info({ consumer: name }, 'messages can be processed again');

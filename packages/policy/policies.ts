@@ -3,7 +3,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
-import { type BackOff, backOffMs } from '../process/back-off.ts';
+import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
@@ -11,7 +11,7 @@ import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
 /** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
 export const POLICY_RECHECK_MS = 300_000;
-const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
 
 /** All policies and pauses, as `gc.policies` holds them now. */
 export interface PolicySource extends AsyncDisposable {
@@ -34,7 +34,7 @@ export interface PolicySourceSettings {
   readonly metrics: Metrics;
   /** `null`: only when the log says that something happened. For nodes, of which there are many. */
   readonly recheckMs: number | null;
-  readonly outside: {
+  readonly sources: {
     /** Milliseconds of a clock that does not jump. */
     readonly now: () => number;
     /** 0 <= number < 1. */
@@ -77,23 +77,23 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
 }
 
 async function follow(following: Following): Promise<void> {
-  const { knowledge, closing, outside } = following;
+  const { knowledge, closing, sources } = following;
   for (let failures = 0; !closing.aborted; ) {
-    const beganAtMs = outside.now();
+    const beganAtMs = sources.now();
     const failure = await readOnce(following);
     if (failure === null) continue;
     knowledge.fail(failure);
-    failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
-    await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
+    failures = sources.now() - beganAtMs > REREAD_BACKOFF.mostMs ? 0 : failures + 1;
+    await sources.wait(backoffMs(REREAD_BACKOFF, failures, sources.random), closing);
   }
 }
 
 /** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
 async function readOnce(following: Following): Promise<string | null> {
-  const { closing, recheckMs, outside } = following;
+  const { closing, recheckMs, sources } = following;
   const ending = new AbortController();
   const signal = AbortSignal.any([closing, ending.signal]);
-  if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
+  if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());
   try {
     return await readRecords(following, signal);
   } catch (error) {
@@ -114,7 +114,7 @@ async function readRecords({ log, knowledge }: Following, signal: AbortSignal): 
     else if (reading.add(event.record) === 'rewound') return 'gc.policies began again: it was recreated';
     else knowledge.update(reading);
   }
-  return signal.aborted ? null : 'the log ended the reading of gc.policies';
+  return signal.aborted ? null : 'the event log ended the reading of gc.policies';
 }
 
 function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {

@@ -13,7 +13,7 @@ import {
 import { contentHash, deriveId } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { authenticate, maySpeak } from '../pipeline/parse/authenticate.ts';
+import { authenticate, mayPublish } from '../pipeline/parse/authenticate.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
 
@@ -97,7 +97,7 @@ export function policyEntryOf(record: LogRecord): PolicyEntry | null {
 }
 
 const mayDelete = ({ value, headers, key }: LogRecord): boolean =>
-  key !== null && maySpeak(authenticate(value, headers), 'policies', key);
+  key !== null && mayPublish(authenticate(value, headers), 'policies', key);
 
 function unreadable(record: LogRecord, why: string, selector: NodeSelector | null): UnreadableEntry {
   const { key, partition, offset } = record;

@@ -42,7 +42,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.push({ name: 'event log', problem: () => 'it is being opened' });
   const log = opening.use(await openEventLog(eventLog, { logger, ...sources }));
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
-  if (http) tellAddress(logger, http);
+  if (http) reportAddress(logger, http);
   const open = opening.move();
   return {
     log,
@@ -52,8 +52,8 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
     followPolicies: (recheckMs) => {
-      const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, outside }));
+      const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
+      const policies = open.use(startPolicySource({ log, logger, metrics, recheckMs, sources: monotonic }));
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
       return policies;
     },
@@ -66,5 +66,5 @@ function healthProblem(log: EventLog): string | null {
   return connected ? null : (problem ?? 'not connected');
 }
 
-const tellAddress = (logger: Logger, { address }: HttpServer): void =>
+const reportAddress = (logger: Logger, { address }: HttpServer): void =>
   logger.info({ host: address.host, port: address.port }, 'serving health and metrics');

@@ -85,8 +85,8 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
   const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
   const { logger } = silentContext();
   const metrics = createMetrics();
-  const outside = { now: monotonicNow, random, wait };
-  const policies = stack.use(startPolicySource({ log, logger, metrics, recheckMs: null, outside }));
+  const sources = { now: monotonicNow, random, wait };
+  const policies = stack.use(startPolicySource({ log, logger, metrics, recheckMs: null, sources }));
   await policies.caughtUp;
   const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
   stack.use(await DECIDERS['image-gc'](deps));

@@ -23,7 +23,7 @@ export interface BacklogLookAheadSettings {
   readonly state: () => Promise<Pick<SubscriptionState, 'lag' | 'assigned'>>;
   readonly logger: Logger;
   /** To be awaited between pieces of work. */
-  readonly breathe: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
 }
 
 /** What lies far behind a slice, asked before the slice is handled. Never rejects: then nothing is known. */
@@ -43,7 +43,7 @@ export function createBacklogLookAhead({
   log,
   state,
   logger,
-  breathe,
+  yieldToEventLoop,
 }: BacklogLookAheadSettings): BacklogLookAhead {
   const scans = new Map<string, Scan>();
   const inTurn = pLimit(1);
@@ -52,7 +52,7 @@ export function createBacklogLookAhead({
     if (signal.aborted) return;
     const { assigned } = await state();
     for (const other of scans.keys()) if (!assigned.includes(other)) scans.delete(other);
-    const found = await scanAhead(backlog, { log, breathe }, signal).catch((error): FoundAhead => {
+    const found = await scanAhead(backlog, { log, yieldToEventLoop }, signal).catch((error): FoundAhead => {
       if (!signal.aborted)
         logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
       return new Map();
@@ -105,7 +105,7 @@ interface Backlog {
 interface Scanning {
   readonly log: Pick<EventLog, 'read'>;
   /** To be awaited between pieces of work. */
-  readonly breathe: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
 }
 
 /** By key, the newest message there that was read whole and may overtake others. */
@@ -147,7 +147,7 @@ interface Finding {
 /** Resolves to the number of its records. */
 async function scanPart(
   { topic, partition, from, end }: Backlog,
-  { log, breathe }: Scanning,
+  { log, yieldToEventLoop }: Scanning,
   { found, signal }: Finding,
 ): Promise<number> {
   const later = new Set(found.keys());
@@ -157,7 +157,7 @@ async function scanPart(
     if (event.kind !== 'record') continue;
     records += 1;
     if (!later.has(event.record.key ?? '')) note(event.record, found);
-    await breathe();
+    await yieldToEventLoop();
   }
   return records;
 }

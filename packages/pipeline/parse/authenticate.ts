@@ -18,8 +18,8 @@ export const authenticate = (_bytes: Buffer | null, _headers: Headers): Principa
   kind: 'unauthenticated',
 });
 
-/** Who may speak on which topic. A subject speaks for itself only; dead letters come from every consumer. */
-const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
+/** Who may publish to which topic. A subject publishes about itself only; dead letters come from every consumer. */
+const ALLOWED_PUBLISHERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
   diskStats: ['unauthenticated', 'node'],
   inventory: ['unauthenticated', 'node'],
   observe: ['unauthenticated', 'decider'],
@@ -32,7 +32,7 @@ const SPEAKERS: Readonly<Record<TopicId, readonly Principal['kind'][]>> = {
 };
 
 /** Whether the principal may publish this record: its key says whom it is about. */
-export function maySpeak(principal: Principal, topic: TopicId, key: string | null): boolean {
-  if (!SPEAKERS[topic].includes(principal.kind)) return false;
+export function mayPublish(principal: Principal, topic: TopicId, key: string | null): boolean {
+  if (!ALLOWED_PUBLISHERS[topic].includes(principal.kind)) return false;
   return !('key' in principal) || topic === 'deadLetters' || key === principal.key;
 }

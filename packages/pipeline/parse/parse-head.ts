@@ -5,7 +5,7 @@ import { InventoryHead } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { EventHead } from '../../decision/overtaking.ts';
 import type { LogRecord } from '../../event-log/port.ts';
-import { authenticate, maySpeak } from './authenticate.ts';
+import { authenticate, mayPublish } from './authenticate.ts';
 import { disagreement } from './parse-record.ts';
 
 /**
@@ -23,7 +23,7 @@ const HEAD_BYTES = 16 * 1024;
  */
 export function parseHead(topic: keyof typeof HEADS, record: LogRecord): EventHead | null {
   const { value, headers, key } = record;
-  if (!maySpeak(authenticate(value, headers), topic, key)) return null;
+  if (!mayPublish(authenticate(value, headers), topic, key)) return null;
   if (value === null || value.length > TOPICS[topic].bounds.bytes || !isUtf8(value)) return null;
   const head = HEADS[topic];
   const beginning = jsonBeginning(value.toString('utf8', 0, HEAD_BYTES), Object.keys(head.shape));

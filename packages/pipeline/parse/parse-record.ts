@@ -6,7 +6,7 @@ import { EnvelopeHeaders, eventType } from '../../../schemas/events/envelope.ts'
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../event-log/partition.ts';
 import type { Headers, LogRecord } from '../../event-log/port.ts';
-import { authenticate, maySpeak, type Principal } from './authenticate.ts';
+import { authenticate, mayPublish, type Principal } from './authenticate.ts';
 import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
 import { exceededBound } from './json-bounds.ts';
 import { keyOf } from './record-key.ts';
@@ -31,7 +31,7 @@ export function parseRecord<Id extends TopicId>(
   record: LogRecord,
   principal: Principal = authenticate(record.value, record.headers),
 ): ParsedRecord<EventOf<Id>> {
-  if (!maySpeak(principal, topic, record.key)) {
+  if (!mayPublish(principal, topic, record.key)) {
     return reject('not-allowed', `${principal.kind} may not publish this on ${TOPICS[topic].name}`);
   }
   const json = parseJson(TOPICS[topic].name, record.value);
@@ -156,11 +156,11 @@ const MAX_ISSUES = 5;
 const MAX_QUOTED = 100;
 
 function describeIssues({ issues }: z.ZodError): string {
-  const told = issues
+  const shown = issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => `${z.core.toDotPath(path) || 'value'}: ${message}`);
-  const more = issues.length - told.length;
-  return shorten(told.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
+  const more = issues.length - shown.length;
+  return shorten(shown.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
 }
 
 const shorten = (text: string, length = MAX_QUOTED): string =>

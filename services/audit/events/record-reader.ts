@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { authenticate, maySpeak } from '../../../packages/pipeline/parse/authenticate.ts';
+import { authenticate, mayPublish } from '../../../packages/pipeline/parse/authenticate.ts';
 import {
   type ParsedRecord,
   parseJson,
@@ -59,7 +59,7 @@ export class RecordReader {
     const { value, headers, key } = record;
     const { name } = TOPICS[topicId];
     const principal = this.#principalOf(value, headers);
-    if (!maySpeak(principal, topicId, key)) {
+    if (!mayPublish(principal, topicId, key)) {
       const message = `${principal.kind} may not publish this on ${name}`;
       return { ok: false, rejection: { cause: 'not-allowed', message, value: null } };
     }

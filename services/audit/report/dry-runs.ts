@@ -1,4 +1,4 @@
-import { objectsIn } from '../../../packages/decision/listed-objects.ts';
+import { objectsIn } from '../../../packages/decision/inventory-entries.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';

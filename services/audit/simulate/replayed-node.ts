@@ -2,7 +2,7 @@ import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
-import type { AuditSimulation, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
+import type { NodeSimulation, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
 import type { ComparedRun, RunSums } from './compared-run.ts';
 import type { MeasuredOf } from './measured-removals.ts';
 import { RecordedRun } from './recorded-run.ts';
@@ -20,7 +20,7 @@ export interface Comparison {
 
 /** What came of one node. */
 export interface ComparedNode {
-  readonly node: AuditSimulation['nodes'][number];
+  readonly node: NodeSimulation;
   readonly sides: { readonly policy: RunSums; readonly against: RunSums };
   /** Of its inventories. */
   readonly withoutDiskStats: number;
@@ -114,7 +114,7 @@ const sumsText = ({
   unrelieved,
   aboveMs,
   peakPercent,
-}: RunSums): SimulatedSums => ({
+}: RunSums): SimulationSums => ({
   removed,
   freedBytes: String(measuredBytes + estimatedBytes),
   unmeasured: unknown,

@@ -7,7 +7,7 @@ import {
   type TimeRange,
   TOPICS_OF_SUBJECTS,
 } from '../../../packages/pipeline/read-log.ts';
-import { createBreath } from '../../../packages/process/event-loop.ts';
+import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PoliciesInForce } from '../policies/policies-in-force.ts';
@@ -56,11 +56,11 @@ export const createVerifier =
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
     const progress = tellNowAndThen(parts, onProgress);
-    const breathe = createBreath(() => performance.now());
+    const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       findings.passed(event.record.timestampMs);
       await check.take(event);
-      await breathe();
+      await yieldToEventLoop();
       progress(event.record.timestampMs, findings.counts.records);
     };
     const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {

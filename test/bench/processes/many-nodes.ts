@@ -51,8 +51,8 @@ async function openFleetGc(number: number): Promise<void> {
   const log = await openKafkaLog(options, logContext);
   const { monotonicNow: now, random, wait } = systemSources;
   const { logger } = logContext;
-  const outside = { now, random, wait };
-  const policies = startPolicySource({ log, logger, metrics: createMetrics(), recheckMs: null, outside });
+  const sources = { now, random, wait };
+  const policies = startPolicySource({ log, logger, metrics: createMetrics(), recheckMs: null, sources });
   const topics = [TOPICS.observe.name, TOPICS.commands.name];
   const member = await log.subscribe({ ...nodeSubscription(identity), topics }, handle);
   await policies.caughtUp;

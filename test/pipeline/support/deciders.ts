@@ -19,8 +19,8 @@ export async function startDeciders(
 ): Promise<DeciderRun> {
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
   const metrics = createMetrics();
-  const outside = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ log, logger, metrics, recheckMs, outside });
+  const sources = { now: monotonicNow, random, wait };
+  const policies = startPolicySource({ log, logger, metrics, recheckMs, sources });
   await policies.caughtUp;
   const deps = { log, policies: policies.current.node, logger, metrics, ids, now, monotonicNow };
   const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));

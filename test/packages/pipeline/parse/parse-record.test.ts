@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { authenticate, maySpeak } from '../../../../packages/pipeline/parse/authenticate.ts';
+import { authenticate, mayPublish } from '../../../../packages/pipeline/parse/authenticate.ts';
 import { EVENT_SCHEMAS, topicIdOf } from '../../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { DeadLetterCause } from '../../../../schemas/events/dead-letter.ts';
@@ -281,7 +281,7 @@ describe('who may speak', () => {
   test('nobody proves anything yet, and everybody may', () => {
     expect(authenticate(good().value, good().headers)).toEqual({ kind: 'unauthenticated' });
     for (const { name } of Object.values(TOPICS)) {
-      expect(maySpeak({ kind: 'unauthenticated' }, topicIdOf(name), key)).toBe(true);
+      expect(mayPublish({ kind: 'unauthenticated' }, topicIdOf(name), key)).toBe(true);
     }
   });
 
@@ -293,14 +293,14 @@ describe('who may speak', () => {
     const principal = kind === 'node' ? node : ({ kind } as const);
     const allowed = Object.values(TOPICS)
       .map(({ name }) => topicIdOf(name))
-      .filter((topic) => maySpeak(principal, topic, key));
+      .filter((topic) => mayPublish(principal, topic, key));
     expect(allowed).toEqual(topics);
   });
 
   test('a node speaks for itself only', () => {
-    expect(maySpeak(node, 'inventory', 'prod/web-2')).toBe(false);
-    expect(maySpeak(node, 'inventory', 'test/web-1')).toBe(false);
-    expect(maySpeak(node, 'inventory', null)).toBe(false);
+    expect(mayPublish(node, 'inventory', 'prod/web-2')).toBe(false);
+    expect(mayPublish(node, 'inventory', 'test/web-1')).toBe(false);
+    expect(mayPublish(node, 'inventory', null)).toBe(false);
   });
 });
 
