@@ -6,30 +6,30 @@ import { familyHelp, overviewHelp } from './help.ts';
 import { loadAllVerbs, loadVerb } from './verb-list.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
-export async function runCli(argv: readonly string[], outside: CommandProcess): Promise<number> {
+export async function runCli(argv: readonly string[], commandProcess: CommandProcess): Promise<number> {
   try {
-    return await carryOut(findVerb(argv), outside);
+    return await carryOut(findVerb(argv), commandProcess);
   } catch (thrown) {
     const { message, exitCode } = toFleetGcError(thrown);
-    outside.stderr.write(`fleetgc: ${message}\n`);
+    commandProcess.stderr.write(`fleetgc: ${message}\n`);
     return exitCode;
   }
 }
 
-async function carryOut(wanted: Wanted, outside: CommandProcess): Promise<number> {
+async function carryOut(wanted: Wanted, commandProcess: CommandProcess): Promise<number> {
   switch (wanted.kind) {
     case 'version':
-      await outside.writeOut(`fleetgc ${PRODUCT_VERSION}\n`);
+      await commandProcess.writeOut(`fleetgc ${PRODUCT_VERSION}\n`);
       return 0;
     case 'overview':
-      return await showHelp(overviewHelp(), wanted.asked, outside);
+      return await showHelp(overviewHelp(), wanted.asked, commandProcess);
     case 'family':
-      return await showHelp(familyHelp(wanted.family), wanted.asked, outside);
+      return await showHelp(familyHelp(wanted.family), wanted.asked, commandProcess);
     case 'verb': {
       // Loaded here, so that the list of verbs is shown without reading the code of any.
       const { runGivenVerb } = await import('./framework/run-verb.ts');
       const verb = await loadVerb(wanted.verb);
-      return await runGivenVerb({ verb, rest: wanted.rest, allVerbs: loadAllVerbs }, outside);
+      return await runGivenVerb({ verb, rest: wanted.rest, allVerbs: loadAllVerbs }, commandProcess);
     }
   }
 }

@@ -171,7 +171,7 @@ export const VERB_GROUPS = [
     verbs: [
       task(
         'audit verify',
-        'Check the log: make every decision again, and trace every command and removal',
+        'Check the event log: make every decision again, and trace every command and removal',
         () => import('./verbs/audit/verify.ts'),
       ),
       task(
@@ -192,7 +192,7 @@ export const VERB_GROUPS = [
       {
         ...task(
           'audit archive',
-          'Copy the log into Parquet files, which outlast its retention',
+          'Copy the event log into Parquet files, which outlast its retention',
           () => import('./verbs/audit/archive.ts'),
         ),
         serviceSwitch: 'follow',

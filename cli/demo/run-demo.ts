@@ -11,17 +11,17 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
-import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
+import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
 import { unsignedWriter } from '../framework/policy-writer.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import type { Tale } from '../views/narration/narrator.ts';
+import type { Activity } from '../views/activity/activity-reader.ts';
 import { DEMO_POLICY, demoPolicy } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { lastRemovedImage, type RemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
-import { watchLog, whenAllReported } from './watch.ts';
+import { watchEventLog, whenAllReported } from './watch.ts';
 
 export interface DemoOptions {
   readonly duration: number;
@@ -46,11 +46,11 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   const logPath = join(directory, 'log.db');
   const { policy, written } = demoPolicy();
   const view = viewFor(options, policy, context);
-  const talk = options.json ? () => undefined : context.print;
-  for (const line of introduction(durationMs)) talk(line);
+  const printText = options.json ? () => undefined : context.print;
+  for (const line of introduction(durationMs)) printText(line);
   if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
   {
-    const settings = { ...LogSettings.parse({ logPath }), httpAddress: null };
+    const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
     await using process = await openService(
       'demo',
       settings,
@@ -70,15 +70,15 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
       NODES.map(({ name }) => name),
       count,
     );
-    const show = (tale: Tale): void => {
-      view.show(tale);
-      reported(tale);
+    const show = (activity: Activity): void => {
+      view.show(activity);
+      reported(activity);
     };
     await showPipeline({ process, directory, view, show }, AbortSignal.any([context.signal, ended.signal]));
   }
   const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
-  for (const line of ['', ...summaryLines(summary)]) talk(line);
+  for (const line of ['', ...summaryLines(summary)]) printText(line);
 }
 
 function viewFor(
@@ -92,7 +92,7 @@ function viewFor(
   return liveView(print, { highPercent, lowPercent }, terminalColumns);
 }
 
-const LogSettings = z.object(eventLogOptions('embedded'));
+const EventLogSettings = z.object(eventLogOptions('embedded'));
 
 const introduction = (durationMs: number): readonly string[] => [
   'Three simulated nodes pull images and run pods that crash. The policy (its ages are seconds, only for this demo):',
@@ -110,14 +110,14 @@ async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<
   await writePolicies(unsignedWriter(log), policyChanges(written, new Map()));
 }
 
-/** The view tells the story; the services' own lines would only cut through it. */
+/** The view shows what happens; the services' own lines would only cut through it. */
 const quiet = (logger: Logger): Logger => logger.child({}, { level: 'error' });
 
 interface Stage {
   readonly process: ServiceProcess;
   readonly directory: string;
   readonly view: View;
-  readonly show: (tale: Tale) => void;
+  readonly show: (activity: Activity) => void;
 }
 
 /** Until the signal aborts; the first part that fails ends the others. */
@@ -134,7 +134,7 @@ async function showPipeline({ process, directory, view, show }: Stage, signal: A
   const policies = process.followPolicies(null);
   const parts = [
     runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
-    watchLog(process.log, show, stop),
+    watchEventLog(process.log, show, stop),
     ...nodes.map((node) => runSimulatedNode(process, node, stop)),
   ];
   try {

@@ -1,6 +1,6 @@
 import { addFreed, type FreedSums, NOTHING_FREED } from '../../packages/decision/freed-space.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
-import { freedSumText } from '../views/narration/freed-text.ts';
+import { freedSumText } from '../views/activity/freed-text.ts';
 import { keptCounts, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
 
 /** Adds the counts of all nodes, most frequent first. */

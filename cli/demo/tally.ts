@@ -1,7 +1,7 @@
 import { type FreedSums, NOTHING_FREED, withFreed } from '../../packages/decision/freed-space.ts';
 import { OBJECT_KINDS, type ObjectKind } from '../../schemas/events/object-kinds.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
-import type { Tale } from '../views/narration/narrator.ts';
+import type { Activity } from '../views/activity/activity-reader.ts';
 
 export interface NodeTally {
   usedBytes: bigint;
@@ -38,13 +38,13 @@ export function lastRemovedImage(tally: Tally): RemovedImage | null {
   return first ?? null;
 }
 
-/** Counts tales. The returned map is the same one all the time. */
-export function createTally(): { readonly tally: Tally; count(tale: Tale): void } {
+/** Counts activities. The returned map is the same one all the time. */
+export function createTally(): { readonly tally: Tally; count(activity: Activity): void } {
   const tally = new Map<string, NodeTally>();
-  const count = (tale: Tale): void => {
-    const node = tally.get(tale.node) ?? emptyTally();
-    tally.set(tale.node, node);
-    add(node, tale);
+  const count = (activity: Activity): void => {
+    const node = tally.get(activity.node) ?? emptyTally();
+    tally.set(activity.node, node);
+    add(node, activity);
   };
   return { tally, count };
 }
@@ -61,25 +61,25 @@ const emptyTally = (): NodeTally => ({
   kept: new Map(),
 });
 
-function add(node: NodeTally, tale: Tale): void {
-  switch (tale.kind) {
+function add(node: NodeTally, activity: Activity): void {
+  switch (activity.kind) {
     case 'usage':
-      Object.assign(node, { usedBytes: tale.usedBytes, capacityBytes: tale.capacityBytes });
+      Object.assign(node, { usedBytes: activity.usedBytes, capacityBytes: activity.capacityBytes });
       node.highestPercent = Math.max(node.highestPercent, usedPercent(node));
       return;
     case 'reclaim':
       node.reclaims += 1;
       return;
     case 'removed':
-      node.freed = withFreed(node.freed, tale.freed);
-      if (tale.object === 'image') node.lastImage = tale.name;
-      increase(node.removed, `${wordOf(tale.object)}: ${tale.why}`);
+      node.freed = withFreed(node.freed, activity.freed);
+      if (activity.object === 'image') node.lastImage = activity.name;
+      increase(node.removed, `${wordOf(activity.object)}: ${activity.why}`);
       return;
     case 'stayed':
-      increase(node.stayed, `${wordOf(tale.object)}: ${tale.reason}`);
+      increase(node.stayed, `${wordOf(activity.object)}: ${activity.reason}`);
       return;
     case 'kept':
-      node.kept.set(tale.object, tale.byReason);
+      node.kept.set(activity.object, activity.byReason);
       return;
     case 'unrelieved':
       return;

@@ -1,12 +1,12 @@
-import type { Tale } from '../views/narration/narrator.ts';
-import { taleLine } from '../views/narration/tale-line.ts';
+import { activityLine } from '../views/activity/activity-line.ts';
+import type { Activity } from '../views/activity/activity-reader.ts';
 import { frame, RECENT_LINES, type Thresholds } from './frame.ts';
 import { createTally, type Tally } from './tally.ts';
 
 /** Shows what happens, while it happens. */
 export interface View {
   readonly tally: Tally;
-  show(tale: Tale): void;
+  show(activity: Activity): void;
   /** Draws what is new; for views that draw, called several times a second. */
   refresh(): void;
 }
@@ -18,10 +18,10 @@ export function plainView(print: Print): View {
   const { tally, count } = createTally();
   return {
     tally,
-    show: (tale) => {
-      count(tale);
-      const line = taleLine(tale);
-      if (line !== null) print(`${tale.node}  ${line}`);
+    show: (activity) => {
+      count(activity);
+      const line = activityLine(activity);
+      if (line !== null) print(`${activity.node}  ${line}`);
     },
     refresh: () => {},
   };
@@ -32,9 +32,9 @@ export function jsonView(print: Print): View {
   const { tally, count } = createTally();
   return {
     tally,
-    show: (tale) => {
-      count(tale);
-      print(JSON.stringify(tale, toJson));
+    show: (activity) => {
+      count(activity);
+      print(JSON.stringify(activity, toJson));
     },
     refresh: () => {},
   };
@@ -55,10 +55,11 @@ export function liveView(print: Print, thresholds: Thresholds, columns: number):
   let drawn = 0;
   return {
     tally,
-    show: (tale) => {
-      count(tale);
-      const line = taleLine(tale);
-      if (line !== null) recent.set(tale.node, [...(recent.get(tale.node) ?? []), line].slice(-RECENT_LINES));
+    show: (activity) => {
+      count(activity);
+      const line = activityLine(activity);
+      if (line !== null)
+        recent.set(activity.node, [...(recent.get(activity.node) ?? []), line].slice(-RECENT_LINES));
     },
     refresh: () => {
       const lines = frame(tally, recent, thresholds).map((line) => CLEAR_LINE + line.slice(0, columns - 1));

@@ -53,10 +53,10 @@ export async function unknownVariables(
   allVerbs: LoadVerbs,
 ): Promise<readonly string[]> {
   const own = variablesOf([verb]);
-  const strange = settingsIn(environment).filter((name) => !own.has(name));
-  if (strange.length === 0) return [];
+  const notOwn = settingsIn(environment).filter((name) => !own.has(name));
+  if (notOwn.length === 0) return [];
   const known = variablesOf(await allVerbs());
-  return strange.filter((name) => !known.has(name)).map((name) => unknownText(name, known));
+  return notOwn.filter((name) => !known.has(name)).map((name) => unknownText(name, known));
 }
 
 const settingsIn = (environment: Environment): readonly string[] =>

@@ -52,8 +52,8 @@ export async function runGivenVerb(
 const isService = ({ kind, serviceSwitch }: Verb, flags: OptionSources['flags']): boolean =>
   kind === 'service' || (serviceSwitch !== undefined && flags[serviceSwitch] === true);
 
-/** What a verb's process has to the outside. */
-export interface VerbOutside extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
+/** What a verb has of its process. */
+export interface VerbProcess extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
   /** Writes one line to stdout. */
   readonly print: (line: string) => void;
   /** Writes text to stdout as it is; resolves once the reader has room for more. */
@@ -65,8 +65,8 @@ export interface VerbOutside extends Pick<CommandProcess, 'control' | 'stderr' |
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
-export async function runVerb(verb: Verb, sources: OptionSources, outside: VerbOutside): Promise<number> {
-  const { control, stderr, warnings, endless, print, write, terminalColumns } = outside;
+export async function runVerb(verb: Verb, sources: OptionSources, process: VerbProcess): Promise<number> {
+  const { control, stderr, warnings, endless, print, write, terminalColumns } = process;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
@@ -95,7 +95,7 @@ const LoggedLine = z.object({
   err: z.object({ stack: z.string() }).optional(),
 });
 
-/** A task talks in plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
+/** A task writes its messages to stderr as plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
 const inPlainSentences = (stderr: LogDestination): LogDestination => ({
   isTerminal: false,
   write: (line) => stderr.write(line.startsWith('{') ? plainSentence(line) : line),

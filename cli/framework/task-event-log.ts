@@ -20,7 +20,7 @@ interface TaskEventLogNeeds {
 }
 
 /** How long a task is silent about an event log that does not answer. */
-const TELL_AFTER_MS = 2_000;
+const REPORT_AFTER_MS = 2_000;
 
 /** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
 export async function openTaskEventLog({
@@ -37,14 +37,14 @@ export async function openTaskEventLog({
     newId: randomUUID,
   });
   if (settings.kind === 'embedded') return untilInterrupted(log, context.signal);
-  const telling = setTimeout(() => {
+  const reporting = setTimeout(() => {
     if (!log.health().connected) context.logger.info(`Waiting for Kafka at ${settings.brokers.join(', ')} …`);
-  }, TELL_AFTER_MS);
+  }, REPORT_AFTER_MS);
   return untilInterrupted(
     {
       ...log,
       [Symbol.asyncDispose]: async () => {
-        clearTimeout(telling);
+        clearTimeout(reporting);
         await log[Symbol.asyncDispose]();
       },
     },
@@ -53,7 +53,7 @@ export async function openTaskEventLog({
 }
 
 /** How long the end of a log that may not answer is waited for once the task is to stop. */
-const LAST_WORDS_MS = 300;
+const CLOSE_WAIT_MS = 300;
 
 /**
  * The same log for a task: whoever stops it does not wait for brokers. What the task waits for then throws `INTERRUPTED`, so that
@@ -71,7 +71,7 @@ function untilInterrupted(log: EventLog, signal: AbortSignal): EventLog {
     groups: (names) => asking(log.groups(names)),
     [Symbol.asyncDispose]: async () => {
       const closed = Promise.resolve(log[Symbol.asyncDispose]());
-      await (signal.aborted ? waitAtMost(closed, LAST_WORDS_MS) : closed);
+      await (signal.aborted ? waitAtMost(closed, CLOSE_WAIT_MS) : closed);
     },
   };
 }

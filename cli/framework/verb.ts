@@ -47,7 +47,7 @@ interface VerbTitle {
   readonly summary: string;
   /**
    * `service`: runs until it is told to stop and logs JSON lines unless stderr is a terminal.
-   * `task`: does one thing and talks in plain sentences.
+   * `task`: does one thing, and writes its messages as plain sentences.
    */
   readonly kind: 'service' | 'task';
   /** The switch that makes a service of a task. */

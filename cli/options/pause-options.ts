@@ -36,7 +36,7 @@ export const toPauseSelector = ({ cluster = [], nodeName = [], pool = [] }: Give
 });
 
 /** The command that ends the pause of these nodes on this log, to be typed in a shell. */
-export const resumeOnLog = (
+export const resumeOnEventLog = (
   selector: NodeSelector,
   { log, logPath }: Pick<EventLogChoice, 'log' | 'logPath'>,
 ): string =>

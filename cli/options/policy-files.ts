@@ -51,13 +51,13 @@ export function requireValid(
   logger: Logger,
   consequence: string,
 ): readonly WrittenPolicy[] {
-  if (!files.valid) throw toldProblems(files.problems, logger, consequence);
+  if (!files.valid) throw reportedProblems(files.problems, logger, consequence);
   for (const warning of files.warnings) logger.warn(problemText(warning));
   return files.policies;
 }
 
 /** Tells every problem; the error is what to throw then. */
-export function toldProblems(
+export function reportedProblems(
   problems: readonly Problem[],
   logger: Logger,
   consequence: string,

@@ -72,14 +72,14 @@ export const rangeOptions = rangeOptionsWith({ from: 'all that is kept' });
 export const pointOption = (description: string) => withMeta(PointInTime.optional(), { description });
 
 /** Where points are looked up. */
-export interface Asking {
+export interface PointLookup {
   readonly log: Pick<EventLog, 'read'>;
   readonly nowMs: number;
   readonly signal: AbortSignal;
 }
 
 /** Epoch milliseconds by the log's clock. Throws `NOT_FOUND` for a record that is not on the log. */
-export async function pointMs(point: PointInTime, { log, nowMs, signal }: Asking): Promise<number> {
+export async function pointMs(point: PointInTime, { log, nowMs, signal }: PointLookup): Promise<number> {
   if (point.kind === 'record') return await timeOfPosition(log, point, signal);
   return point.kind === 'at' ? point.ms : Math.max(0, nowMs - point.ms);
 }
@@ -90,9 +90,9 @@ interface Given {
 }
 
 /** Throws `USAGE` where nothing lies between, and `NOT_FOUND`. */
-export async function timeRange({ from, to }: Given, asking: Asking): Promise<TimeRange> {
-  const fromMs = from === undefined ? null : await pointMs(from, asking);
-  const toMs = to === undefined ? null : await pointMs(to, asking);
+export async function timeRange({ from, to }: Given, lookup: PointLookup): Promise<TimeRange> {
+  const fromMs = from === undefined ? null : await pointMs(from, lookup);
+  const toMs = to === undefined ? null : await pointMs(to, lookup);
   if (fromMs !== null && toMs !== null && fromMs >= toMs)
     throw new FleetGcError('USAGE', `nothing lies between ${timeText(fromMs)} and ${timeText(toMs)}`);
   return { fromMs, toMs };

@@ -43,14 +43,25 @@ interface Signing {
   readonly keyFile: string | undefined;
 }
 
-function trustChoice(given: Given, { signs, keyFile }: Signing): TrustChoice {
+function trustChoice(given: Given, signing: Signing): TrustChoice {
   const kind = given.trust ?? (given.log === 'embedded' ? 'off' : undefined);
-  if (kind === undefined) throw configError([NOT_CHOSEN]);
-  const { trustRoots } = given;
-  if (kind === 'off') {
-    if (trustRoots === undefined && keyFile === undefined) return { kind };
-    throw configError([WITHOUT_EFFECT]);
+  switch (kind) {
+    case undefined:
+      throw configError([NOT_CHOSEN]);
+    case 'off':
+      if (given.trustRoots === undefined && signing.keyFile === undefined) return { kind };
+      throw configError([WITHOUT_EFFECT]);
+    case 'required':
+    case 'warn':
+      return withRoots(kind, given.trustRoots, signing);
   }
+}
+
+function withRoots(
+  kind: 'required' | 'warn',
+  trustRoots: string | undefined,
+  { signs, keyFile }: Signing,
+): TrustChoice {
   if (trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
   if (signs && kind === 'required' && keyFile === undefined) throw configError([NEEDS_KEY]);
   const signingKey = keyFile === undefined ? null : readKeyFile(keyFile);

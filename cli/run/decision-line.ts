@@ -1,4 +1,4 @@
-import { countedKind, type ObjectNames } from '../../packages/decision/listed-objects.ts';
+import { countedKind, type ObjectNames } from '../../packages/decision/inventory-entries.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 

@@ -1,42 +1,42 @@
-import { namesIn, type ObjectNames } from '../../packages/decision/listed-objects.ts';
+import { namesIn, type ObjectNames } from '../../packages/decision/inventory-entries.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { FleetEvent } from '../../schemas/events/topics.ts';
-import { createNarrator, type Tale } from '../views/narration/narrator.ts';
-import { taleLine } from '../views/narration/tale-line.ts';
+import { activityLine } from '../views/activity/activity-line.ts';
+import { type Activity, createActivityReader } from '../views/activity/activity-reader.ts';
 import { decisionLine } from './decision-line.ts';
 
-/** Tells people what happens on one node. */
-export interface NodeTeller {
-  /** What was on the log before: nothing is told of it, but names are known by it. */
-  know(inventory: CompleteInventory): void;
-  tell(event: FleetEvent): void;
+/** Prints what happens on one node, for people or as JSON. */
+export interface EventPrinter {
+  /** What was on the log before: nothing of it is printed, but it gives names to ids. */
+  learnNames(inventory: CompleteInventory): void;
+  printEvent(event: FleetEvent): void;
 }
 
 type Print = (line: string) => void;
 
-/** A line for each thing that happens. */
-export function lineTeller(print: Print): NodeTeller {
-  const narrator = createNarrator();
-  const decisions = decisionTeller(print);
+/** A line for each event that people are to see. */
+export function linePrinter(print: Print): EventPrinter {
+  const reader = createActivityReader();
+  const decisions = decisionPrinter(print);
   return {
-    know: (inventory) => {
-      narrator.tell(inventory);
-      decisions.know(inventory);
+    learnNames: (inventory) => {
+      reader.activitiesIn(inventory);
+      decisions.learnNames(inventory);
     },
-    tell: (event) => {
-      decisions.tell(event);
-      const lines = [...narrator.tell(event).map(lineOf), refusalLine(event)];
+    printEvent: (event) => {
+      decisions.printEvent(event);
+      const lines = [...reader.activitiesIn(event).map(lineOf), refusalLine(event)];
       for (const line of lines) if (line !== null) print(line);
     },
   };
 }
 
 /** With a policy in dry-run a reclaim begins as well, and makes no room. */
-const lineOf = (tale: Tale): string | null =>
-  tale.kind === 'reclaim'
-    ? `disk at ${tale.reading} (threshold ${tale.threshold}): looking for what can go`
-    : taleLine(tale);
+const lineOf = (activity: Activity): string | null =>
+  activity.kind === 'reclaim'
+    ? `disk at ${activity.reading} (threshold ${activity.threshold}): looking for what can go`
+    : activityLine(activity);
 
 const refusalLine = (event: FleetEvent): string | null =>
   event.type === 'fleetgc.node.command-result' && event.result.outcome === 'refused'
@@ -47,31 +47,31 @@ const refusalLine = (event: FleetEvent): string | null =>
 const KNOWN_INVENTORIES = 8;
 
 /** What a decider said last is not said again, neither by itself nor by another. */
-function decisionTeller(print: Print): NodeTeller {
+function decisionPrinter(print: Print): EventPrinter {
   const lastOf = new Map<string, string | null>();
   let known: readonly (readonly [inventoryId: string, names: ObjectNames])[] = [];
-  const know = (inventory: CompleteInventory): void => {
+  const learnNames = (inventory: CompleteInventory): void => {
     known = [...known, [inventory.id, namesIn(inventory)] as const].slice(-KNOWN_INVENTORIES);
   };
-  const tellOf = (decision: Decision): void => {
+  const printDecision = (decision: Decision): void => {
     const names = new Map(known).get(decision.input.id);
     const line = decisionLine(decision, names);
     if (line !== null && ![...lastOf.values()].includes(line)) print(line);
     lastOf.set(decision.decider.name, line);
   };
   return {
-    know,
-    tell: (event) => {
-      if (event.type === 'fleetgc.node.decision') tellOf(event);
-      if (event.type === 'fleetgc.node.inventory' && event.status === 'complete') know(event);
+    learnNames,
+    printEvent: (event) => {
+      if (event.type === 'fleetgc.node.decision') printDecision(event);
+      if (event.type === 'fleetgc.node.inventory' && event.status === 'complete') learnNames(event);
     },
   };
 }
 
 /** The decisions and results themselves, one JSON document a line. Inventories are large, and lie on the log. */
-export const jsonTeller = (print: Print): NodeTeller => ({
-  know: () => undefined,
-  tell: (event) => {
+export const jsonPrinter = (print: Print): EventPrinter => ({
+  learnNames: () => undefined,
+  printEvent: (event) => {
     if (event.type !== 'fleetgc.node.inventory') print(JSON.stringify(event));
   },
 });

@@ -1,13 +1,13 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import type { NodeTeller } from './event-lines.ts';
+import type { EventPrinter } from './event-lines.ts';
 
 const FOLLOWED = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
 
 export interface Following {
   readonly log: Pick<EventLog, 'read'>;
-  readonly teller: NodeTeller;
+  readonly printer: EventPrinter;
   /** Begins with what came at this time, by the log's clock. */
   readonly fromMs: number;
 }
@@ -15,22 +15,22 @@ export interface Following {
 /** Inventories come every five minutes: what is decided on at first is one of these. */
 const KNOWN_BEFORE_MS = 15 * 60_000;
 
-/** Tells of what comes to the log, until the signal aborts. */
-export async function follow({ log, teller, fromMs }: Following, signal: AbortSignal): Promise<void> {
-  await knowNames({ log, teller, fromMs }, signal);
+/** Prints what comes to the event log, until the signal aborts. */
+export async function follow({ log, printer, fromMs }: Following, signal: AbortSignal): Promise<void> {
+  await learnNames({ log, printer, fromMs }, signal);
   const followTopic = async (topic: TopicId): Promise<void> => {
-    for await (const event of eventsOf(log, { topic, fromMs }, signal)) teller.tell(event);
+    for await (const event of eventsOf(log, { topic, fromMs }, signal)) printer.printEvent(event);
   };
   await Promise.all(FOLLOWED.map(followTopic));
 }
 
 /** After a crash the first decisions are on inventories from before it, and results on objects that are gone. */
-async function knowNames({ log, teller, fromMs }: Following, signal: AbortSignal): Promise<void> {
+async function learnNames({ log, printer, fromMs }: Following, signal: AbortSignal): Promise<void> {
   const from = { timestampMs: fromMs - KNOWN_BEFORE_MS };
   for await (const event of log.read({ topic: TOPICS.inventory.name, from, to: 'end' }, signal)) {
     if (event.kind !== 'record') continue;
     const parsed = parseRecord('inventory', event.record);
-    if (parsed.ok && parsed.event.status === 'complete') teller.know(parsed.event);
+    if (parsed.ok && parsed.event.status === 'complete') printer.learnNames(parsed.event);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
-import { resumeOnLog } from '../options/pause-options.ts';
+import { resumeOnEventLog } from '../options/pause-options.ts';
 
 /** Which policy this node has, and whether anything can go. */
 interface Holding {
@@ -22,7 +22,7 @@ export function holdingNow({ policies, node, logPath }: HoldingFor): Holding {
       return { isPaused: false, line: 'No policy selects this node: nothing will be removed.' };
     case 'paused': {
       const { selector, reason } = selection.pause;
-      const resume = resumeOnLog(selector, { log: 'embedded', logPath });
+      const resume = resumeOnEventLog(selector, { log: 'embedded', logPath });
       return {
         isPaused: true,
         line: `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "${resume}".`,
@@ -53,11 +53,11 @@ interface ChangesOf extends Omit<HoldingFor, 'policies'> {
 export function holdingChanges({ policies, node, logPath, print }: ChangesOf): () => void {
   const look = (): Holding | null =>
     policies.problem() === null ? holdingNow({ policies: policies.current.node(), node, logPath }) : null;
-  let told = look();
+  let reported = look();
   return () => {
     const now = look();
-    if (now === null || now.line === told?.line) return;
-    print(told?.isPaused && !now.isPaused ? `Not paused any more. ${now.line}` : now.line);
-    told = now;
+    if (now === null || now.line === reported?.line) return;
+    print(reported?.isPaused && !now.isPaused ? `Not paused any more. ${now.line}` : now.line);
+    reported = now;
   };
 }

@@ -12,7 +12,7 @@ import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
 import { unsignedWriter } from '../framework/policy-writer.ts';
-import { jsonTeller, lineTeller } from './event-lines.ts';
+import { jsonPrinter, linePrinter } from './event-lines.ts';
 import { follow } from './follow.ts';
 import { holdingChanges } from './holding.ts';
 import { introductionLines } from './introduction.ts';
@@ -36,13 +36,13 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   const policies = await prepare(pipeline, signal);
   if (signal.aborted) return;
   const printAt = (line: string): void => print(`${clockText()}  ${line}`);
-  const teller = json ? jsonTeller(print) : lineTeller(printAt);
+  const printer = json ? jsonPrinter(print) : linePrinter(printAt);
   const selectable = selectableNode(node);
   const changes = holdingChanges({ policies, node: selectable, logPath: pipeline.logPath, print: printAt });
   const removing = { policies: policies, options: executor };
   await runTogether(
     [
-      (stop) => follow({ log: process.log, teller, fromMs }, stop),
+      (stop) => follow({ log: process.log, printer, fromMs }, stop),
       (stop) =>
         json
           ? untilAborted(stop)

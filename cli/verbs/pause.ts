@@ -6,12 +6,12 @@ import { durationText } from '../../packages/policy/value-text.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { PauseRecord } from '../../schemas/policy/policy.ts';
-import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
+import { warnUnlessSelected } from '../../services/fleet-status/warn-unless-selected.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { pauseSelectorOptions, resumeOnLog, toPauseSelector } from '../options/pause-options.ts';
+import { pauseSelectorOptions, resumeOnEventLog, toPauseSelector } from '../options/pause-options.ts';
 import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
@@ -42,9 +42,9 @@ export const verb = defineVerb({
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
     context.logger.info(
       lifetimeMs === 0
-        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeOnLog(selector, options)}`
-        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeOnLog(selector, options)}`,
+        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeOnEventLog(selector, options)}`
+        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeOnEventLog(selector, options)}`,
     );
-    await warnOfNobody(selector, { log, logger: context.logger }, context.signal);
+    await warnUnlessSelected(selector, { log, logger: context.logger }, context.signal);
   },
 });

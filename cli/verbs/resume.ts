@@ -7,7 +7,7 @@ import { deleteKeys, deleteUnheld, type PolicyWriter } from '../../packages/poli
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
-import { warnOfNobody } from '../../services/fleet-status/heard-selected.ts';
+import { warnUnlessSelected } from '../../services/fleet-status/warn-unless-selected.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
@@ -42,7 +42,7 @@ export const verb = defineVerb({
     await deleteKeys(writer, [...pauses.keys()]);
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info(NONE_HELD);
-    if (!all) await warnOfNobody(selector, { log, logger: context.logger }, context.signal);
+    if (!all) await warnUnlessSelected(selector, { log, logger: context.logger }, context.signal);
   },
 });
 
@@ -53,12 +53,12 @@ interface Ending {
 
 /** Throws `NOT_FOUND` where something else is paused. */
 async function endUnheld(
-  { unheardOf, others }: NotHeld,
+  { notStored, others }: NotHeld,
   selector: NodeSelector,
   { writer, logger }: Ending,
 ): Promise<void> {
-  if (unheardOf !== null) {
-    await deleteUnheld(writer, [unheardOf]);
+  if (notStored !== null) {
+    await deleteUnheld(writer, [notStored]);
     logger.info(endWritten(selector));
   } else if (others.size === 0) logger.info('Nothing is paused.');
   if (others.size > 0) throw otherPaused(selector, others);

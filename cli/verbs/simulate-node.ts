@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
-import { runSimulatedNode } from '../../sim/simulated-fleet-node.ts';
+import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';

@@ -4,7 +4,7 @@ import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
-import { entriesOf } from './listed-objects.ts';
+import { entriesOf } from './inventory-entries.ts';
 
 /** A fact that was missing or impossible, and what follows from it. */
 export type Doubt = Decision['notBelieved'][number];

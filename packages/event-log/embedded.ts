@@ -1,5 +1,5 @@
 import type { TopicName } from '../../schemas/events/topics.ts';
-import { startMember } from './embedded/member.ts';
+import { startGroupMember } from './embedded/group-member.ts';
 import { type OpenedLog, openLogFile } from './embedded/opened-log.ts';
 import type { EmbeddedOptions } from './embedded/options.ts';
 import { readRecords } from './embedded/read.ts';
@@ -40,7 +40,7 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
   return {
     publish: createPublish(opened),
     subscribe: async (subscription, handle) => {
-      const member = startMember(opened, subscription, handle);
+      const member = startGroupMember(opened, subscription, handle);
       members.add(member);
       return member;
     },

@@ -1,9 +1,9 @@
 import type { TopicName } from '../../schemas/events/topics.ts';
-import { type BackOff, backOffMs } from '../process/back-off.ts';
+import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import type { EventLog, LogRecord } from './port.ts';
 
-const REREAD_BACK_OFF: BackOff = { firstMs: 200, mostMs: 10_000 };
+const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
 
 /** What becomes of the records of a topic that is read whole, again and again: each pass begins with nothing. */
 export interface TopicFollower {
@@ -23,7 +23,7 @@ export interface Following {
   readonly recheckMs: number | null;
   /** What the first pass waits for; nothing when not given. */
   readonly startsAfter?: Promise<void> | undefined;
-  readonly outside: {
+  readonly sources: {
     /** Milliseconds of a clock that does not jump. */
     readonly now: () => number;
     /** 0 <= number < 1. */
@@ -58,26 +58,26 @@ export class FollowedTopic implements AsyncDisposable {
   }
 
   async #follow(): Promise<void> {
-    const { outside, startsAfter } = this.#following;
+    const { sources, startsAfter } = this.#following;
     const closing = this.#closing.signal;
     if (startsAfter !== undefined) await startsAfter;
     for (let failures = 0; !closing.aborted; ) {
-      const beganAtMs = outside.now();
+      const beganAtMs = sources.now();
       const failure = await this.#readOnce();
       if (failure === null) continue;
       this.#follower.fail(failure);
-      failures = outside.now() - beganAtMs > REREAD_BACK_OFF.mostMs ? 0 : failures + 1;
-      await outside.wait(backOffMs(REREAD_BACK_OFF, failures, outside.random), closing);
+      failures = sources.now() - beganAtMs > REREAD_BACKOFF.mostMs ? 0 : failures + 1;
+      await sources.wait(backoffMs(REREAD_BACKOFF, failures, sources.random), closing);
     }
   }
 
   /** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
   async #readOnce(): Promise<string | null> {
-    const { recheckMs, outside } = this.#following;
+    const { recheckMs, sources } = this.#following;
     this.#pass = new AbortController();
     const ending = this.#pass;
     const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
-    if (recheckMs !== null) void outside.wait(recheckMs, signal).then(() => ending.abort());
+    if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());
     try {
       return await this.#readRecords(signal);
     } catch (error) {

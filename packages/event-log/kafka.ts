@@ -7,7 +7,7 @@ import { createConnection } from './kafka/client/kafka-connection.ts';
 import { type KafkaOptions, secretsOf } from './kafka/client/options.ts';
 import { Publishing } from './kafka/publishing/publishing.ts';
 import { readRecords } from './kafka/reading/read.ts';
-import { startMember } from './kafka/subscribing/member.ts';
+import { startGroupMember } from './kafka/subscribing/group-member.ts';
 import type { ActiveSubscription, EventLog, EventLogContext } from './port.ts';
 import { waitAtMost } from './stopping.ts';
 
@@ -15,7 +15,7 @@ import { waitAtMost } from './stopping.ts';
 const LAST_LOOK_MS = 3000;
 
 /**
- * The event log of a fleet, on Kafka. Opening waits for nothing: what needs the brokers tries again with back-off, and
+ * The event log of a fleet, on Kafka. Opening waits for nothing: what needs the brokers tries again with backoff, and
  * `health` says whether they are reached. Throws `CONFIG_INVALID` when a file with a secret cannot be read.
  */
 export async function openKafkaLog(options: KafkaOptions, context: EventLogContext): Promise<EventLog> {
@@ -41,7 +41,7 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
   return {
     publish: (records) => publishing.publish(records),
     subscribe: async (subscription, handle) => {
-      const member = startMember(connection, subscription, handle);
+      const member = startGroupMember(connection, subscription, handle);
       members.add(member);
       return member;
     },

@@ -54,7 +54,7 @@ export interface Subscription {
 /**
  * Gets consecutive records of one partition, in order. When it resolves, their offsets are committed (where there is a
  * group), and they do not come again to this reader; when it rejects,
- * the same records come again after a back-off. It is never called again for a partition before it settled.
+ * the same records come again after a backoff. It is never called again for a partition before it settled.
  * `signal` aborts when the partition was lost or the process stops: return early, and nothing is committed.
  */
 export type SliceHandler = (
@@ -132,7 +132,7 @@ export interface WaitingRecord {
   readonly left: number;
 }
 
-export interface LogHealth {
+export interface EventLogHealth {
   readonly connected: boolean;
   /** Why not, in one clear line. */
   readonly problem: string | null;
@@ -165,7 +165,7 @@ export interface EventLog extends AsyncDisposable {
   /** In the order of the names. A group that never was has no members and no lag. */
   groups(names: readonly string[]): Promise<readonly GroupProgress[]>;
   /** Of all that this process does on the log, or of its reading for ever of one topic. */
-  health(follows?: TopicName): LogHealth;
+  health(follows?: TopicName): EventLogHealth;
 }
 
 /** What an adapter needs from outside. */

@@ -22,17 +22,17 @@ export function trackProblems(): Problems {
   };
 }
 
-/** When a trouble that lasts is told again for the first time; each further time waits twice as long. */
+/** When a problem that lasts is logged again for the first time; each further time waits twice as long. */
 const FIRST_REMINDER_MS = 10_000;
 const MOST_REMINDER_MS = HOUR_MS;
-/** What comes back sooner than this is the same trouble. */
-const LASTING_CURE_MS = 60_000;
+/** What comes back sooner than this is the same problem. */
+const RESOLVED_AFTER_MS = 60_000;
 
-export interface LastingTrouble {
-  /** To be called each time it is met: told at first and then at growing intervals, with how often it was met; else at level debug. */
-  met(cause: string, fields: object, message: string): void;
-  /** It is well since then, by default since now. True once for each time that a trouble was told. */
-  well(sinceMs?: number): boolean;
+export interface OngoingProblem {
+  /** To be called each time it occurs: logged at first and then at growing intervals, with how often it occurred; else at level debug. */
+  occurred(cause: string, fields: object, message: string): void;
+  /** It is resolved since then, by default since now. True once for each time that a problem was logged. */
+  resolved(sinceMs?: number): boolean;
 }
 
 interface Reported {
@@ -42,46 +42,46 @@ interface Reported {
 }
 
 /**
- * So that the log grows with what happens and not with how long it lasts. Causes are few, such as codes of errors. It tries nothing
+ * So that the output of the logger grows with what happens and not with how long it lasts. Causes are few, such as codes of errors. It tries nothing
  * again, so that a library of retries has no place for it.
  */
-export function lastingTrouble({ logger, now }: Pick<EventLogContext, 'logger' | 'now'>): LastingTrouble {
+export function ongoingProblem({ logger, now }: Pick<EventLogContext, 'logger' | 'now'>): OngoingProblem {
   const known = new Map<string, Reported>();
-  let wellSinceMs: number | null = null;
-  let isEndUntold = false;
+  let resolvedSinceMs: number | null = null;
+  let isEndUnlogged = false;
 
-  const forgetTheCured = (): void => {
-    if (wellSinceMs !== null && now() - wellSinceMs >= LASTING_CURE_MS) known.clear();
-    wellSinceMs = null;
+  const forgetResolved = (): void => {
+    if (resolvedSinceMs !== null && now() - resolvedSinceMs >= RESOLVED_AFTER_MS) known.clear();
+    resolvedSinceMs = null;
   };
 
-  const tell = (cause: string, reminderMs: number): void => {
+  const noteLogged = (cause: string, reminderMs: number): void => {
     known.set(cause, { atMs: now(), reminderMs: Math.min(reminderMs, MOST_REMINDER_MS), timesSince: 0 });
-    isEndUntold = true;
+    isEndUnlogged = true;
   };
 
   return {
-    met: (cause, fields, message) => {
-      forgetTheCured();
-      const told = known.get(cause);
-      if (told === undefined) {
-        tell(cause, FIRST_REMINDER_MS);
+    occurred: (cause, fields, message) => {
+      forgetResolved();
+      const logged = known.get(cause);
+      if (logged === undefined) {
+        noteLogged(cause, FIRST_REMINDER_MS);
         logger.warn(fields, message);
         return;
       }
-      const times = told.timesSince + 1;
-      if (isDue(told, now())) {
-        tell(cause, 2 * told.reminderMs);
+      const times = logged.timesSince + 1;
+      if (isDue(logged, now())) {
+        noteLogged(cause, 2 * logged.reminderMs);
         logger.warn({ ...fields, times }, `still, ${times} times since this was last said: ${message}`);
       } else {
-        known.set(cause, { ...told, timesSince: times });
+        known.set(cause, { ...logged, timesSince: times });
         logger.debug(fields, message);
       }
     },
-    well: (sinceMs = now()) => {
-      wellSinceMs ??= sinceMs;
-      const isFirst = isEndUntold;
-      isEndUntold = false;
+    resolved: (sinceMs = now()) => {
+      resolvedSinceMs ??= sinceMs;
+      const isFirst = isEndUnlogged;
+      isEndUnlogged = false;
       return isFirst;
     },
   };

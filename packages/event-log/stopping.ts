@@ -1,4 +1,4 @@
-import { pause } from '../process/back-off.ts';
+import { pause } from '../process/backoff.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { ReadTo } from './port.ts';
 

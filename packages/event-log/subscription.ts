@@ -1,8 +1,8 @@
-import { backOffMs, pause } from '../process/back-off.ts';
+import { backoffMs, pause } from '../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
-import { BACK_OFFS } from './back-offs.ts';
 import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
-import { type LastingTrouble, lastingTrouble, type Problems, trackProblems } from './problems.ts';
+import { type OngoingProblem, ongoingProblem, type Problems, trackProblems } from './problems.ts';
+import { RETRY_BACKOFFS } from './retry-backoffs.ts';
 
 /** One partition as a member serves it. */
 export interface SliceSource {
@@ -48,37 +48,37 @@ async function serveSlice(source: SliceSource, { handle, over, isFinal }: Servin
 }
 
 /** Whatever a handler throws, a TypeError too, is a slice that comes again. */
-async function backOff(
+async function backoff(
   source: SliceSource,
   serving: Serving,
-  { error, failures, trouble }: { error: unknown; failures: number; trouble: LastingTrouble },
+  { error, failures, ongoing }: { error: unknown; failures: number; ongoing: OngoingProblem },
 ) {
   const { context, problems, ending } = serving;
   const { code, message } = toFleetGcError(error);
   const problem = `${source.name} stands still, try ${failures}: ${message}`;
-  trouble.met(code, { err: error, failures }, problem);
+  ongoing.occurred(code, { err: error, failures }, problem);
   problems.set(source.name, problem);
-  await pause(backOffMs(BACK_OFFS.partition, failures - 1, context.random), ending);
+  await pause(backoffMs(RETRY_BACKOFFS.partition, failures - 1, context.random), ending);
 }
 
 /**
- * Serves a partition until nothing is left. A slice that fails comes again after a back-off and holds up its own
+ * Serves a partition until nothing is left. A slice that fails comes again after a backoff and holds up its own
  * partition only. Rejects with a final failure.
  */
 export async function serveSlices(source: SliceSource, serving: Serving): Promise<void> {
-  const trouble = lastingTrouble(serving.context);
+  const ongoing = ongoingProblem(serving.context);
   let failures = 0;
   while (!serving.ending.aborted) {
     const outcome = await serveSlice(source, serving);
     if (outcome === 'empty' || outcome === 'over') return;
     if (outcome === 'done') {
       if (failures > 0) serving.problems.set(source.name, null);
-      trouble.well();
+      ongoing.resolved();
       failures = 0;
       continue;
     }
     failures += 1;
-    await backOff(source, serving, { error: outcome.failed, failures, trouble });
+    await backoff(source, serving, { error: outcome.failed, failures, ongoing });
   }
 }
 
@@ -105,9 +105,9 @@ export interface Supervised {
 
 const MEMBER = 'member';
 
-/** Notes a failure, and says it however often it repeats as a trouble that lasts; throws it when no retry mends it. */
+/** Notes a failure, and says it however often it repeats as a problem that lasts; throws it when no retry helps. */
 function noteFailure(
-  trouble: LastingTrouble,
+  ongoing: OngoingProblem,
   group: string,
   state: MemberState,
   failure: FleetGcError,
@@ -115,7 +115,7 @@ function noteFailure(
   if (!failure.retry) throw failure;
   state.joined = false;
   state.problems.set(MEMBER, failure.message);
-  trouble.met(failure.code, { group, code: failure.code }, failure.message);
+  ongoing.occurred(failure.code, { group, code: failure.code }, failure.message);
 }
 
 async function keepServing(
@@ -124,16 +124,16 @@ async function keepServing(
   state: MemberState,
   stopping: AbortSignal,
 ): Promise<void> {
-  const trouble = lastingTrouble(context);
+  const ongoing = ongoingProblem(context);
   for (let failures = 0; !stopping.aborted; ) {
     const begunAtMs = context.now();
     try {
       await supervised.serve(state, stopping);
       failures = 0;
     } catch (error) {
-      if (state.joined) trouble.well(begunAtMs);
-      noteFailure(trouble, supervised.group, state, toFleetGcError(error));
-      await pause(backOffMs(BACK_OFFS.member, failures, context.random), stopping);
+      if (state.joined) ongoing.resolved(begunAtMs);
+      noteFailure(ongoing, supervised.group, state, toFleetGcError(error));
+      await pause(backoffMs(RETRY_BACKOFFS.member, failures, context.random), stopping);
       failures += 1;
     } finally {
       state.served = [];
@@ -142,7 +142,7 @@ async function keepServing(
 }
 
 /**
- * Keeps a member serving in the background: what fails is tried again with back-off and jitter, for ever. Only a
+ * Keeps a member serving in the background: what fails is tried again with backoff and jitter, for ever. Only a
  * failure that no retry mends ends it, and a stop.
  */
 export function supervise(context: EventLogContext, supervised: Supervised): ActiveSubscription {

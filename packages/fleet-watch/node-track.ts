@@ -64,15 +64,15 @@ function clockAhead(before: NodeTrack | null, now: Sighting): number {
 }
 
 /** What is wrong with how a node reports, that no decision shows. */
-type NodeOddity =
+type NodeAnomaly =
   | { readonly kind: 'clock'; readonly aheadMs: number }
   | { readonly kind: 'two-machines'; readonly machines: number };
 
 /** `nowMs`: by the log's clock. */
-export function odditiesOf(
+export function anomaliesOf(
   { machines, twinsAtMs, clockAheadMs }: NodeTrack,
   nowMs: number,
-): readonly NodeOddity[] {
+): readonly NodeAnomaly[] {
   const isTwin = twinsAtMs !== null && nowMs - twinsAtMs <= TWINS_MEMORY_MS;
   return [
     ...(clockAheadMs === 0 ? [] : [{ kind: 'clock', aheadMs: clockAheadMs } as const]),
@@ -83,15 +83,15 @@ export function odditiesOf(
 /** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
 export const NODE_WARNINGS = ['clock', 'two-machines', 'stray-cluster'] as const;
 
-export function oddityText(oddity: NodeOddity): string {
-  switch (oddity.kind) {
+export function anomalyText(anomaly: NodeAnomaly): string {
+  switch (anomaly.kind) {
     case 'clock': {
-      const { aheadMs } = oddity;
+      const { aheadMs } = anomaly;
       const how = aheadMs > 0 ? 'ahead of' : 'behind';
-      return `its clock is ${roughly(Math.abs(aheadMs))} ${how} that of the log: ages of images and containers are wrong there. Set the clock, and look why it was not set`;
+      return `its clock is ${roughly(Math.abs(aheadMs))} ${how} that of the event log: ages of images and containers are wrong there. Set the clock, and look why it was not set`;
     }
     case 'two-machines':
-      return `${oddity.machines} machines report under this name, in turns: each command reaches one of them. Give each a --node-name of its own`;
+      return `${anomaly.machines} machines report under this name, in turns: each command reaches one of them. Give each a --node-name of its own`;
   }
 }
 

@@ -5,11 +5,11 @@ import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import {
+  anomaliesOf,
+  anomalyText,
   clustersNamedBy,
   NODE_WARNINGS,
   type NodeTrack,
-  odditiesOf,
-  oddityText,
   strayText,
   track,
 } from './node-track.ts';
@@ -49,7 +49,7 @@ const warningOf = (subject: string, kind: WarningKind, text: string): Warning =>
 });
 
 /** A warning that is told. */
-interface Told {
+interface Reported {
   readonly kind: WarningKind;
   readonly atMs: number;
 }
@@ -63,7 +63,7 @@ export class NodeWatch {
   readonly #tracks = new Map<string, NodeTrack>();
   /** By partition, the newest record that was seen: what comes again tells nothing new. */
   readonly #newest = new Map<number, Pick<LogRecord, 'offset' | 'timestampMs'>>();
-  #told: ReadonlyMap<string, Told> = new Map();
+  #reported: ReadonlyMap<string, Reported> = new Map();
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: NodeWatchParts) {
@@ -76,7 +76,7 @@ export class NodeWatch {
     );
   }
 
-  heard(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
+  received(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
     if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
     const { nodeInstance, takenAt } = event;
     const key = nodeKey(event);
@@ -100,22 +100,22 @@ export class NodeWatch {
       if (nowMs - last.loggedAtMs > FORGET_AFTER_MS) this.#tracks.delete(key);
     const found = this.#found(nowMs);
     const isDue = ({ name }: Warning): boolean =>
-      nowMs - (this.#told.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
+      nowMs - (this.#reported.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
     const due = new Set(found.filter(isDue));
-    for (const kind of NODE_WARNINGS) this.#tell([...due].filter((warning) => warning.kind === kind));
+    for (const kind of NODE_WARNINGS) this.#report([...due].filter((warning) => warning.kind === kind));
     const names = new Set(found.map(({ name }) => name));
-    const ended = [...this.#told.keys()].filter((name) => !names.has(name));
+    const ended = [...this.#reported.keys()].filter((name) => !names.has(name));
     for (const name of ended.slice(0, MOST_LINES)) this.#parts.logger.info(`no longer so: ${name}`);
     const atMsOf = (warning: Warning): number =>
-      due.has(warning) ? nowMs : (this.#told.get(warning.name)?.atMs ?? nowMs);
-    this.#told = new Map(
+      due.has(warning) ? nowMs : (this.#reported.get(warning.name)?.atMs ?? nowMs);
+    this.#reported = new Map(
       found.map((warning) => [warning.name, { kind: warning.kind, atMs: atMsOf(warning) }]),
     );
   }
 
   #found(nowMs: number): readonly Warning[] {
     const ofNodes = [...this.#tracks].flatMap(([key, node]) =>
-      odditiesOf(node, nowMs).map((oddity) => warningOf(key, oddity.kind, oddityText(oddity))),
+      anomaliesOf(node, nowMs).map((anomaly) => warningOf(key, anomaly.kind, anomalyText(anomaly))),
     );
     return [
       ...ofNodes,
@@ -124,7 +124,7 @@ export class NodeWatch {
   }
 
   /** Of what is wrong with a whole fleet, such as the clock of the brokers, a few nodes are enough. */
-  #tell(warnings: readonly Warning[]): void {
+  #report(warnings: readonly Warning[]): void {
     const { logger } = this.#parts;
     for (const { subject, kind, text } of warnings.slice(0, MOST_LINES))
       logger.warn({ subject, warning: kind }, `${subject}: ${text}`);
@@ -150,6 +150,6 @@ export class NodeWatch {
   }
 
   #count(kind: WarningKind): number {
-    return [...this.#told.values()].filter((told) => told.kind === kind).length;
+    return [...this.#reported.values()].filter((reported) => reported.kind === kind).length;
   }
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../schemas/events/filesystem.ts';
 import { createMountpoints, type MountpointOptions } from './filesystem-mountpoints.ts';
 
-/** Measures the node's filesystems. On a real node `statfs`; on a simulated one the simulator's own disk. */
+/** Measures the node's filesystems. On a real node `statfs`; on a simulated one the disk of the simulation. */
 export interface FilesystemReader {
   /** A filesystem that cannot be read is `null`; this never rejects. */
   read(): Promise<FilesystemReadings>;

@@ -9,7 +9,7 @@ import type {
   Subscription,
   SubscriptionState,
 } from '../event-log/port.ts';
-import { createBreath } from '../process/event-loop.ts';
+import { createPeriodicYield } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { Trust } from '../trust/trust.ts';
 import { act } from './act.ts';
@@ -128,7 +128,7 @@ class SliceConsumer {
   /** Runs the handlers of one slice. */
   readonly #inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly #parse: ParseRecord;
-  readonly #breathe: () => Promise<void>;
+  readonly #yieldToEventLoop: () => Promise<void>;
   readonly #lookAhead: BacklogLookAhead;
 
   constructor(settings: ConsumerSettings, { guard, counts, state }: Around) {
@@ -139,9 +139,15 @@ class SliceConsumer {
     this.#marks = marks;
     this.#parse = parseBelieved(trust);
     this.#inTurn = assignment.kind === 'shared' ? pLimit(1) : (work) => work();
-    this.#breathe = createBreath(monotonicNow);
+    this.#yieldToEventLoop = createPeriodicYield(monotonicNow);
     this.#lookAhead = onOvertaken
-      ? createBacklogLookAhead({ log, state, logger, parse: this.#parse, breathe: this.#breathe })
+      ? createBacklogLookAhead({
+          log,
+          state,
+          logger,
+          parse: this.#parse,
+          yieldToEventLoop: this.#yieldToEventLoop,
+        })
       : async () => NOTHING_AHEAD;
   }
 
@@ -166,7 +172,7 @@ class SliceConsumer {
     const failed = [...handled.flatMap(({ failure }) => failure ?? []), ...unsent];
     await deadLetters.write(failed);
     this.#account(handled, failed);
-    this.#tellOfFlood(report(outcomesOf(handled, failed), monotonicNow()));
+    this.#reportFlood(report(outcomesOf(handled, failed), monotonicNow()));
   }
 
   /** Parsing and deciding are what a message can end a process by; what comes after waits for the log, for as long as it is away. */
@@ -193,7 +199,7 @@ class SliceConsumer {
     for (const record of records) {
       if (signal.aborted) return null;
       handled.push(await this.#handle(record, read));
-      await this.#breathe();
+      await this.#yieldToEventLoop();
     }
     return signal.aborted ? null : handled;
   }
@@ -219,7 +225,7 @@ class SliceConsumer {
     }
   }
 
-  #tellOfFlood(change: 'paused' | 'resumed' | null): void {
+  #reportFlood(change: 'paused' | 'resumed' | null): void {
     const { name, logger } = this.#settings;
     if (change === 'paused') logger.error({ consumer: name }, this.#guard.problem() ?? change);
     if (change === 'resumed') logger.info({ consumer: name }, 'messages can be processed again');

@@ -36,7 +36,7 @@ export function consumerMetrics(metrics: Metrics, consumer: string): ConsumerMet
   );
   const age = metrics.distribution(
     'event_to_output_seconds',
-    'From a message on the log to the acknowledgement of what follows from it.',
+    'From a message on the event log to the acknowledgement of what follows from it.',
     labels,
   );
   const otherKeys = metrics.count(
@@ -65,7 +65,7 @@ interface Watched {
 }
 
 function watchState(metrics: Metrics, consumer: string, { subscription, guard }: Watched): void {
-  const lagHelp = 'Messages that are on the log and not processed yet.';
+  const lagHelp = 'Messages that are on the event log and not processed yet.';
   metrics.gauge('consumer_lag_messages', lagHelp, ['consumer', 'topic', 'partition'], () =>
     [...subscription.state().lag].map(([place, lag]) => [{ consumer, ...splitPlace(place) }, lag]),
   );

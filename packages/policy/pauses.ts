@@ -18,7 +18,7 @@ export type PauseEnding = { readonly kind: 'held'; readonly pauses: PausesByKey 
 export interface NotHeld {
   readonly kind: 'not-held';
   /** The record key of the pause, where the log does not say that it ended either: then somebody may remember it. */
-  readonly unheardOf: string | null;
+  readonly notStored: string | null;
   /** What is paused instead: the caller expects something to move that will not. */
   readonly others: PausesByKey;
 }
@@ -33,7 +33,7 @@ export function pausesToEnd(
   const key = pauseKey(request.selector);
   const pause = pauses.get(key);
   if (pause !== undefined) return { kind: 'held', pauses: new Map([[key, pause]]) };
-  return { kind: 'not-held', unheardOf: stored.deleted.has(key) ? null : key, others: pauses };
+  return { kind: 'not-held', notStored: stored.deleted.has(key) ? null : key, others: pauses };
 }
 
 /** `NOT_FOUND`, with what is paused. */

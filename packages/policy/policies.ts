@@ -30,7 +30,7 @@ export interface PolicySource extends AsyncDisposable {
   readAgain(): void;
 }
 
-export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'startsAfter' | 'outside'> {
+export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'startsAfter' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -40,10 +40,10 @@ export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'sta
 
 /** Follows `gc.policies` from its start until it is disposed of. */
 export function startPolicySource(settings: PolicySourceSettings): PolicySource {
-  const { log, metrics, trust, recheckMs, startsAfter, outside } = settings;
+  const { log, metrics, trust, recheckMs, startsAfter, sources } = settings;
   const caughtUp = Promise.withResolvers<void>();
   const knowledge = createPolicyKnowledge(settings, caughtUp.resolve);
-  const following = { log, topic: TOPICS.policies.name, recheckMs, startsAfter, outside };
+  const following = { log, topic: TOPICS.policies.name, recheckMs, startsAfter, sources };
   const followed = new FollowedTopic(following, policyFollower(knowledge, trust));
   const current =
     <Kind extends SubjectKind>(kind: Kind) =>

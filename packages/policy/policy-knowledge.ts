@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { EventLog, LogHealth } from '../event-log/port.ts';
+import type { EventLog, EventLogHealth } from '../event-log/port.ts';
 import { lossProblem } from './lost-keys.ts';
 import {
   type PolicyEntry,
@@ -40,7 +40,7 @@ interface PolicyCounts {
 export interface KnowledgeSettings {
   readonly log: Pick<EventLog, 'health'>;
   readonly logger: Logger;
-  readonly outside: { readonly now: () => number };
+  readonly sources: { readonly now: () => number };
 }
 
 type Entries = ReadonlyMap<string, PolicyEntry>;
@@ -62,14 +62,14 @@ interface State {
  * off, and a pause may be gone with it: then nothing is reliable until the key was written again.
  */
 export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: () => void): PolicyKnowledge {
-  const { log, logger, outside } = settings;
+  const { log, logger, sources } = settings;
   const state: State = {
     entries: new Map(),
     sets: setsOfEntries([]),
     lost: [],
     adoptedOnce: false,
     current: false,
-    beganAtMs: outside.now(),
+    beganAtMs: sources.now(),
     failure: null,
   };
   const take = (reading: PolicyReading): void => {
@@ -83,19 +83,19 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
-    tell(logger, state, before);
+    report(logger, state, before);
   };
   return {
     sets: () => state.sets,
     counts: () => countsOf(state.sets),
     problem: () =>
       problemOf(state) ??
-      delayProblem(state, outside.now()) ??
+      delayProblem(state, sources.now()) ??
       disconnection(log.health(TOPICS.policies.name)),
     unreadable: () => unreadableOf(state),
     begin: () => {
       state.current = false;
-      state.beganAtMs = outside.now();
+      state.beganAtMs = sources.now();
     },
     adopt: (reading) => {
       state.current = true;
@@ -142,7 +142,7 @@ const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | nu
     ? null
     : 'the policies are being read again, which takes long';
 
-const disconnection = ({ connected, problem }: LogHealth): string | null =>
+const disconnection = ({ connected, problem }: EventLogHealth): string | null =>
   connected ? null : `policies cannot be followed: ${problem ?? 'the event log is not connected'}`;
 
 const hashesOf = (sets: PolicySets): string =>
@@ -165,7 +165,7 @@ interface Before {
   readonly unreadable: string | null;
 }
 
-function tell(logger: Logger, state: State, before: Before): void {
+function report(logger: Logger, state: State, before: Before): void {
   const { sets, adoptedOnce } = state;
   const hashes = hashesOf(sets);
   const problem = problemOf({ ...state, adoptedOnce: true });

@@ -86,7 +86,7 @@ export type Deletion = { readonly kind: 'stored'; readonly keys: readonly string
 export interface NotStored {
   readonly kind: 'not-stored';
   /** What the topic says nothing of: who followed another topic of this name may remember it. */
-  readonly unheardOf: readonly string[];
+  readonly notStored: readonly string[];
   readonly error: FleetGcError;
 }
 
@@ -98,7 +98,7 @@ export function deletionOf(stored: StoredPolicies, names: readonly string[]): De
   return {
     kind: 'not-stored',
     // A pause is ended by its own verb alone.
-    unheardOf: [...new Set(missing)].filter((name) => !isPauseKey(name) && !stored.deleted.has(name)),
+    notStored: [...new Set(missing)].filter((name) => !isPauseKey(name) && !stored.deleted.has(name)),
     error: notFound(stored, missing),
   };
 }

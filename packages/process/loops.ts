@@ -1,4 +1,4 @@
-import type { Sleep } from './back-off.ts';
+import type { Sleep } from './backoff.ts';
 
 /** Work that goes on until a signal aborts. */
 type Loop = (signal: AbortSignal) => Promise<void>;

@@ -3,7 +3,7 @@
  * taken at once.
  */
 /** So many answers are remembered before all are forgotten at once. */
-const MOST_REMEMBERED = 20_000;
+const MAX_CACHED = 20_000;
 
 /**
  * The same function, which remembers its answers: for pure functions of short texts that are asked of the same texts again
@@ -15,7 +15,7 @@ export function memoize<Answer>(answer: (text: string) => Answer): (text: string
     const before = known.get(text);
     if (before !== undefined) return before.found;
     const found = answer(text);
-    if (known.size >= MOST_REMEMBERED) known.clear();
+    if (known.size >= MAX_CACHED) known.clear();
     known.set(text, { found });
     return found;
   };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { pause, type Sleep } from './back-off.ts';
+import { pause, type Sleep } from './backoff.ts';
 import type { TraceIds } from './trace.ts';
 import { randomTraceIds } from './trace-ids.ts';
 

@@ -58,7 +58,7 @@ export function startDecisionService<Kind extends SubjectKind>(
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
   const publish: EventLog['publish'] = async (records) => {
-    await sets.tell();
+    await sets.publish();
     await log.publish(records);
   };
   const { metrics } = process;
@@ -86,7 +86,7 @@ interface PolicySetFacts<Kind extends SubjectKind> {
   /** All policies of this moment, for a decision; throws as the source does. */
   readonly policies: () => PolicySetOf<Kind>;
   /** Resolves when every set that was given out is on the log: to be awaited before a decision leaves. */
-  tell(): Promise<void>;
+  publish(): Promise<void>;
 }
 
 /** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
@@ -94,25 +94,25 @@ export function createPolicySetFacts<Kind extends SubjectKind>(
   policies: () => PolicySetOf<Kind>,
   publisher: Pick<Publisher, 'publish'>,
 ): PolicySetFacts<Kind> {
-  const told = new Set<string>();
-  const untold = new Map<string, PolicySetOf<SubjectKind>>();
+  const published = new Set<string>();
+  const unpublished = new Map<string, PolicySetOf<SubjectKind>>();
   const inTurn = pLimit(1);
-  const tellAll = async (): Promise<void> => {
-    const sets = [...untold.values()];
+  const publishAll = async (): Promise<void> => {
+    const sets = [...unpublished.values()];
     if (sets.length === 0) return;
     await publisher.publish(sets.map(policySetOutput));
     for (const { hash } of sets) {
-      told.add(hash);
-      untold.delete(hash);
+      published.add(hash);
+      unpublished.delete(hash);
     }
   };
   return {
     policies: () => {
       const set = policies();
-      if (!told.has(set.hash)) untold.set(set.hash, set);
+      if (!published.has(set.hash)) unpublished.set(set.hash, set);
       return set;
     },
-    tell: () => inTurn(tellAll),
+    publish: () => inTurn(publishAll),
   };
 }
 

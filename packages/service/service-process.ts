@@ -49,10 +49,10 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.push({ name: 'event log', problem: () => 'it is being opened' });
   const log = opening.use(await openEventLog(eventLog, { logger, ...sources }));
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
-  if (http) tellAddress(logger, http);
-  const outside = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
+  if (http) reportAddress(logger, http);
+  const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
   const { trust, signer, keys } = opening.use(
-    startTrust({ choice, log, logger, metrics, outside, nowMs: sources.now }),
+    startTrust({ choice, log, logger, metrics, sources: monotonic, nowMs: sources.now }),
   );
   if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
   const open = opening.move();
@@ -68,7 +68,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     followPolicies: (recheckMs) => {
       const startsAfter = keys?.caughtUp;
       const policies = open.use(
-        startPolicySource({ log, logger, metrics, trust, recheckMs, outside, startsAfter }),
+        startPolicySource({ log, logger, metrics, trust, recheckMs, sources: monotonic, startsAfter }),
       );
       keys?.onChange(() => policies.readAgain());
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
@@ -83,5 +83,5 @@ function healthProblem(log: EventLog): string | null {
   return connected ? null : (problem ?? 'not connected');
 }
 
-const tellAddress = (logger: Logger, { address }: HttpServer): void =>
+const reportAddress = (logger: Logger, { address }: HttpServer): void =>
   logger.info({ host: address.host, port: address.port }, 'serving health and metrics');

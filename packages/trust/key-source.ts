@@ -6,7 +6,7 @@ import { FollowedTopic, type Following, type TopicFollower } from '../event-log/
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { KeyRing } from './key-ring.ts';
 
-export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'outside'> {
+export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly roots: TrustRoots;
@@ -33,14 +33,14 @@ export class KeySource implements AsyncDisposable {
   /** Keys of which more was said than there is now. */
   #lost: readonly KeyId[] = [];
 
-  constructor({ log, logger, roots, recheckMs, outside }: KeySourceSettings) {
+  constructor({ log, logger, roots, recheckMs, sources }: KeySourceSettings) {
     this.#log = log;
     this.#logger = logger;
     this.#roots = roots;
     this.#ring = new KeyRing(roots);
     this.#reading = this.#ring;
     this.#followed = new FollowedTopic(
-      { log, topic: TOPICS.keys.name, recheckMs, outside },
+      { log, topic: TOPICS.keys.name, recheckMs, sources },
       this.#follower(),
     );
   }

@@ -38,7 +38,7 @@ export interface ProcessTrustSettings {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly outside: Following['outside'];
+  readonly sources: Following['sources'];
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
 }
@@ -48,11 +48,11 @@ const KEYS_RECHECK_MS = 300_000;
 
 /** Follows the keys for as long as the process runs, where they count. */
 export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
-  const { choice, log, logger, metrics, outside, nowMs } = settings;
+  const { choice, log, logger, metrics, sources, nowMs } = settings;
   if (choice.kind === 'off')
     return { trust: TRUST_OFF, signer: UNSIGNED, keys: null, [Symbol.asyncDispose]: async () => {} };
   const { roots, signingKey } = choice;
-  const keys = new KeySource({ log, logger, roots, recheckMs: KEYS_RECHECK_MS, outside });
+  const keys = new KeySource({ log, logger, roots, recheckMs: KEYS_RECHECK_MS, sources });
   const required = new RequiredTrust({ ring: () => keys.ring(), problem: () => keys.problem(), nowMs });
   metrics.gauge('keys', 'Keys that roots vouch for.', [], () => [[{}, keys.ring().keys().length]]);
   metrics.gauge('keys_readable', 'Whether all keys are read.', [], () => [

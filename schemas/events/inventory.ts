@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FilesystemReadings } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
-import { InventoryLogSymlink, InventoryPodLogDirectory } from './log-entries.ts';
 import { Backoff } from './object-kinds.ts';
+import { InventoryLogSymlink, InventoryPodLogDirectory } from './pod-log-entries.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 

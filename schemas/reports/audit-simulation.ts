@@ -11,7 +11,7 @@ export const RemovedCounts = z.object({ images: Count, containers: Count, sandbo
 export type RemovedCounts = z.infer<typeof RemovedCounts>;
 
 /** What became of some nodes. Bytes are decimal digits: sums of a fleet pass 2^53. */
-export const SimulatedSums = z.object({
+export const SimulationSums = z.object({
   removed: RemovedCounts,
   /**
    * As measured where it happened, or as the plan estimated it where that was not measurable. Where it is simulated, as the plan estimates it of images, and of the rest as it was
@@ -31,7 +31,7 @@ export const SimulatedSums = z.object({
   /** Highest use of imagefs; `null` where no reading was believable. */
   peakPercent: z.int().min(0).max(100).nullable(),
 });
-export type SimulatedSums = z.infer<typeof SimulatedSums>;
+export type SimulationSums = z.infer<typeof SimulationSums>;
 
 /** An image that went and was needed again soon. */
 export const Regret = z.object({
@@ -52,9 +52,9 @@ const Observation = {
   unknownMs: DurationMs,
 };
 
-const Sides = { policy: SimulatedSums, against: SimulatedSums };
+const Sides = { policy: SimulationSums, against: SimulationSums };
 
-export const SimulatedNode = z.object({
+export const NodeSimulation = z.object({
   ...Node,
   /** Value of the node's label `fleetgc.io/pool`. */
   pool: z.string().nullable(),
@@ -68,7 +68,7 @@ export const SimulatedNode = z.object({
   ...Observation,
   ...Sides,
 });
-export type SimulatedNode = z.infer<typeof SimulatedNode>;
+export type NodeSimulation = z.infer<typeof NodeSimulation>;
 
 const PolicyNames = z.array(z.object({ name: z.string(), hash: z.string() }));
 
@@ -93,7 +93,7 @@ export const AuditSimulation = z.object({
   }),
   /** What a simulation cannot know, and how it is estimated; for people. */
   assumptions: z.array(z.string()),
-  nodes: z.array(SimulatedNode),
+  nodes: z.array(NodeSimulation),
   pools: z.array(z.object({ pool: z.string().nullable(), nodes: Count, ...Observation, ...Sides })),
   total: z.object({ nodes: Count, ...Observation, ...Sides }),
   regrets: z.array(Regret),

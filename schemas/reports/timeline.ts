@@ -40,15 +40,15 @@ const base = {
 };
 
 /** What an entry says in numbers. */
-const Said = z.strictObject({ reason: z.string(), facts: z.record(z.string(), Fact) });
-export type Said = z.infer<typeof Said>;
+const StatedReason = z.strictObject({ reason: z.string(), facts: z.record(z.string(), Fact) });
+export type StatedReason = z.infer<typeof StatedReason>;
 
 /** Of equal consecutive events the first gives the entry its times; this is the last of them. */
 const repeated = {
   times: z.int().positive(),
   last: z.strictObject({ loggedAtMs: base.loggedAtMs, nodeTimeMs: base.nodeTimeMs }),
   /** Where numbers differ among them: what is said with the least and with the most of each. */
-  spread: z.exactOptional(z.strictObject({ least: Said, most: Said })),
+  spread: z.exactOptional(z.strictObject({ least: StatedReason, most: StatedReason })),
 };
 
 const decided = {

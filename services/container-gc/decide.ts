@@ -1,5 +1,5 @@
 import { type Conclusion, commandOutcome } from '../../packages/decision/conclusion.ts';
-import { statusDoubts } from '../../packages/decision/listing.ts';
+import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import { missed, type Wanted, wantedNow } from '../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { ContainerRemoval } from '../../schemas/events/command.ts';

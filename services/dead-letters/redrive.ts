@@ -173,11 +173,11 @@ async function* recordsOf(
 }
 
 /** `null` where the letter holds what lies on the log. */
-function differenceOf(told: OutgoingRecord, found: LogRecord): string | null {
+function differenceOf(reported: OutgoingRecord, found: LogRecord): string | null {
   const differing = [
-    ...(told.key === found.key ? [] : ['key']),
-    ...(isSameValue(told.value, found.value) ? [] : ['content']),
-    ...(areSameHeaders(told.headers, found.headers) ? [] : ['headers']),
+    ...(reported.key === found.key ? [] : ['key']),
+    ...(isSameValue(reported.value, found.value) ? [] : ['content']),
+    ...(areSameHeaders(reported.headers, found.headers) ? [] : ['headers']),
   ];
   if (differing.length === 0) return null;
   return `${placeText(found)} holds another message (different: ${differing.join(', ')}): somebody made this dead letter up, or the topic was made anew since`;

@@ -1,5 +1,10 @@
 import { believeUsage, usagePercent } from '../../packages/decision/thresholds/filesystem-usage.ts';
-import { clustersNamedBy, odditiesOf, oddityText, strayText } from '../../packages/fleet-watch/node-track.ts';
+import {
+  anomaliesOf,
+  anomalyText,
+  clustersNamedBy,
+  strayText,
+} from '../../packages/fleet-watch/node-track.ts';
 import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
@@ -8,29 +13,32 @@ import { nodeKey } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { type PolicyRecord, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
 import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
-import type { HeardNode, HeardNodes } from './heard-nodes.ts';
 import { lastingPressure } from './lasting-pressure.ts';
+import type { ReportingNode, ReportingNodes } from './reporting-nodes.ts';
 
 /** Nodes publish at least once a minute. */
 const SILENT_AFTER_MS = 5 * 60_000;
 
 /** What is known of each node, in the order of their names. */
 export function fleetNodes(
-  { nodes: heard, unreadable }: HeardNodes,
+  { nodes: reporting, unreadable }: ReportingNodes,
   policies: PolicySet,
   nowMs: number,
 ): FleetNodes {
-  const newestMs = [...heard.values()].map(({ track }) => track.last.loggedAtMs);
+  const newestMs = [...reporting.values()].map(({ track }) => track.last.loggedAtMs);
   const readAtMs = newestMs.reduce((a, b) => Math.max(a, b), nowMs);
-  const strays = straysOf(heard, policies);
-  const nodes = [...heard]
+  const strays = straysOf(reporting, policies);
+  const nodes = [...reporting]
     .toSorted(([a], [b]) => compareText(a, b))
     .map(([, node]) => fleetNode(node, { policies, strays, readAtMs }));
   return { type: 'fleetgc.nodes', version: 1, readAtMs, unreadable, nodes };
 }
 
-function straysOf(heard: HeardNodes['nodes'], policies: PolicySet): ReadonlyMap<string, StrayCluster> {
-  const byCluster = Map.groupBy(heard.values(), ({ stats }) => stats.cluster);
+function straysOf(
+  reporting: ReportingNodes['nodes'],
+  policies: PolicySet,
+): ReadonlyMap<string, StrayCluster> {
+  const byCluster = Map.groupBy(reporting.values(), ({ stats }) => stats.cluster);
   const nodesOf = new Map([...byCluster].map(([cluster, { length }]) => [cluster, length]));
   return new Map(strayClusters(nodesOf, clustersNamedBy(policies)).map((stray) => [stray.cluster, stray]));
 }
@@ -41,8 +49,8 @@ interface Fleet {
   readonly readAtMs: number;
 }
 
-function fleetNode(heard: HeardNode, fleet: Fleet): FleetNode {
-  const { stats, track } = heard;
+function fleetNode(reporting: ReportingNode, fleet: Fleet): FleetNode {
+  const { stats, track } = reporting;
   const { cluster, node, nodeInstance, nodeLabels, takenAt, fleetgcVersion } = stats;
   const heardMs = track.last.loggedAtMs;
   const paused = selectPolicy(fleet.policies, stats);
@@ -62,7 +70,7 @@ function fleetNode(heard: HeardNode, fleet: Fleet): FleetNode {
     policy: policyOf(stats, fleet.policies),
     pausedBecause: paused.kind === 'paused' ? paused.pause.reason : null,
     versions: { fleetgc: fleetgcVersion ?? null },
-    warnings: warningsOf(heard, fleet),
+    warnings: warningsOf(reporting, fleet),
   };
 }
 
@@ -90,11 +98,14 @@ function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['fil
   };
 }
 
-function warningsOf({ stats, track }: HeardNode, { policies, strays, readAtMs }: Fleet): FleetNodeWarning[] {
+function warningsOf(
+  { stats, track }: ReportingNode,
+  { policies, strays, readAtMs }: Fleet,
+): FleetNodeWarning[] {
   const heardMs = track.last.loggedAtMs;
   const stray = strays.get(stats.cluster);
   return [
-    ...odditiesOf(track, heardMs).map((oddity) => ({ kind: oddity.kind, message: oddityText(oddity) })),
+    ...anomaliesOf(track, heardMs).map((anomaly) => ({ kind: anomaly.kind, message: anomalyText(anomaly) })),
     ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
     ...(readAtMs - heardMs > SILENT_AFTER_MS
       ? [

@@ -12,8 +12,8 @@ import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { fleetNodes } from './fleet-nodes.ts';
-import { type HeardNodes, readHeardNodes } from './heard-nodes.ts';
 import { readHeldNodes } from './held-nodes.ts';
+import { type ReportingNodes, readReportingNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 import { waitingSince } from './waiting-since.ts';
 
@@ -94,16 +94,16 @@ async function readTopics(
   const letters = await ifReadable('deadLetters', () =>
     readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal),
   );
-  const heard = await ifReadable('diskStats', () => readHeardNodes(needs, signal));
-  const nodes = heard && nodesUnder(heard, stored, nowMs);
+  const reporting = await ifReadable('diskStats', () => readReportingNodes(needs, signal));
+  const nodes = reporting && nodesUnder(reporting, stored, nowMs);
   const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
   return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held };
 }
 
 /** Without policies nobody knows which clusters are meant. */
-function nodesUnder(heard: HeardNodes, stored: StoredPolicies | null, nowMs: number): FleetNodes {
-  if (stored !== null) return fleetNodes(heard, stored.sets.node, nowMs);
-  const found = fleetNodes(heard, setsOfEntries([]).node, nowMs);
+function nodesUnder(reporting: ReportingNodes, stored: StoredPolicies | null, nowMs: number): FleetNodes {
+  if (stored !== null) return fleetNodes(reporting, stored.sets.node, nowMs);
+  const found = fleetNodes(reporting, setsOfEntries([]).node, nowMs);
   const nodes = found.nodes.map((node) => ({
     ...node,
     warnings: node.warnings.filter(({ kind }) => kind !== 'stray-cluster'),

@@ -32,9 +32,9 @@ export async function readHeldNodes(
   return held;
 }
 
-function note(held: Map<string, string>, told: CommandResult): void {
-  const { result } = told;
+function note(held: Map<string, string>, reported: CommandResult): void {
+  const { result } = reported;
   if (result.outcome === 'refused' && result.reason === 'held')
-    held.set(nodeKey(told), result.message.replaceAll(/\s+/g, ' '));
-  else held.delete(nodeKey(told));
+    held.set(nodeKey(reported), result.message.replaceAll(/\s+/g, ' '));
+  else held.delete(nodeKey(reported));
 }

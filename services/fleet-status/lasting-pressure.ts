@@ -29,31 +29,34 @@ export interface LastingPressure {
 
 /** The threshold of the policy that every reading met for the longest time up to now; `null` where none was met for long. */
 export function lastingPressure(stats: DiskStats, policy: Policy): LastingPressure | null {
-  const [longest] = barsOf(stats, policy)
-    .map((bar) => ({ filesystem: bar.filesystem, forMs: metFor(bar, stats) }))
+  const [longest] = thresholdsOf(stats, policy)
+    .map((threshold) => ({ filesystem: threshold.filesystem, forMs: metFor(threshold, stats) }))
     .toSorted((a, b) => b.forMs - a.forMs);
   return longest !== undefined && longest.forMs >= LASTING_MS ? longest : null;
 }
 
-interface Bar extends Watched {
+interface WatchedThreshold extends Watched {
   readonly isMet: (free: bigint) => boolean;
   /** In the newest reading. */
   readonly free: bigint;
 }
 
-function barsOf(stats: DiskStats, policy: Policy): readonly Bar[] {
-  return [...usageBars(stats, policy), ...evictionBars(stats, policy)];
+function thresholdsOf(stats: DiskStats, policy: Policy): readonly WatchedThreshold[] {
+  return [...usageThresholds(stats, policy), ...evictionThresholdsOf(stats, policy)];
 }
 
-function usageBars({ filesystems: { imagefs } }: DiskStats, policy: Policy): readonly Bar[] {
+function usageThresholds(
+  { filesystems: { imagefs } }: DiskStats,
+  policy: Policy,
+): readonly WatchedThreshold[] {
   const { imageGCHighThresholdPercent, imageGCAvailable, imageGCInodes } = policy;
   const bytes = believeUsage('imagefs', imagefs);
   const nodes = believeInodes('imagefs', imagefs);
-  const bars: Bar[] = [];
+  const thresholds: WatchedThreshold[] = [];
   if (bytes.kind === 'usage') {
     const { capacityBytes, availableBytes } = bytes.usage;
     const least = imageGCAvailable === null ? 0n : BigInt(imageGCAvailable.startBelowBytes);
-    bars.push({
+    thresholds.push({
       filesystem: 'imagefs',
       resource: 'availableBytes',
       free: availableBytes,
@@ -65,16 +68,19 @@ function usageBars({ filesystems: { imagefs } }: DiskStats, policy: Policy): rea
   if (nodes.kind === 'inodes' && imageGCInodes !== null) {
     const { inodes, free } = nodes.inodes;
     const high = BigInt(imageGCInodes.highThresholdPercent);
-    const isMet: Bar['isMet'] = (left) => usedInodesPercent({ inodes, free: left }) >= high;
-    bars.push({ filesystem: 'imagefs', resource: 'inodesFree', free, isMet });
+    const isMet: WatchedThreshold['isMet'] = (left) => usedInodesPercent({ inodes, free: left }) >= high;
+    thresholds.push({ filesystem: 'imagefs', resource: 'inodesFree', free, isMet });
   }
-  return bars;
+  return thresholds;
 }
 
-function evictionBars({ filesystems }: DiskStats, { evictionThresholds }: Policy): readonly Bar[] {
+function evictionThresholdsOf(
+  { filesystems }: DiskStats,
+  { evictionThresholds }: Policy,
+): readonly WatchedThreshold[] {
   const layout = layoutOf(filesystems);
   if (layout === null) return [];
-  return thresholdsInForce(evictionThresholds, layout).flatMap((threshold): Bar[] => {
+  return thresholdsInForce(evictionThresholds, layout).flatMap((threshold): WatchedThreshold[] => {
     const watched = WATCHED[threshold.signal];
     const amounts = amountsOf(watched, filesystems);
     if (amounts === null) return [];
@@ -97,7 +103,10 @@ function amountsOf(
 }
 
 /** How long every reading up to the newest met it; 0 where the newest does not. Times of another boot count for nothing. */
-function metFor({ filesystem, resource, free, isMet }: Bar, { history, takenAt }: DiskStats): number {
+function metFor(
+  { filesystem, resource, free, isMet }: WatchedThreshold,
+  { history, takenAt }: DiskStats,
+): number {
   const nowMs = takenAt.sinceBootMs;
   const newest: Bucket = [nowMs, String(free), String(free), String(free)];
   let beforeMs = Number.NEGATIVE_INFINITY;

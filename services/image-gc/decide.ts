@@ -1,5 +1,5 @@
 import { type Conclusion, commandOutcome, reportedBytes } from '../../packages/decision/conclusion.ts';
-import { statusDoubts } from '../../packages/decision/listing.ts';
+import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { Holder, ImageRemoval } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
@@ -32,7 +32,7 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
   const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
   const limited = withinCommand(plan.removals, inventory.images.length);
   const { pass, eligibility, spared } = plan;
-  const told = {
+  const reported = {
     reclaim: pass.reclaim,
     notBelieved: [...pass.notBelieved, ...imageDoubts(inventory, policy, eligibility)],
     notes: keepNotes(inventory, policy.keep),
@@ -43,8 +43,8 @@ export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
     }),
   };
   return pass.kind === 'keep'
-    ? { ...told, ...keeping(plan, pass) }
-    : { ...told, ...removing(inventory, policy, { plan, pass, limited }) };
+    ? { ...reported, ...keeping(plan, pass) }
+    : { ...reported, ...removing(inventory, policy, { plan, pass, limited }) };
 }
 
 function modeOf(reclaim: Reclaim | null): Exclude<ImageGcMode, 'periodic'> {

@@ -6,7 +6,7 @@ import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
@@ -21,9 +21,9 @@ import { openHistory } from './images/kept-history.ts';
 import type { ContentReading } from './inventory/content-reading.ts';
 import { agentEvents } from './inventory/inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
-import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/inventory-objects.ts';
-import type { LogReader } from './inventory/log-entries.ts';
 import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/objects-from-scan.ts';
+import type { PodLogReader } from './inventory/read-pod-logs.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
 import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
@@ -40,7 +40,7 @@ export interface NodeAgentDeps {
   /** What is told of images beside CRI. */
   readonly contents: ContentReading;
   readonly filesystems: FilesystemReader;
-  readonly logs: LogReader;
+  readonly podLogs: PodLogReader;
   /** `null`: there is no source, and every pod is unknown. */
   readonly pods: PodSource | null;
   /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */
@@ -86,11 +86,11 @@ export class NodeAgent {
     this.#disks = watchDisks(deps);
     const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
     const scan = createNodeScanner({ ...deps, pods, history: this.#history });
-    const told = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
-    this.#inventories = this.#inventoriesBy(scan, told);
+    const shared = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
+    this.#inventories = this.#inventoriesBy(scan, shared);
     addFilesystemGauges(deps.metrics, this.#disks.readings);
     const { lastScan } = this.#inventories;
-    this.takeInventory = ownInventory({ ...told, scan, lastScan, events: this.#events, clock });
+    this.takeInventory = ownInventory({ ...shared, scan, lastScan, events: this.#events, clock });
     this.diskHistory = this.#disks.history;
     this.observe = this.#ordersHandler();
   }
@@ -127,12 +127,12 @@ export class NodeAgent {
 
   #inventoriesBy(
     scan: ReturnType<typeof createNodeScanner>,
-    told: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
+    shared: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
   ): ReturnType<typeof createInventories> {
     const { runtime, clock, sleep, logger } = this.#deps;
     const metrics = this.#metrics;
     const publish = inventoryPublishing({
-      ...told,
+      ...shared,
       events: this.#events,
       runtime,
       historyUnreadable: this.#history.unreadable,

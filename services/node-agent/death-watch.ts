@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { RuntimeReader } from '../../packages/cri/port.ts';
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 
 interface DeathWatchParts {
@@ -28,7 +28,7 @@ export async function watchDeaths(parts: DeathWatchParts, signal: AbortSignal): 
       return;
     }
     emptyStreams = isEmpty ? emptyStreams + 1 : 0;
-    if (emptyStreams === TOLD_AFTER) logger.info(ENDS_AT_ONCE);
+    if (emptyStreams === REPORTED_AFTER) logger.info(ENDS_AT_ONCE);
     logger.debug({ problem: problem?.message ?? null }, 'container events ended');
     await sleep(waitMs(emptyStreams), signal);
   }
@@ -38,7 +38,7 @@ const waitMs = (emptyStreams: number): number =>
   Math.min(RECONNECT_MS * 2 ** Math.max(0, emptyStreams - 1), MOST_RECONNECT_MS);
 
 /** A runtime that is just restarted may end one too. */
-const TOLD_AFTER = 2;
+const REPORTED_AFTER = 2;
 const ENDS_AT_ONCE =
   'the runtime ends its container events without telling any, as CRI-O does where enable_pod_events is off: deaths are seen by detection';
 

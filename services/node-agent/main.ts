@@ -42,7 +42,8 @@ export function runNodeAgent(
     await untilStopped(consumer, stop);
   };
   return {
-    problem: () => agent.problem() ?? (consumer ? consumer.problem() : 'is not connected to the log yet'),
+    problem: () =>
+      agent.problem() ?? (consumer ? consumer.problem() : 'is not connected to the event log yet'),
     finished: runTogether([agent.run, consume], signal),
   };
 }

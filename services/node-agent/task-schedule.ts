@@ -1,4 +1,4 @@
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { runEvery } from '../../packages/process/loops.ts';
 
 /** What an agent does again and again, beside taking inventories. */

@@ -6,7 +6,7 @@ import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
-import type { Sleep } from '../../packages/process/back-off.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Command } from '../../schemas/events/command.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
@@ -21,9 +21,9 @@ import { type Journal, openJournal } from './journal/journal.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import type { NodeFiles } from './node-files.ts';
 import type { RemovalParts } from './removal/object-work.ts';
-import { openBackoff } from './results/backoff.ts';
 import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
 import { publishResults } from './results/publish-results.ts';
+import { openBackoff } from './results/removal-backoff.ts';
 import { runWorker } from './worker.ts';
 
 /** The node as the executor sees it. */
@@ -48,7 +48,7 @@ export interface ExecutorDeps {
   readonly files: NodeFiles;
   readonly publisher: Publisher;
   readonly sleep: Sleep;
-  /** From 0 up to 1, for back-off. */
+  /** From 0 up to 1, for backoff. */
   readonly random: () => number;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -121,7 +121,7 @@ function workerParts(
   const lastActions = () =>
     Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
   const own = { takeInventory, diskHistory, lastActions };
-  const judging = { clock, readFacts, podsNow, restrictions, logs: files.logs };
+  const judging = { clock, readFacts, podsNow, restrictions, podLogs: files.podLogs };
   return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
 }
 

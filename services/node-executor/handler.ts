@@ -57,7 +57,7 @@ function receive(input: Input<Command>, receiver: Receiver): void {
     answer(input, refusal, receiver);
     return;
   }
-  makeRoom(command, receiver);
+  dropOldestWaiting(command, receiver);
   journal.update((state) => accepted(state, entryOf(input)));
 }
 
@@ -86,7 +86,7 @@ function answer(
   const outputs = refusalOutputs(event, refusal, receiver);
   const answers = outputs.map((output) => ({ trace: trace ?? null, output }));
   receiver.journal.update((state) => answered(state, event.id, answers));
-  tellRefusal(receiver, event.id, refusal);
+  reportRefusal(receiver, event.id, refusal);
 }
 
 /** The refusal, and what it means for the reclaim: nobody measures here, since a disk can keep a consumer waiting. */
@@ -103,7 +103,7 @@ function refusalOutputs(
   return next ? [result, resultOutput(next)] : [result];
 }
 
-function tellRefusal(
+function reportRefusal(
   { logger, metrics }: Receiver,
   commandId: string,
   refusal: Refusal<CommandRefusal>,
@@ -112,7 +112,7 @@ function tellRefusal(
   logger.warn({ commandId, ...refusal }, 'command refused');
 }
 
-function makeRoom({ reclaim }: Command, receiver: Receiver): void {
+function dropOldestWaiting({ reclaim }: Command, receiver: Receiver): void {
   const { journal } = receiver;
   const { entries } = journal.state();
   const waiting = waitingEntries(journal.state());
@@ -130,7 +130,7 @@ function makeRoom({ reclaim }: Command, receiver: Receiver): void {
   const outputs = refusalOutputs(oldest.command, refusal, receiver, isContinued);
   const last = outputs.map((output) => ({ trace: oldest.trace, output }));
   journal.update((state) => pushedOut(state, oldest, last));
-  tellRefusal(receiver, oldest.command.id, refusal);
+  reportRefusal(receiver, oldest.command.id, refusal);
 }
 
 const entryOf = ({ event, trace }: Input<Command>): JournalEntry => ({
@@ -153,7 +153,7 @@ const reporterOf = ({
 const resultsPileUp = (): FleetGcError =>
   new FleetGcError(
     'LOG_UNREACHABLE',
-    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the log does not take them`,
+    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
   );
 
 const REASON: Readonly<Partial<Record<DeadLetterCause, CommandRefusal>>> = {

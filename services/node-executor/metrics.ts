@@ -41,7 +41,7 @@ export function addJournalMetrics(metrics: Metrics, journal: Journal): void {
   metrics.gauge('executor_commands_waiting', 'Commands in the journal that are not done.', [], () => [
     [{}, journal.state().entries.length],
   ]);
-  metrics.gauge('executor_results_unpublished', 'Events that the log has not acknowledged.', [], () => [
+  metrics.gauge('executor_results_unpublished', 'Events that the event log has not acknowledged.', [], () => [
     [{}, journal.state().unpublished.length],
   ]);
   metrics.gauge('executor_journal_in_memory', '1 while the journal cannot be written to disk.', [], () => [

@@ -1,23 +1,23 @@
 import { resolve } from 'node:path';
-import type { LogDirectories } from '../../packages/machine/log-directories.ts';
+import type { PodLogRoots } from '../../packages/machine/pod-log-roots.ts';
+import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local/follow-local-rules.ts';
 import type { LocalRules } from './local/local-file.ts';
-import { followLocalRules, type LocalFileOption, type LocalRulesParts } from './local/local-rules.ts';
 import { type OpenDirectory, openDirectory } from './removal/open-directory.ts';
 
 /** Where logs lie, and how a directory of them is opened. */
-export interface LogRoots extends LogDirectories {
+export interface PodLogAccess extends PodLogRoots {
   /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
   openDirectory(path: string): Promise<OpenDirectory>;
 }
 
 /** What of the node's files an executor reads and removes, beside its state. */
 export interface NodeFiles {
-  readonly logs: LogRoots;
+  readonly podLogs: PodLogAccess;
   /** The node's last word at this moment. */
   localRules(): Promise<LocalRules>;
 }
 
-export interface ExecutorOptions extends LogDirectories {
+export interface ExecutorOptions extends PodLogRoots {
   /** The node's own file, which no order can widen. */
   readonly localFile: LocalFileOption;
 }
@@ -27,7 +27,7 @@ export const filesOnDisk = (
   { podLogsDir, containerLogsDir, localFile }: ExecutorOptions,
   parts: LocalRulesParts,
 ): NodeFiles => ({
-  logs: {
+  podLogs: {
     podLogsDir: resolve(podLogsDir),
     containerLogsDir: resolve(containerLogsDir),
     openDirectory,

@@ -3,7 +3,7 @@ import { kubeletPodSource } from '../../packages/kubelet/kubelet-pods.ts';
 import type { KubeletPod, PodSource } from '../../packages/kubelet/pod-source.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
-import type { LogDirectories } from '../../packages/machine/log-directories.ts';
+import type { PodLogRoots } from '../../packages/machine/pod-log-roots.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
@@ -23,7 +23,7 @@ export interface ManagedNode {
   readonly state: StateDirectory;
   /** Measures the filesystems that the runtime names. */
   readonly filesystems: (runtime: Pick<RuntimeReader, 'imageFilesystems'>) => FilesystemReader;
-  readonly logs: LogDirectories;
+  readonly podLogs: PodLogRoots;
   readonly pods: KubeletPods;
   readonly podSources: readonly KubeletSource[];
 }
@@ -55,11 +55,11 @@ export function openKubeletPods(options: KubeletOptions): KubeletPods & Disposab
     keyFile: options.kubeletKeyFile ?? null,
     tokenFile: options.kubeletTokenFile ?? null,
   });
-  return { ...rememberPods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
+  return { ...cachePods(kubelet, options.podSources), [Symbol.dispose]: () => kubelet[Symbol.dispose]() };
 }
 
 /** Passes every answer on and remembers it. */
-export function rememberPods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
+export function cachePods({ list }: PodSource, sources: readonly KubeletSource[]): KubeletPods {
   let lastWhole: readonly WantedPod[] | null = null;
   let wanted: readonly WantedPod[] | null = null;
   const source: PodSource = {

@@ -6,14 +6,14 @@ import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
-import { pause } from '../../packages/process/back-off.ts';
+import { pause } from '../../packages/process/backoff.ts';
 import { runEvery, runTogether } from '../../packages/process/loops.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { NodeAgent, type NodeAgentDeps } from '../node-agent/agent.ts';
 import { loggedContentReading } from '../node-agent/inventory/content-reading.ts';
 import { executorOnlyFacts } from '../node-agent/inventory/executor-only-facts.ts';
-import { logReader } from '../node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../node-agent/inventory/read-pod-logs.ts';
 import { runNodeAgent } from '../node-agent/main.ts';
 import { byTheClock } from '../node-agent/task-schedule.ts';
 import { policyInForce } from '../node-executor/checks/command-checks.ts';
@@ -33,7 +33,7 @@ interface NodeRun {
 export async function runNode({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const agent = new NodeAgent(agentDeps(parts, removing.policies));
   const deps = executorDeps(parts, removing, agent);
   const executor = createNodeExecutor(deps);
@@ -58,7 +58,7 @@ export async function runAgentOnly(
 ): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const consuming = nodeConsuming(parts, `fleetgc-agent-${node.identity.nodeInstance}`);
   const { problem, finished } = runNodeAgent({ agent: agentDeps(parts, policies), consuming }, signal);
   process.addCheck({ name: 'node-agent', problem });
@@ -74,7 +74,7 @@ const DETECT_EVERY_MS = 10_000;
 export async function runExecutorOnly({ process, node, signal }: NodeRun, removing: Removing): Promise<void> {
   using resources = new DisposableStack();
   const parts = nodeParts(process, node, resources);
-  tellNode(parts);
+  reportNode(parts);
   const { group } = nodeSubscription(node.identity);
   const facts = executorOnlyFacts(agentDeps(parts, removing.policies));
   const deps = {
@@ -100,7 +100,7 @@ const watchLocalFile =
       signal,
     });
 
-function tellNode({ process, node }: NodeParts): void {
+function reportNode({ process, node }: NodeParts): void {
   process.logger.info({ ...node.identity, runtimeEndpoint: node.runtimeEndpoint }, 'this node');
   if (node.pods.source === null)
     process.logger.info('no --kubelet-url: no pod counts as deleted, and what belongs to one stays');
@@ -161,7 +161,7 @@ function agentDeps(
     runtime,
     contents: loggedContentReading({ containerd, clock, logger }),
     filesystems: node.filesystems(runtime),
-    logs: logReader(node.logs),
+    podLogs: podLogReader(node.podLogs),
     pods: pods.source,
     podSources,
     state,

@@ -1,11 +1,11 @@
 import type { StateFile } from '../../packages/machine/state-directory.ts';
 import type { StateRole } from '../../packages/machine/state-lock.ts';
-import { BACKOFF_BYTES, BACKOFF_FILE } from '../../schemas/state/backoff.ts';
 import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE } from '../../schemas/state/image-history.ts';
+import { BACKOFF_BYTES, BACKOFF_FILE } from '../../schemas/state/removal-backoff.ts';
 import { REMOVED_IMAGES_BYTES, REMOVED_IMAGES_FILE } from '../../schemas/state/removed-images.ts';
 import { DISK_HISTORY_BYTES, DISK_HISTORY_FILE } from '../node-agent/disks/disk-stats.ts';
 import { JOURNAL_BYTES, JOURNAL_FILE } from '../node-executor/journal/journal.ts';
-import { LOCAL_MARK_BYTES, LOCAL_MARK_FILE } from '../node-executor/local/local-rules.ts';
+import { LOCAL_MARK_BYTES, LOCAL_MARK_FILE } from '../node-executor/local/follow-local-rules.ts';
 
 /** What each role keeps in the state directory, all of it from its first start on. */
 export const STATE_FILES: Readonly<

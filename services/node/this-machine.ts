@@ -28,7 +28,7 @@ type MachineOptions = Pick<
 
 /** What options and the machine itself say of a node, without anything that is kept there. */
 interface ThisMachine
-  extends Pick<ManagedNode, 'nodeLabels' | 'runtimeEndpoint' | 'clock' | 'filesystems' | 'logs'> {
+  extends Pick<ManagedNode, 'nodeLabels' | 'runtimeEndpoint' | 'clock' | 'filesystems' | 'podLogs'> {
   readonly name: Pick<ManagedNode['identity'], 'cluster' | 'node'>;
 }
 
@@ -45,7 +45,7 @@ export function thisMachine(options: MachineOptions): ThisMachine {
     clock: linuxClock(),
     filesystems: ({ imageFilesystems }) =>
       createStatfsReader({ hostRoot: '/', nodefs, imageFilesystems, nowMs: systemSources.monotonicNow }),
-    logs: { podLogsDir: options.podLogsDir, containerLogsDir: options.containerLogsDir },
+    podLogs: { podLogsDir: options.podLogsDir, containerLogsDir: options.containerLogsDir },
   };
 }
 

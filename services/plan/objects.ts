@@ -1,5 +1,5 @@
 import { type Kept, keepAll } from '../../packages/decision/conclusion.ts';
-import { type ListedObject, objectsIn } from '../../packages/decision/listed-objects.ts';
+import { type ListedObject, objectsIn } from '../../packages/decision/inventory-entries.ts';
 import { keptBecause, removedBecause } from '../../packages/decision/rule-text.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
@@ -7,7 +7,7 @@ import { kindsOf, ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { PlannedObject } from '../../schemas/reports/plan.ts';
 
 /** What becomes of every object. */
-export interface Fates {
+export interface PassVerdicts {
   readonly verdicts: readonly Verdict[];
   /** Positions of what goes, in the order in which it goes; of a kind that is left out, the order of its list. */
   readonly order: Partial<Readonly<Record<ObjectKind, readonly number[]>>>;
@@ -18,7 +18,7 @@ export interface Fates {
 /** Every object of the inventory once, by kind in the order of a pass: what goes in its order, and what stays. */
 export function plannedObjects(
   inventory: CompleteInventory,
-  { verdicts, order, doubtedImages }: Fates,
+  { verdicts, order, doubtedImages }: PassVerdicts,
 ): { remove: PlannedObject[]; keep: PlannedObject[] } {
   const listed = new Map(objectsIn(inventory).map((object) => [keyOf(object), object]));
   const toObject = (verdict: Verdict): PlannedObject => {

@@ -11,12 +11,12 @@ import { imageDoubts } from '../image-gc/rules/doubts.ts';
 import { keepNotes } from '../image-gc/rules/keep-list.ts';
 import type { ImagePass } from '../image-gc/rules/pass.ts';
 import { verdicts } from '../image-gc/rules/verdicts.ts';
-import { type Fates, podObjectsKept } from './objects.ts';
+import { type PassVerdicts, podObjectsKept } from './objects.ts';
 import type { Order } from './trigger.ts';
 
 /** What one pass over a node comes to. */
 export interface Passed extends Pick<Plan, 'target' | 'reason'> {
-  readonly fates: Fates;
+  readonly judged: PassVerdicts;
   readonly actions: Order['actions'];
   /** What the images that go free, as a decision counts it (M7, D14). */
   readonly estimatedBytes: bigint;
@@ -30,11 +30,11 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
   const containers = order.actions.includes('containers') ? containerPlan(asked, policy, order) : null;
   const left = containers === null ? asked : afterContainers(asked, containers);
   const images = order.actions.includes('images') ? planImages(left, policy, order.imageMode) : null;
-  const told = [order.reason, ...(images === null ? [] : imageReasons(images))];
+  const reported = [order.reason, ...(images === null ? [] : imageReasons(images))];
   return {
-    fates: fatesOf(inventory, containers, images),
+    judged: passVerdicts(inventory, containers, images),
     actions: order.actions,
-    reason: told.filter((text) => text !== '').join('; '),
+    reason: reported.filter((text) => text !== '').join('; '),
     target: images && targetOf(images.pass),
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
@@ -59,11 +59,11 @@ const containerPlan = (
 /** Of what the order does not go through. */
 const NOT_ASKED: Kept = { rule: 'J5', facts: {} };
 
-const fatesOf = (
+const passVerdicts = (
   inventory: CompleteInventory,
   containers: ContainerPlan | null,
   images: ImagePlan | null,
-): Fates => ({
+): PassVerdicts => ({
   verdicts: [
     ...(containers === null ? podObjectsKept(inventory, NOT_ASKED) : containers.verdicts),
     ...(images === null ? keepAll(inventory, kindsOf('image-removal'), NOT_ASKED) : imageVerdicts(images)),

@@ -1,6 +1,6 @@
 import type { Note } from '../../packages/decision/conclusion.ts';
 import { gateFor } from '../../packages/decision/gate.ts';
-import { statusDoubts } from '../../packages/decision/listing.ts';
+import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
@@ -44,7 +44,7 @@ const nothingGoes = (
   inventory: CompleteInventory,
   { rule, reason, notBelieved }: Extract<Ordered, { kind: 'nothing' }>,
 ): Passed => ({
-  fates: { verdicts: allKept(inventory, { rule, facts: {} }), order: {}, doubtedImages: new Set() },
+  judged: { verdicts: allKept(inventory, { rule, facts: {} }), order: {}, doubtedImages: new Set() },
   actions: [],
   reason,
   target: null,
@@ -70,7 +70,7 @@ const headOf = ({ inventory: { id, cluster, node, takenAt }, trigger }: PlanInpu
   }) as const satisfies Partial<Plan>;
 
 function planOf(input: PlanInput, inventory: CompleteInventory, passed: Passed): Plan {
-  const { remove, keep } = plannedObjects(inventory, passed.fates);
+  const { remove, keep } = plannedObjects(inventory, passed.judged);
   return {
     ...headOf(input),
     status: 'planned',

@@ -107,18 +107,18 @@ type ReadPolicy =
 type PolicyReader = (written: unknown) => ReadPolicy;
 
 /** Whoever asks about many nodes asks about few policies. */
-const MOST_REMEMBERED = 1_000;
+const MAX_CACHED = 1_000;
 
 /** Equal texts are read once. */
 export function policyReader(override: PolicyOverride): PolicyReader {
-  const remembered = new Map<string, ReadPolicy>();
+  const cached = new Map<string, ReadPolicy>();
   return (written) => {
     const text = JSON.stringify(written);
-    const known = remembered.get(text);
+    const known = cached.get(text);
     if (known !== undefined) return known;
     const read = readPolicy(written, text, override);
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-    remembered.set(text, read);
+    if (cached.size >= MAX_CACHED) cached.clear();
+    cached.set(text, read);
     return read;
   };
 }

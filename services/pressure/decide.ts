@@ -3,7 +3,7 @@ import type { DecisionOutcome } from '../../schemas/events/decision.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { evictionThresholds } from './rules/eviction.ts';
-import { type Beginning, chosen, type Finding, type Thresholds } from './rules/finding.ts';
+import { chosen, type Finding, type NewReclaim, type Thresholds } from './rules/finding.ts';
 import { usageThresholds } from './rules/image-usage.ts';
 
 export const DECIDER = { name: 'pressure', version: '1' } as const;
@@ -14,7 +14,7 @@ interface PressureConclusion {
   readonly outcome: Extract<DecisionOutcome, 'ordered' | 'nothing-to-do' | 'not-believed'>;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];
-  readonly begin: Beginning | null;
+  readonly begin: NewReclaim | null;
 }
 
 /** Whether a node's disks call for a reclaim, and what it has to reach. At most one at a time. */

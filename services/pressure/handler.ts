@@ -15,7 +15,7 @@ import type { ReclaimContinues } from '../../schemas/events/result.ts';
 import type { EventOf } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { DECIDER, decide } from './decide.ts';
-import type { Beginning } from './rules/finding.ts';
+import type { NewReclaim } from './rules/finding.ts';
 
 /** What pressure decides on: how full the disks of a node are, and that a reclaim goes on. */
 export type PressureEvent = DiskStats | ReclaimContinues;
@@ -39,8 +39,8 @@ function begin(input: Input<DiskStats>, policies: PolicySet): Outputs {
   const gate = gateFor(policies, input.event);
   const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return outputs(deciding, { ...gate, reclaim: null });
-  const { begin: beginning, ...decided } = decide(input.event, gate.record.policy);
-  return outputs(deciding, { ...decided, reclaim: beginning && firstStep(deciding, beginning) });
+  const { begin: newReclaim, ...decided } = decide(input.event, gate.record.policy);
+  return outputs(deciding, { ...decided, reclaim: newReclaim && firstStep(deciding, newReclaim) });
 }
 
 /** Whether a policy or a pause still lets anything go is decided on the inventory that answers the order. */
@@ -73,9 +73,9 @@ function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): Outputs {
 }
 
 /** A reclaim begins with the first of its actions. */
-const firstStep = (deciding: Deciding, beginning: Beginning): Reclaim => ({
+const firstStep = (deciding: Deciding, newReclaim: NewReclaim): Reclaim => ({
   id: deriveId('reclaim', decisionId(deciding)),
-  ...beginning,
+  ...newReclaim,
   round: 1,
 });
 

@@ -14,7 +14,7 @@ export function startPressure(deps: DecisionServiceDeps<'node'>): Promise<Consum
       group: 'fleetgc-pressure',
       handlers: (policies) => ({ diskStats: pressureHandler(policies), results: resultsHandler(policies) }),
       decider: DECIDER,
-      onEvent: (event, record) => watch.heard(event, record),
+      onEvent: (event, record) => watch.received(event, record),
     },
     deps,
   );

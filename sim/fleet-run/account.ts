@@ -101,7 +101,7 @@ export function accountOf(tally: FleetTally, { isRunning, ...facts }: RunFacts):
     },
     orders,
     pressure: { ...tally.pressures.counts(), unrelievedEvents: pressureUnrelieved },
-    fates: { ...tally.fates.counts },
+    fates: { ...tally.nodeFaults.counts },
     life: { ...tally.life.counts },
   };
 }

@@ -38,7 +38,7 @@ export interface CommandedCounts {
 }
 
 interface Item {
-  told: string | null;
+  reported: string | null;
   isTaken: boolean;
 }
 
@@ -76,7 +76,7 @@ class CommandsOfFleet implements CommandTally {
     this.#seen.add(command.id);
     const items = command.items.map(({ kind, id }): [string, Item] => [
       keyOf(kind, id),
-      { told: null, isTaken: false },
+      { reported: null, isTaken: false },
     ]);
     const untilMs = this.#nowMs() + command.lifetimeMs + GRACE_MS;
     const entry = { node, untilMs, items: new Map(items) };
@@ -88,8 +88,8 @@ class CommandsOfFleet implements CommandTally {
 
   objectResult({ commandId, object, result }: ObjectResult): void {
     const item = this.#open.get(commandId)?.items.get(keyOf(object.kind, object.id));
-    if (item === undefined || item.told !== null) return;
-    item.told = result.outcome;
+    if (item === undefined || item.reported !== null) return;
+    item.reported = result.outcome;
     this.#tally.object(result);
   }
 
@@ -98,7 +98,7 @@ class CommandsOfFleet implements CommandTally {
     if (command === undefined) return;
     this.#tally.answered();
     if (result.outcome === 'refused') {
-      for (const item of command.items.values()) item.told ??= 'refused-whole';
+      for (const item of command.items.values()) item.reported ??= 'refused-whole';
       this.#tally.refusedWhole(result.reason, command.items.size);
     }
     this.#close(commandId, command);
@@ -157,9 +157,9 @@ function createTally() {
   let withoutResult = 0;
   /** By object, how much oftener it went than was said. Of two commands that list it nobody sees which one took it. */
   const balances = new Map<string, number>();
-  const over = (object: string, { told, isTaken }: Item): void => {
-    if (told === null) withoutResult += 1;
-    const balance = (balances.get(object) ?? 0) + Number(isTaken) - Number(told === 'removed');
+  const over = (object: string, { reported, isTaken }: Item): void => {
+    if (reported === null) withoutResult += 1;
+    const balance = (balances.get(object) ?? 0) + Number(isTaken) - Number(reported === 'removed');
     if (balance === 0) balances.delete(object);
     else balances.set(object, balance);
   };

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { createPublisher, nodeSource } from '../../packages/pipeline/publisher.ts';
 import { UNSIGNED } from '../../packages/trust/signer.ts';
-import { fleetCatalogue } from '../fleet/catalogue.ts';
-import { planFaults } from '../fleet/faults.ts';
+import { fleetCatalogue } from '../fleet/fleet-catalogue.ts';
+import { planFaults } from '../fleet/fleet-faults.ts';
 import { createFleetNode, type FleetNode } from '../fleet/fleet-node.ts';
 import { createFleetTime } from '../fleet/fleet-time.ts';
 import { type BusyFleet, beginWorkload, rollOut } from '../fleet/fleet-workload.ts';
 import { setInitialState } from '../fleet/initial-state.ts';
+import { createFleetMember } from './fleet-member.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
 import { createFleetTally } from './fleet-tally.ts';
-import { createMember } from './member.ts';
 import { countedLog } from './watched-publishing.ts';
 
 /** Agents start one after the other, so that they do not all report at the same moments later either. */
@@ -25,7 +25,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   const time = createFleetTime({
     rate: run.rate,
     realNow: monotonicNow,
-    breathe: async () => {
+    yieldToEventLoop: async () => {
       await setImmediate();
     },
     wait,
@@ -38,11 +38,11 @@ export function createFleet(run: FleetRun): RunningFleet {
   const busyFleet: BusyFleet = {
     ...bare,
     untilMs: run.durationMs,
-    tell: ({ what }) => tally.life.add(what),
+    report: ({ what }) => tally.life.add(what),
     isOver: () => isQuiet,
   };
   const log = countedLog(parts.log);
-  const ground = {
+  const context = {
     fleet: busyFleet,
     faults: run.faults,
     tally,
@@ -56,7 +56,7 @@ export function createFleet(run: FleetRun): RunningFleet {
   const members = Array.from({ length: run.nodes }, (_, index) => {
     const node = createFleetNode(busyFleet, index);
     setInitialState(busyFleet, node);
-    return createMember(ground, node);
+    return createFleetMember(context, node);
   });
   return {
     busyFleet,
@@ -84,7 +84,7 @@ export function scheduleAll(run: FleetRun, { busyFleet, members, tally }: Runnin
       if (!busyFleet.isOver()) member.start();
     });
     beginWorkload(busyFleet, node);
-    planFaults(busyFleet, node, { faults: run.faults, processes, tellFate: tally.tellFate });
+    planFaults(busyFleet, node, { faults: run.faults, processes, onFault: tally.onFault });
   }
   rollOut(
     busyFleet,

@@ -1,10 +1,10 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import type { FleetFaults } from '../fleet/faults.ts';
+import type { FleetFaults } from '../fleet/fleet-faults.ts';
 import type { BusyFleet } from '../fleet/fleet-workload.ts';
 import type { FleetAccount } from './account.ts';
+import type { FleetMember } from './fleet-member.ts';
 import type { FleetTally } from './fleet-tally.ts';
-import type { Member } from './member.ts';
 
 /** What is asked of a simulated fleet. */
 export interface FleetRun {
@@ -27,7 +27,7 @@ export interface FleetRun {
 export interface RunningFleet {
   readonly busyFleet: BusyFleet;
   readonly tally: FleetTally;
-  readonly members: readonly Member[];
+  readonly members: readonly FleetMember[];
   readonly failure: AbortController;
   readonly published: () => FleetAccount['published'];
   /** From here on no agent looks of itself. */

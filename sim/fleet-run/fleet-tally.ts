@@ -1,7 +1,7 @@
 import type { Output } from '../../packages/decision/handler.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { type Policy, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
-import type { Fate } from '../fleet/faults.ts';
+import type { NodeFault } from '../fleet/fleet-faults.ts';
 import { availableAt, type Fleet, type FleetNode } from '../fleet/fleet-node.ts';
 import type { Removal } from '../fleet/node-runtime.ts';
 import { type Wrong, wrongsOf } from '../fleet/wrong-removals.ts';
@@ -21,13 +21,13 @@ export interface FleetTally {
   readonly commanded: CommandTally;
   readonly orders: OrderTally;
   readonly pressures: PressureTally;
-  readonly fates: ReturnType<typeof createCounter>;
+  readonly nodeFaults: ReturnType<typeof createCounter>;
   readonly life: ReturnType<typeof createCounter>;
   /** Something is about to go from a node: held against the truth. */
   removal(node: FleetNode, removal: Removal): void;
   acknowledged(node: FleetNode, output: Output): void;
   measured(node: FleetNode): void;
-  tellFate(fate: Fate): void;
+  onFault(fault: NodeFault): void;
   removals(): RemovalCounts;
 }
 
@@ -40,7 +40,7 @@ export interface RemovalCounts {
   readonly pressureUnrelieved: number;
 }
 
-const WRONGS_TOLD = 20;
+const WRONGS_REPORTED = 20;
 
 export interface TallyParts {
   readonly fleet: Fleet;
@@ -54,7 +54,7 @@ export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): Fl
   const commanded = createCommandTally(nowMs);
   const orders = createOrderTally(nowMs);
   const pressures = createPressureTally(nowMs, realNowMs);
-  const [fates, life, done] = [createCounter(), createCounter(), createCounter()];
+  const [nodeFaults, life, done] = [createCounter(), createCounter(), createCounter()];
   const counts = { wrong: 0, twice: 0, pressureUnrelieved: 0 };
   const wrongs: WrongRemoval[] = [];
   const policyOf = policyInForce(policies);
@@ -62,13 +62,14 @@ export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): Fl
     if (why.length === 0) return;
     counts.wrong += 1;
     const { kind, id } = removal;
-    if (wrongs.length < WRONGS_TOLD) wrongs.push({ node: node.identity.node, kind, id, atMs: nowMs(), why });
+    if (wrongs.length < WRONGS_REPORTED)
+      wrongs.push({ node: node.identity.node, kind, id, atMs: nowMs(), why });
   };
   return {
     commanded,
     orders,
     pressures,
-    fates,
+    nodeFaults,
     life,
     removal: (node, removal) => {
       const why = wrongsOf(removal, { node, nowMs: nowMs(), policy: policyOf(node) });
@@ -92,7 +93,7 @@ export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): Fl
       const availableBytes = availableAt(node, nowMs());
       pressures.measured(node.identity.node, { capacityBytes, availableBytes }, policyOf(node));
     },
-    tellFate: (fate) => fates.add(fate),
+    onFault: (fault) => nodeFaults.add(fault),
     removals: () => ({ done: { ...done.counts }, wrongs, ...counts }),
   };
 }

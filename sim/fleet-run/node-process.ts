@@ -5,7 +5,7 @@ import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
-import { rememberPods } from '../../services/node/managed-node.ts';
+import { cachePods } from '../../services/node/managed-node.ts';
 import { NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
 import { policyInForce } from '../../services/node-executor/checks/command-checks.ts';
@@ -16,15 +16,15 @@ import { layerTable } from '../fleet/image-disk.ts';
 import {
   CONTAINER_LOGS_DIR,
   type LogDirectory,
-  openLogDirectory,
+  openPodLogDirectory,
   POD_LOGS_DIR,
   podLogDirectories,
-} from '../fleet/node-logs.ts';
-import { killable, killableState, type Life, NEVER } from './killable.ts';
-import { nodeRhythm } from './node-rhythm.ts';
+} from '../fleet/node-pod-logs.ts';
+import { agentSchedule } from './agent-schedule.ts';
+import { killable, killableState, NEVER, type ProcessState } from './killable.ts';
 
 /** What the processes of FleetGC on one node stand on; it outlives them. */
-export interface NodeGround {
+export interface NodeEnvironment {
   readonly fleet: Fleet;
   readonly node: FleetNode;
   readonly state: StateDirectory;
@@ -45,7 +45,7 @@ export interface NodeGround {
 export interface NodeProcess {
   readonly agent: Pick<NodeAgent, 'observe'>;
   readonly executor: Pick<NodeExecutor, 'commands' | 'onRejection'>;
-  readonly watcher: ReturnType<typeof nodeRhythm>['watcher'];
+  readonly watcher: ReturnType<typeof agentSchedule>['watcher'];
   /** A detection now. */
   detectNow(): Promise<void>;
   /** As SIGKILL does: whatever it does from now on has no effect, and nothing answers it. */
@@ -54,72 +54,72 @@ export interface NodeProcess {
   readonly ended: Promise<void>;
 }
 
-export function startNodeProcess(ground: NodeGround): NodeProcess {
-  const { fleet, node, logger, counted, random } = ground;
-  const life: Life = { dead: false };
-  const sleep = killableSleep(ground, life);
-  const rhythm = nodeRhythm({ ...ground, time: fleet.time, sleep });
+export function startNodeProcess(environment: NodeEnvironment): NodeProcess {
+  const { fleet, node, logger, counted, random } = environment;
+  const state: ProcessState = { dead: false };
+  const sleep = killableSleep(environment, state);
+  const scheduled = agentSchedule({ ...environment, time: fleet.time, sleep });
   const metrics = countingMetrics((...count) => {
-    if (!life.dead) counted(...count);
+    if (!state.dead) counted(...count);
   });
-  const pods = rememberPods({ list: async () => podListing(node) }, ['api']);
+  const pods = cachePods({ list: async () => podListing(node) }, ['api']);
   const shared = {
     clock: { now: () => instantAt(node, fleet, fleet.time.now()) },
     filesystems: {
       read: async () => {
-        ground.measured();
+        environment.measured();
         return readingsAt(node, fleet.time.now());
       },
     },
-    runtime: killable(ground.runtime, life),
-    state: killableState(ground.state, life),
+    runtime: killable(environment.runtime, state),
+    state: killableState(environment.state, state),
   };
-  const process = { publisher: killable(ground.publisher, life), sleep, random, logger, metrics };
+  const process = { publisher: killable(environment.publisher, state), sleep, random, logger, metrics };
   const { identity, nodeLabels } = node;
   const agent = new NodeAgent({
     ...shared,
     ...process,
     identity,
     nodeLabels,
-    policies: ground.policies.current.node,
+    policies: environment.policies.current.node,
     contents: contentsOf(node),
-    logs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
+    podLogs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
     pods: pods.source,
     podSources: ['api'],
-    schedule: rhythm.schedule,
+    schedule: scheduled.schedule,
   });
   const executor = createNodeExecutor({
     ...process,
     node: {
       ...shared,
       identity,
-      policy: () => policyInForce(ground.policies.current.node, { ...identity, nodeLabels }),
+      policy: () => policyInForce(environment.policies.current.node, { ...identity, nodeLabels }),
       takeInventory: agent.takeInventory,
       diskHistory: agent.diskHistory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    files: filesOf(ground, life),
+    files: filesOf(environment, state),
   });
   const stopping = new AbortController();
   return {
     agent,
     executor,
-    watcher: rhythm.watcher,
-    detectNow: rhythm.detectNow,
+    watcher: scheduled.watcher,
+    detectNow: scheduled.detectNow,
     kill: () => {
-      life.dead = true;
+      state.dead = true;
     },
     ended: runTogether([agent.run, executor.run], stopping.signal),
   };
 }
 
 const killableSleep =
-  ({ fleet }: NodeGround, life: Life) =>
+  ({ fleet }: NodeEnvironment, state: ProcessState) =>
   async (ms: number, signal?: AbortSignal): Promise<void> => {
-    if (life.dead) await NEVER;
+    if (state.dead) await NEVER;
     await fleet.time.sleep(ms, signal);
-    if (life.dead) await NEVER;
+    if (state.dead) await NEVER;
   };
 
 const contentsOf =
@@ -128,16 +128,16 @@ const contentsOf =
 
 const podListing = ({ identity, kubeletProcesses, pods }: FleetNode) => ({
   kubeletInstance: `${identity.node}-${kubeletProcesses}`,
-  pods: [...pods.values()].flatMap(({ told }) => told ?? []),
+  pods: [...pods.values()].flatMap(({ listed }) => listed ?? []),
 });
 
-function filesOf({ node, beforeLogRemoval }: NodeGround, life: Life) {
+function filesOf({ node, beforeLogRemoval }: NodeEnvironment, state: ProcessState) {
   const openDirectory = async (path: string): Promise<LogDirectory> => {
-    if (life.dead) await NEVER;
-    return openLogDirectory(node, path, beforeLogRemoval);
+    if (state.dead) await NEVER;
+    return openPodLogDirectory(node, path, beforeLogRemoval);
   };
   return {
-    logs: { podLogsDir: POD_LOGS_DIR, containerLogsDir: CONTAINER_LOGS_DIR, openDirectory },
+    podLogs: { podLogsDir: POD_LOGS_DIR, containerLogsDir: CONTAINER_LOGS_DIR, openDirectory },
     localRules: async () => NO_LOCAL_RULES,
   };
 }

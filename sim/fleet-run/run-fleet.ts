@@ -6,8 +6,8 @@ import { sizeText } from '../../packages/text/size-text.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { accountOf, type FleetAccount } from './account.ts';
 import { createFleet, scheduleAll } from './create-fleet.ts';
+import type { FleetMember } from './fleet-member.ts';
 import type { FleetRun, RunningFleet } from './fleet-run.ts';
-import type { Member } from './member.ts';
 
 const SAY_EVERY_MS = 5_000;
 
@@ -21,7 +21,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
   scheduleAll(run, fleet);
   const startedMs = run.process.sources.monotonicNow();
   const cpu = process.cpuUsage();
-  const telling = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
+  const reporting = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
   const either = AbortSignal.any([signal, failure.signal]);
   try {
     await busyFleet.time.run(run.durationMs, either);
@@ -47,7 +47,7 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
       isRunning: (node) => byKey.get(`${run.cluster}/${node}`)?.isRunning() ?? false,
     });
   } finally {
-    clearInterval(telling);
+    clearInterval(reporting);
     for (const member of members) if (member.isRunning()) member.kill();
   }
 }
@@ -58,7 +58,7 @@ async function joined(
   consumer: Consumer,
   signal: AbortSignal,
 ): Promise<void> {
-  say('joining the log');
+  say('joining the event log');
   while (!signal.aborted && !consumer.state().joined) await parts.sources.wait(50, signal);
 }
 
@@ -94,7 +94,7 @@ const lagOf = (consumer: Consumer): number =>
 /** One consumer for the orders and commands of the whole fleet: gives each to the node of its key. */
 async function consumeOrders(
   process: ServiceProcess,
-  memberOf: (key: string) => Member | undefined,
+  memberOf: (key: string) => FleetMember | undefined,
 ): Promise<Consumer> {
   const { log, trust, signer, logger, metrics, sources } = process;
   const { now, monotonicNow, traceIds: ids } = sources;

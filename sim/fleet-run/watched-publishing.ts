@@ -4,7 +4,10 @@ import type { EventLog, OutgoingRecord } from '../../packages/event-log/port.ts'
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 
 /** A publisher of which somebody hears what the log has acknowledged. */
-export function heardPublisher(publisher: Publisher, acknowledged: (output: Output) => void): Publisher {
+export function acknowledgingPublisher(
+  publisher: Publisher,
+  acknowledged: (output: Output) => void,
+): Publisher {
   const outputOf = new WeakMap<OutgoingRecord, Output>();
   return {
     ids: publisher.ids,

@@ -5,7 +5,7 @@ import type { Instant } from '../../schemas/events/time.ts';
 import { POOL_LABEL } from '../../schemas/policy/policy.ts';
 import { uidOf } from '../kubelet/kubelet-pod.ts';
 import { evenChoice, type Random, seededRandom } from '../workload/random.ts';
-import { type Catalogue, SANDBOX_IMAGE } from './catalogue.ts';
+import { type Catalogue, SANDBOX_IMAGE } from './fleet-catalogue.ts';
 import type { FleetPod, Stamp } from './fleet-pod.ts';
 import type { FleetTime } from './fleet-time.ts';
 import { availableBytes, emptyImageDisk, hold, type ImageDisk, readingsOf } from './image-disk.ts';

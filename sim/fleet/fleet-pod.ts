@@ -3,7 +3,7 @@ import type { RuntimeContainer, RuntimeContainerState, RuntimeSandbox } from '..
 import type { KubeletPod } from '../../packages/kubelet/pod-source.ts';
 import { uidOf } from '../kubelet/kubelet-pod.ts';
 import { type Application, applicationName, applicationNamespace } from '../runtime/catalogue.ts';
-import type { CatalogueImage } from './catalogue.ts';
+import type { CatalogueImage } from './fleet-catalogue.ts';
 
 /** What a pod is to do. */
 export type PodKind = 'service' | 'crashing' | 'job';
@@ -36,14 +36,14 @@ export interface FleetPod {
   readonly containers: FleetContainer[];
   readonly sandboxes: RuntimeSandbox[];
   /** Names in its directory of logs; `null` once the directory is gone. */
-  logs: string[] | null;
+  podLogs: string[] | null;
   /** As the kubelet tells it; `null` once it forgot it. */
-  told: KubeletPod | null;
+  listed: KubeletPod | null;
   containerAttempts: number;
   sandboxAttempts: number;
 }
 
-export interface PodWish {
+export interface FleetPodManifest {
   readonly kind: PodKind;
   readonly application: Application;
   readonly image: CatalogueImage;
@@ -52,7 +52,7 @@ export interface PodWish {
 const CONTAINER_NAME = 'app';
 
 /** `unique` tells it from every other pod of the fleet. */
-export function newFleetPod(unique: string, { kind, application, image }: PodWish): FleetPod {
+export function newFleetPod(unique: string, { kind, application, image }: FleetPodManifest): FleetPod {
   const uid = uidOf(unique);
   const name = `${applicationName(application)}-${uid.slice(0, 8)}`;
   const namespace = applicationNamespace(application);
@@ -71,14 +71,14 @@ export function newFleetPod(unique: string, { kind, application, image }: PodWis
     },
     containers: [],
     sandboxes: [],
-    logs: [],
-    told: toldPod({ uid, name, namespace, images: [image.reference] }),
+    podLogs: [],
+    listed: listedPod({ uid, name, namespace, images: [image.reference] }),
     containerAttempts: 0,
     sandboxAttempts: 0,
   };
 }
 
-const toldPod = (pod: Pick<KubeletPod, 'uid' | 'name' | 'namespace' | 'images'>): KubeletPod => ({
+const listedPod = (pod: Pick<KubeletPod, 'uid' | 'name' | 'namespace' | 'images'>): KubeletPod => ({
   ...pod,
   phase: 'Running',
   deletionTimestamp: false,
@@ -138,7 +138,7 @@ export function addContainer(
   const rest = { createdMs: fleetMs, layerBytes, listed, finishedMs: null, finishedAtNs: 0n };
   const container: FleetContainer = { id, attempt, image, ...rest };
   pod.containers.push(container);
-  pod.logs?.push(`${attempt}.log`);
+  pod.podLogs?.push(`${attempt}.log`);
   return container;
 }
 
@@ -175,5 +175,5 @@ export const logDirectoryName = ({
 }: Pick<FleetPod, 'namespace' | 'name' | 'uid'>): string => `${namespace}_${name}_${uid}`;
 
 /** Nothing is left of it anywhere. */
-export const isWithoutTrace = ({ told, containers, sandboxes, logs }: FleetPod): boolean =>
-  told === null && containers.length === 0 && sandboxes.length === 0 && logs === null;
+export const isWithoutTrace = ({ listed, containers, sandboxes, podLogs }: FleetPod): boolean =>
+  listed === null && containers.length === 0 && sandboxes.length === 0 && podLogs === null;

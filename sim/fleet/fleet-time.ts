@@ -19,7 +19,7 @@ export interface FleetTimeOptions {
   /** Milliseconds of a clock of the machine that does not jump. */
   readonly realNow: () => number;
   /** Lets the machine do what waits for it, such as answers of the log. */
-  readonly breathe: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
   /** Resolves after `realMs`, or when the signal aborts. Never rejects. */
   readonly wait: (realMs: number, signal: AbortSignal) => Promise<void>;
 }
@@ -106,13 +106,13 @@ class QueuedTime implements FleetTime {
   }
 
   async #step(untilMs: number, signal: AbortSignal): Promise<void> {
-    const { rate, breathe, wait } = this.#options;
+    const { rate, yieldToEventLoop, wait } = this.#options;
     const next = this.#timers.peek();
     const nextMs = Math.min(next?.atMs ?? untilMs, untilMs);
     if (nextMs <= this.#wantedMs()) {
       this.#nowMs = Math.max(this.#nowMs, nextMs);
       if (next !== undefined && next.atMs <= this.#nowMs) this.#timers.pop()?.action?.();
-      await breathe();
+      await yieldToEventLoop();
       return this.#keepUp();
     }
     this.#wake = new AbortController();

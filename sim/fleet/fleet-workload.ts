@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { between, evenChoice, exponentialMs, seededRandom, zipfChoice } from '../workload/random.ts';
-import type { FleetApplication } from './catalogue.ts';
+import type { FleetApplication } from './fleet-catalogue.ts';
 import type { Fleet, FleetNode } from './fleet-node.ts';
 import type { FleetPod, PodKind } from './fleet-pod.ts';
 import { admitPod, bringUp, deletePod, endPodContainers, finishPod } from './node-kubelet.ts';
@@ -16,7 +16,7 @@ export interface WorkloadEvent {
 
 /** A fleet that something happens on. */
 export interface BusyFleet extends Fleet {
-  readonly tell: (event: WorkloadEvent) => void;
+  readonly report: (event: WorkloadEvent) => void;
   /** Nothing new begins after it. */
   readonly untilMs: number;
   /** Whether nothing new is to begin any more, be it earlier than that. */
@@ -71,15 +71,15 @@ interface Deployment {
 function deploy(busyFleet: BusyFleet, node: FleetNode, { application, kind, atMs }: Deployment): void {
   const image = busyFleet.catalogue.imageAt(application, busyFleet.epochMs + atMs);
   const pod = admitPod(busyFleet, node, { kind, application, image });
-  busyFleet.tell({ atMs, node: node.identity.node, what: 'deployed', about: image.reference });
+  busyFleet.report({ atMs, node: node.identity.node, what: 'deployed', about: image.reference });
   if (kind === 'crashing') crashLater(busyFleet, node, { pod, crashes: 0, atMs });
-  const staying = [...node.pods.values()].filter((one) => one.told !== null && one.kind !== 'job');
+  const staying = [...node.pods.values()].filter((one) => one.listed !== null && one.kind !== 'job');
   for (const old of staying.slice(0, Math.max(0, staying.length - node.maximumPods)))
     deletePod(busyFleet, node, old);
 }
 
-const FIRST_CRASH_BACK_OFF_MS = 10_000;
-const MOST_CRASH_BACK_OFF_MS = 5 * MINUTE_MS;
+const FIRST_CRASH_BACKOFF_MS = 10_000;
+const MOST_CRASH_BACKOFF_MS = 5 * MINUTE_MS;
 const RUNS_BEFORE_CRASH_MS = 8_000;
 
 /** So many crashes lie behind what has crashed for long. */
@@ -89,7 +89,7 @@ const goOnCrashing = (busyFleet: BusyFleet, node: FleetNode, pod: FleetPod): voi
   crashLater(busyFleet, node, {
     pod,
     crashes: MANY_CRASHES,
-    atMs: Math.round(node.random() * MOST_CRASH_BACK_OFF_MS),
+    atMs: Math.round(node.random() * MOST_CRASH_BACKOFF_MS),
   });
 
 interface CrashLoop {
@@ -102,11 +102,11 @@ interface CrashLoop {
 /** As a kubelet restarts what crashes: after 10 s, doubling up to five minutes. */
 function crashLater(busyFleet: BusyFleet, node: FleetNode, { pod, crashes, atMs: startMs }: CrashLoop): void {
   later(busyFleet, startMs + RUNS_BEFORE_CRASH_MS, (crashMs) => {
-    if (pod.told === null) return;
+    if (pod.listed === null) return;
     crash(busyFleet, node, pod, crashMs);
-    const backOffMs = Math.min(FIRST_CRASH_BACK_OFF_MS * 2 ** crashes, MOST_CRASH_BACK_OFF_MS);
-    later(busyFleet, crashMs + backOffMs, (atMs) => {
-      if (pod.told === null) return;
+    const backoffMs = Math.min(FIRST_CRASH_BACKOFF_MS * 2 ** crashes, MOST_CRASH_BACKOFF_MS);
+    later(busyFleet, crashMs + backoffMs, (atMs) => {
+      if (pod.listed === null) return;
       if (node.isUp) bringUp(busyFleet, node, pod);
       crashLater(busyFleet, node, { pod, crashes: crashes + 1, atMs });
     });
@@ -115,7 +115,7 @@ function crashLater(busyFleet: BusyFleet, node: FleetNode, { pod, crashes, atMs:
 
 function crash(busyFleet: BusyFleet, node: FleetNode, pod: FleetPod, atMs: number): void {
   if (!node.isUp || pod.containers.every(({ finishedMs }) => finishedMs !== null)) return;
-  busyFleet.tell({ atMs, node: node.identity.node, what: 'crashed', about: pod.name });
+  busyFleet.report({ atMs, node: node.identity.node, what: 'crashed', about: pod.name });
   endPodContainers(busyFleet, node, pod);
 }
 
@@ -142,10 +142,10 @@ function runJob(busyFleet: BusyFleet, node: FleetNode, { application, atMs, done
   const image = busyFleet.catalogue.imageAt(application, busyFleet.epochMs + atMs);
   const pod = admitPod(busyFleet, node, { kind: 'job', application, image });
   const { node: name } = node.identity;
-  busyFleet.tell({ atMs, node: name, what: 'job-started', about: image.reference });
+  busyFleet.report({ atMs, node: name, what: 'job-started', about: image.reference });
   later(busyFleet, atMs + between(node.random, 20_000, 120_000), (endMs) => {
     finishPod(busyFleet, node, pod);
-    busyFleet.tell({ atMs: endMs, node: name, what: 'job-finished', about: pod.name });
+    busyFleet.report({ atMs: endMs, node: name, what: 'job-finished', about: pod.name });
     done.push(pod);
     for (const old of done.splice(0, Math.max(0, done.length - JOBS_KEPT))) deletePod(busyFleet, node, old);
   });
@@ -159,7 +159,7 @@ function tidyLater(busyFleet: BusyFleet, node: FleetNode): void {
   later(busyFleet, atMs, () => {
     other.bytes = Number((disk.capacityBytes * TIDY_OTHER_PERCENT) / 100n);
     other.sinceMs = atMs;
-    busyFleet.tell({ atMs, node: node.identity.node, what: 'tidied', about: 'logs' });
+    busyFleet.report({ atMs, node: node.identity.node, what: 'tidied', about: 'logs' });
     node.watcher.diskChanged();
     tidyLater(busyFleet, node);
   });
@@ -183,10 +183,10 @@ function rollOutOn(
 ): void {
   const image = busyFleet.catalogue.releasedAfter(application, busyFleet.epochMs + atMs, 1);
   for (const pod of node.pods.values()) {
-    if (pod.application !== application || pod.kind !== 'service' || pod.told === null) continue;
+    if (pod.application !== application || pod.kind !== 'service' || pod.listed === null) continue;
     later(busyFleet, atMs + Math.round(node.random() * ROLL_OUT_TAKES_MS), (replacedMs) => {
-      if (!node.isUp || pod.told === null) return;
-      busyFleet.tell({
+      if (!node.isUp || pod.listed === null) return;
+      busyFleet.report({
         atMs: replacedMs,
         node: node.identity.node,
         what: 'rolled-out',

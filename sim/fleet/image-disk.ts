@@ -1,6 +1,6 @@
 import type { LayerTable } from '../../packages/cri/containerd/image-layers.ts';
 import type { FilesystemReading, FilesystemReadings } from '../../schemas/events/filesystem.ts';
-import type { CatalogueImage, CataloguePiece } from './catalogue.ts';
+import type { CatalogueImage, CataloguePiece } from './fleet-catalogue.ts';
 
 export interface HeldImage {
   readonly image: CatalogueImage;

@@ -33,8 +33,8 @@ function startedBefore(fleet: Fleet, node: FleetNode, left: number): void {
   const atMs = -Math.round((left / node.maximumPods) * LIVED_MS * node.random());
   const image = fleet.catalogue.imageAt(application, fleet.epochMs + atMs);
   hold(node.disk, image, atMs);
-  const wish = { kind: kindOf(node), application, image };
-  const pod = newFleetPod(`${node.identity.nodeInstance}/${node.podsMade++}`, wish);
+  const manifest = { kind: kindOf(node), application, image };
+  const pod = newFleetPod(`${node.identity.nodeInstance}/${node.podsMade++}`, manifest);
   const stamp = stampAt(node, fleet, atMs);
   addContainer(pod, addSandbox(pod, stamp).id, stamp, 0n);
   node.pods.set(pod.uid, pod);

@@ -7,9 +7,9 @@ import {
   endContainers,
   endSandboxes,
   type FleetPod,
+  type FleetPodManifest,
   isWithoutTrace,
   newFleetPod,
-  type PodWish,
   readySandbox,
 } from './fleet-pod.ts';
 import { hold, missingBytes } from './image-disk.ts';
@@ -19,8 +19,8 @@ const PULL_AGAIN_MS = 30_000;
 const MOST_LAYER_BYTES = 30_000_000;
 
 /** The kubelet knows a new pod and brings it to run, which takes as long as the pull of its image. */
-export function admitPod(fleet: Fleet, node: FleetNode, wish: PodWish): FleetPod {
-  const pod = newFleetPod(`${node.identity.nodeInstance}/${node.podsMade++}`, wish);
+export function admitPod(fleet: Fleet, node: FleetNode, manifest: FleetPodManifest): FleetPod {
+  const pod = newFleetPod(`${node.identity.nodeInstance}/${node.podsMade++}`, manifest);
   node.pods.set(pod.uid, pod);
   bringUp(fleet, node, pod);
   return pod;
@@ -30,7 +30,7 @@ export function admitPod(fleet: Fleet, node: FleetNode, wish: PodWish): FleetPod
 export function bringUp(fleet: Fleet, node: FleetNode, pod: FleetPod): void {
   const { bootId } = node;
   const { time } = fleet;
-  const isStillWanted = (): boolean => node.bootId === bootId && node.isUp && pod.told?.finished === false;
+  const isStillWanted = (): boolean => node.bootId === bootId && node.isUp && pod.listed?.finished === false;
   const start = (): void => {
     if (!isStillWanted() || pod.containers.some(({ finishedMs }) => finishedMs === null)) return;
     if (!hasImage(node, pod)) return;
@@ -78,15 +78,15 @@ export function endPodContainers(fleet: Fleet, node: FleetNode, pod: FleetPod): 
 
 /** The job is done; the kubelet knows the pod until somebody deletes it. */
 export function finishPod(fleet: Fleet, node: FleetNode, pod: FleetPod): void {
-  if (pod.told === null) return;
-  pod.told = { ...pod.told, phase: 'Succeeded', finished: true };
+  if (pod.listed === null) return;
+  pod.listed = { ...pod.listed, phase: 'Succeeded', finished: true };
   endSandboxes(pod);
   endPodContainers(fleet, node, pod);
 }
 
 /** The kubelet stops and forgets it; what is left is for whoever collects. */
 export function deletePod(fleet: Fleet, node: FleetNode, pod: FleetPod): void {
-  pod.told = null;
+  pod.listed = null;
   endSandboxes(pod);
   endPodContainers(fleet, node, pod);
   forgetIfGone(node, pod);
@@ -114,7 +114,7 @@ export function powerOn(fleet: Fleet, node: FleetNode, clockOffsetMs: number): v
   node.clockOffsetMs = clockOffsetMs;
   node.isUp = true;
   node.kubeletProcesses += 1;
-  for (const pod of node.pods.values()) if (pod.told?.finished === false) bringUp(fleet, node, pod);
+  for (const pod of node.pods.values()) if (pod.listed?.finished === false) bringUp(fleet, node, pod);
 }
 
 /** So long a kernel is up before the kubelet is. */

@@ -50,7 +50,7 @@ function usesOf(id: string, node: FleetNode): readonly Wrong[] {
       'in-use',
     ),
     ...when(
-      pods.some(({ told, image }) => image.id === id && told?.finished === false),
+      pods.some(({ listed, image }) => image.id === id && listed?.finished === false),
       'wanted-by-pod',
     ),
   ];
@@ -102,7 +102,7 @@ function ofLogs(name: string, { pods }: FleetNode): readonly Wrong[] {
 }
 
 /** The kubelet knows it and it is not over, or something of it runs. */
-const isAlive = ({ told, containers }: FleetPod): boolean =>
-  told?.finished === false || containers.some(({ finishedMs }) => finishedMs === null);
+const isAlive = ({ listed, containers }: FleetPod): boolean =>
+  listed?.finished === false || containers.some(({ finishedMs }) => finishedMs === null);
 
 const when = (holds: boolean, wrong: Wrong): readonly Wrong[] => (holds ? [wrong] : []);

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeletPod } from '../../packages/kubelet/pod-source.ts';
+import { linkContainerLog, type PodLogRoots, unlinkContainerLog } from '../runtime/container-logs.ts';
 import type { Faults } from '../runtime/faults.ts';
-import { type LogDirectories, linkLog, unlinkLog } from '../runtime/logs.ts';
 import type { SimulatedRuntime } from '../runtime/runtime.ts';
 import type { Pod } from './kubelet-pod.ts';
 
@@ -10,7 +10,7 @@ export interface KubeletParts {
   readonly nodeName: string;
   readonly runtime: SimulatedRuntime;
   readonly faults: Faults;
-  readonly logs: LogDirectories;
+  readonly podLogs: PodLogRoots;
 }
 
 const podLabels = ({ uid, name, namespace }: KubeletPod) => ({
@@ -19,12 +19,12 @@ const podLabels = ({ uid, name, namespace }: KubeletPod) => ({
   'io.kubernetes.pod.uid': uid,
 });
 
-const logDirectoryOf = ({ podLogsDir }: LogDirectories, { namespace, name, uid }: Pod): string =>
+const logDirectoryOf = ({ podLogsDir }: PodLogRoots, { namespace, name, uid }: Pod): string =>
   join(podLogsDir, `${namespace}_${name}_${uid}`);
 
-const sandboxOf = (logs: LogDirectories, pod: Pod) => ({
+const sandboxOf = (podLogs: PodLogRoots, pod: Pod) => ({
   metadata: { name: pod.name, uid: pod.uid, namespace: pod.namespace, attempt: pod.sandboxes },
-  logDirectory: logDirectoryOf(logs, pod),
+  logDirectory: logDirectoryOf(podLogs, pod),
   labels: podLabels(pod),
   annotations: { 'kubernetes.io/config.source': pod.source },
 });
@@ -34,17 +34,17 @@ export async function startContainers(parts: KubeletParts, pod: Pod): Promise<vo
   const { runtime } = parts;
   for (const image of pod.images) if (!runtime.findImage(image)) await runtime.pullImage(image);
   if (runtime.sandboxes.get(pod.sandboxId)?.state !== 'ready') {
-    pod.sandboxId = runtime.runSandbox(sandboxOf(parts.logs, pod));
+    pod.sandboxId = runtime.runSandbox(sandboxOf(parts.podLogs, pod));
     pod.sandboxes += 1;
   }
   const running = runningContainers(runtime, pod).map(({ name }) => name);
-  for (const [name, image] of Object.entries(pod.wish.containers))
+  for (const [name, image] of Object.entries(pod.manifest.containers))
     if (!running.includes(name)) await startContainer(parts, pod, { name, image });
   pod.phase = 'Running';
 }
 
 async function startContainer(
-  { runtime, logs }: KubeletParts,
+  { runtime, podLogs }: KubeletParts,
   pod: Pod,
   { name, image }: { readonly name: string; readonly image: string },
 ): Promise<void> {
@@ -59,12 +59,12 @@ async function startContainer(
     annotations: {},
     logPath: `${name}/${pod.attempts}.log`,
   });
-  await linkLog(logs, runtime.container(id));
+  await linkContainerLog(podLogs, runtime.container(id));
   await runtime.startContainer(id);
 }
 
 /** What a pod leaves behind: its sandboxes with their containers, and its logs with the symlinks to them. */
-export async function removeRemains({ runtime, logs }: KubeletParts, pod: Pod): Promise<void> {
+export async function removeRemains({ runtime, podLogs }: KubeletParts, pod: Pod): Promise<void> {
   const sandboxes = [...runtime.sandboxes.values()].filter(({ metadata }) => metadata.uid === pod.uid);
   const ids = new Set(sandboxes.map(({ id }) => id));
   const containers = [...runtime.containers.values()].filter(({ sandboxId }) => ids.has(sandboxId));
@@ -72,8 +72,8 @@ export async function removeRemains({ runtime, logs }: KubeletParts, pod: Pod): 
     runtime.stopSandbox(id);
     runtime.removeSandbox(id);
   }
-  for (const container of containers) await unlinkLog(logs, container);
-  await rm(logDirectoryOf(logs, pod), { recursive: true, force: true });
+  for (const container of containers) await unlinkContainerLog(podLogs, container);
+  await rm(logDirectoryOf(podLogs, pod), { recursive: true, force: true });
 }
 
 export function stopContainers(runtime: SimulatedRuntime, pod: Pod): void {

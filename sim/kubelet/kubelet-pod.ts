@@ -2,7 +2,7 @@ import { sha256Hex } from '../../packages/canonical/ids.ts';
 import type { KubeletPod } from '../../packages/kubelet/pod-source.ts';
 
 /** A pod that somebody wants to run. */
-export interface PodWish {
+export interface PodManifest {
   readonly name: string;
   readonly namespace: string;
   /** Container name to image reference. */
@@ -15,7 +15,7 @@ export interface PodWish {
 
 /** A pod with what the kubelet keeps to itself. */
 export interface Pod extends KubeletPod {
-  readonly wish: PodWish;
+  readonly manifest: PodManifest;
   sandboxId: string;
   sandboxes: number;
   attempts: number;
@@ -23,14 +23,14 @@ export interface Pod extends KubeletPod {
   finished: boolean;
 }
 
-export const newPod = (uid: string, wish: PodWish): Pod => ({
+export const newPod = (uid: string, manifest: PodManifest): Pod => ({
   uid,
-  wish,
-  name: wish.name,
-  namespace: wish.namespace,
-  images: Object.values(wish.containers),
-  initContainers: wish.initContainers ?? [],
-  source: wish.source ?? 'api',
+  manifest,
+  name: manifest.name,
+  namespace: manifest.namespace,
+  images: Object.values(manifest.containers),
+  initContainers: manifest.initContainers ?? [],
+  source: manifest.source ?? 'api',
   deletionTimestamp: false,
   phase: 'Pending',
   finished: false,
@@ -41,7 +41,7 @@ export const newPod = (uid: string, wish: PodWish): Pod => ({
 });
 
 /** As `/pods` tells it. */
-export const podAsTold = ({
+export const podAsListed = ({
   uid,
   name,
   namespace,

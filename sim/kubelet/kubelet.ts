@@ -7,14 +7,14 @@ import {
   startContainers,
   stopContainers,
 } from './kubelet-containers.ts';
-import { newPod, type Pod, type PodWish, podAsTold, uidOf } from './kubelet-pod.ts';
+import { newPod, type Pod, type PodManifest, podAsListed, uidOf } from './kubelet-pod.ts';
 
 /** Plays the kubelet: runs pods on the runtime, restarts them, and knows which there are. */
 export interface SimulatedKubelet extends PodSource {
   /** Knows the pod, pulls what is missing, and runs its containers. Resolves to the pod's UID. */
-  startPod(wish: PodWish): Promise<string>;
+  startPod(manifest: PodManifest): Promise<string>;
   /** Knows the pod but has not come to its containers yet. */
-  admitPod(wish: PodWish): string;
+  admitPod(manifest: PodManifest): string;
   /** Ends the running containers of the pod, as a crash does. */
   crashPod(uid: string): void;
   /** Whether one of its containers does not run. */
@@ -37,17 +37,17 @@ export function createKubelet(parts: KubeletParts): SimulatedKubelet {
   const { runtime } = parts;
   let processes = 1;
   let admitted = 0;
-  const admitPod = (wish: PodWish) => {
+  const admitPod = (manifest: PodManifest) => {
     admitted += 1;
-    const pod = newPod(uidOf(`${parts.nodeName}/${admitted}`), wish);
+    const pod = newPod(uidOf(`${parts.nodeName}/${admitted}`), manifest);
     pods.set(pod.uid, pod);
     return pod.uid;
   };
   return {
     pods,
     admitPod,
-    startPod: async (wish) => {
-      const pod = known(pods, admitPod(wish));
+    startPod: async (manifest) => {
+      const pod = known(pods, admitPod(manifest));
       await startContainers(parts, pod);
       return pod.uid;
     },
@@ -92,7 +92,7 @@ function podListing(
     throw new FleetGcError('PODS_UNREADABLE', `the kubelet of ${nodeName} does not answer /pods`);
   return {
     kubeletInstance: `${nodeName}-${processes}`,
-    pods: [...pods.values()].map(podAsTold),
+    pods: [...pods.values()].map(podAsListed),
   };
 }
 

@@ -16,7 +16,7 @@ import type { CallFault, Faults } from './faults.ts';
 import type { ContainerRequest, RuntimeAge } from './objects.ts';
 import type { SimulatedRuntime } from './runtime.ts';
 
-export interface CriPlay {
+export interface CriHandlerParts {
   readonly runtime: SimulatedRuntime;
   readonly faults: Faults;
   readonly age: RuntimeAge;
@@ -24,11 +24,11 @@ export interface CriPlay {
 }
 
 /** The CRI methods over a simulated runtime, each going wrong as the faults say. */
-export function criHandlers(play: CriPlay): CriHandlers {
-  return { ...general(play), ...sandboxes(play), ...containers(play), ...images(play) };
+export function criHandlers(parts: CriHandlerParts): CriHandlers {
+  return { ...general(parts), ...sandboxes(parts), ...containers(parts), ...images(parts) };
 }
 
-function general({ runtime, faults, age, mountpoint }: CriPlay) {
+function general({ runtime, faults, age, mountpoint }: CriHandlerParts) {
   const info: Record<string, string> =
     age === 'old' ? { config: JSON.stringify({ sandboxImage: runtime.sandboxImage }) } : { config: '{}' };
   const usage = { fsId: { mountpoint }, usedBytes: { value: '0' }, inodesUsed: { value: '0' } };
@@ -51,7 +51,7 @@ function general({ runtime, faults, age, mountpoint }: CriPlay) {
   };
 }
 
-function sandboxes({ runtime, faults, age }: CriPlay) {
+function sandboxes({ runtime, faults, age }: CriHandlerParts) {
   return {
     runPodSandbox: faulty(faults, 'runPodSandbox', async ({ config }) => ({
       podSandboxId: runtime.runSandbox(sandboxRequest(config)),
@@ -77,7 +77,7 @@ function sandboxes({ runtime, faults, age }: CriPlay) {
   };
 }
 
-function containers({ runtime, faults, age }: CriPlay) {
+function containers({ runtime, faults, age }: CriHandlerParts) {
   return {
     createContainer: faulty(faults, 'createContainer', async ({ podSandboxId, config }) => ({
       containerId: runtime.createContainer(mountable(containerRequest(podSandboxId, config), age)),
@@ -115,7 +115,7 @@ function mountable(request: ContainerRequest, age: RuntimeAge): ContainerRequest
   throw new FleetGcError('RUNTIME_FAILED', 'failed to mount: an image is no host path');
 }
 
-function images({ runtime, faults, age }: CriPlay) {
+function images({ runtime, faults, age }: CriHandlerParts) {
   return {
     listImages: faulty(faults, 'listImages', async (_, fault) => ({
       images: cut([...runtime.images.values()], fault).map((image) => imageMessage(image, age)),

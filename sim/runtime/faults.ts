@@ -33,9 +33,9 @@ export interface Faults {
   release(): void;
   /** Everything is well again. */
   clear(): void;
-  /** For the simulator: what is wrong with this call. Resolves when the call may go on. */
+  /** For the simulated runtime: what is wrong with this call. Resolves when the call may go on. */
   meet(method: FaultyMethod): Promise<CallFault | undefined>;
-  /** For the simulator: the call was answered. */
+  /** For the simulated runtime: the call was answered. */
   answered(method: FaultyMethod): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { writeContainerLog } from './container-logs.ts';
 import { refuseRemoval } from './faults.ts';
-import { writeLog } from './logs.ts';
 import type { ContainerRequest, SimulatedContainer, SimulatedImage, SimulatedSandbox } from './objects.ts';
 import { idsFor, nowNs, type RuntimeParts } from './runtime-parts.ts';
 
@@ -98,7 +98,7 @@ function createContainer(held: Held, request: ContainerRequest, image: Simulated
 
 async function startContainer({ parts, containers, changed }: Held, id: string): Promise<void> {
   const container = known(containers, 'container', id);
-  if (container.logFile !== '') await writeLog(container.logFile, FIRST_LOG_BYTES);
+  if (container.logFile !== '') await writeContainerLog(container.logFile, FIRST_LOG_BYTES);
   container.state = 'running';
   container.startedAtNs = nowNs(parts);
   changed(id, 'started');

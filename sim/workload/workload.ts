@@ -1,6 +1,6 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { PodWish } from '../kubelet/kubelet-pod.ts';
-import type { SimulatedNode } from '../node/node.ts';
+import type { PodManifest } from '../kubelet/kubelet-pod.ts';
+import type { SimulatedNode } from '../node/simulated-node.ts';
 import {
   type Application,
   applicationName,
@@ -8,7 +8,7 @@ import {
   CATALOGUE,
   versionOf,
 } from '../runtime/catalogue.ts';
-import { sizeOf, writeLog } from '../runtime/logs.ts';
+import { sizeOf, writeContainerLog } from '../runtime/container-logs.ts';
 import { evenChoice, type Random, seededRandom, zipfChoice } from './random.ts';
 
 /** Something that happened on the node, for a line of text. */
@@ -68,9 +68,9 @@ export function createWorkload(options: WorkloadOptions): Workload {
 export async function runWorkload(
   workload: Workload,
   ticks: AsyncIterable<unknown>,
-  tell: (events: readonly WorkloadEvent[]) => void,
+  report: (events: readonly WorkloadEvent[]) => void,
 ): Promise<void> {
-  for await (const _ of ticks) tell(await workload.step());
+  for await (const _ of ticks) report(await workload.step());
 }
 
 /** Takes steps until the disk is used to `percent`, at most `maximumSteps`. */
@@ -99,12 +99,12 @@ async function deploy(world: World): Promise<WorkloadEvent[]> {
   const application = zipfChoice(world.random, CATALOGUE);
   const image = nextRelease(world, application);
   world.deployments += 1;
-  const wish = wishFor(application, image, world.deployments);
+  const manifest = podManifestFor(application, image, world.deployments);
   try {
-    await world.node.kubelet.startPod(wish);
-    return [{ kind: 'deployed', pod: wish.name, image }, ...(await makeRoom(world))];
+    await world.node.kubelet.startPod(manifest);
+    return [{ kind: 'deployed', pod: manifest.name, image }, ...(await deleteOldestPods(world))];
   } catch (error) {
-    giveUp(world, wish);
+    giveUp(world, manifest);
     return [startFailed(image, error)];
   }
 }
@@ -116,27 +116,27 @@ function nextRelease({ random, releases }: World, application: Application): str
   return versionOf(application, release);
 }
 
-const wishFor = (application: Application, image: string, number: number): PodWish => ({
+const podManifestFor = (application: Application, image: string, number: number): PodManifest => ({
   name: `${applicationName(application)}-${number}`,
   namespace: applicationNamespace(application),
   containers: { app: image, ...(application.sidecar ? { proxy: application.sidecar } : {}) },
 });
 
 /** The oldest pods make room for new ones, as in a rollout; the kubelet cleans up after them. */
-async function makeRoom({ node: { kubelet }, maximumPods }: World): Promise<WorkloadEvent[]> {
+async function deleteOldestPods({ node: { kubelet }, maximumPods }: World): Promise<WorkloadEvent[]> {
   const tooMany = [...kubelet.pods.values()].slice(0, -maximumPods);
   for (const { uid } of tooMany) await kubelet.cleanUpPod(uid);
   return tooMany.map(({ name }) => ({ kind: 'replaced', pod: name }));
 }
 
 /** A pod whose image could not start does not stand in the list for ever. */
-function giveUp({ node: { kubelet } }: World, { name }: PodWish): void {
+function giveUp({ node: { kubelet } }: World, { name }: PodManifest): void {
   for (const pod of kubelet.pods.values()) if (pod.name === name) kubelet.deletePod(pod.uid);
 }
 
 const LOG_GROWTH_BYTES = 3_000_000;
 
-/** One running pod meets its fate, with the given chance. */
+/** One running pod ends, with the given chance: it crashes, finishes or is deleted. */
 function happens(
   world: World,
   chance: number,
@@ -179,5 +179,5 @@ async function restartCrashed({ node: { kubelet } }: World): Promise<WorkloadEve
 async function growLogs({ node, random }: World): Promise<void> {
   for (const { state, logFile } of node.runtime.containers.values())
     if (state === 'running' && logFile !== '')
-      await writeLog(logFile, sizeOf(logFile) + BigInt(Math.floor(random() * LOG_GROWTH_BYTES)));
+      await writeContainerLog(logFile, sizeOf(logFile) + BigInt(Math.floor(random() * LOG_GROWTH_BYTES)));
 }

@@ -9,10 +9,10 @@ import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { type Child, startVerb } from './child.ts';
 import { say } from './context.ts';
 import { type BenchKafka, kafkaArguments, startKafka } from './kafka.ts';
+import { fleetArguments, liveFleet } from './live-fleet.ts';
 import { peakResidentBytes, usedCpuMs } from './process-usage.ts';
 import { thisMachine } from './report.ts';
 import { runVerb } from './run-verb.ts';
-import { fleetArguments, liveFleet } from './simulated-fleet.ts';
 
 const HELP = `Usage: npm run bench:fleet [-- OPTIONS]
 

@@ -21,12 +21,12 @@ export const FLEETGC = join(CHECKOUT, 'bin', 'fleetgc');
 export async function timedRun(program: string, args: readonly string[]): Promise<TimedRun> {
   const startMs = performance.now();
   const child = spawn(program, args, { cwd: CHECKOUT, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, talk] = ['', ''];
+  let [output, errorOutput] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    talk = (talk + text).slice(-SHOWN_CHARACTERS);
+    errorOutput = (errorOutput + text).slice(-SHOWN_CHARACTERS);
   });
   let used = { cpuMs: 0, peakBytes: 0 };
   const look = setInterval(() => {
@@ -37,7 +37,7 @@ export async function timedRun(program: string, args: readonly string[]): Promis
   );
   const wallMs = performance.now() - startMs;
   clearInterval(look);
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${talk}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${errorOutput}`);
   return { wallMs, output, ...used };
 }
 

@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const YEAR = 365 * 24 * HOUR;
 const BOUND_MS = 10_000;
-const wish = (name: string) => ({ name, namespace: 'default', containers: { app: `${name}:1` } });
+const podManifest = (name: string) => ({ name, namespace: 'default', containers: { app: `${name}:1` } });
 
 /** A node with four old images, of which some have to go when the disk fills up. */
 async function nodeWithOldImages(
@@ -28,7 +28,7 @@ async function nodeWithOldImages(
   const pipeline = await startPipeline(options);
   onTestFinished(() => pipeline[Symbol.asyncDispose]());
   const run = await pipeline.startNode();
-  await pipeline.node.kubelet.startPod(wish('live'));
+  await pipeline.node.kubelet.startPod(podManifest('live'));
   await oldImages(pipeline, ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1']);
   return { pipeline, run };
 }
@@ -51,7 +51,7 @@ describe('the clock of a node', () => {
       const { node, time } = pipeline;
       const old = await node.runtime.pullImage('old/a:1');
       const young = await node.runtime.pullImage('young/image:1');
-      const dead = await node.kubelet.startPod(wish('dead'));
+      const dead = await node.kubelet.startPod(podManifest('dead'));
       await time.pass(15 * SECOND);
       node.kubelet.deletePod(dead);
       await time.pass(15 * SECOND);

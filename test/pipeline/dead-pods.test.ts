@@ -8,7 +8,7 @@ import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
-const wish = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
+const podSpec = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
 
 async function pipelineWithNode(): Promise<Pipeline> {
   const pipeline = await startPipeline();
@@ -32,8 +32,8 @@ async function linked({ node }: Pipeline): Promise<string[]> {
 test('[A8, G1, G6, G19, G22, H2, I3, K1] of a deleted pod all goes once it is gone for a minute, with logs and links; of a live pod nothing', async () => {
   const pipeline = await pipelineWithNode();
   const { node, time } = pipeline;
-  const live = await node.kubelet.startPod(wish('live'));
-  const dead = await node.kubelet.startPod(wish('dead'));
+  const live = await node.kubelet.startPod(podSpec('live'));
+  const dead = await node.kubelet.startPod(podSpec('dead'));
   await time.pass(10 * SECOND);
   const [removed] = containersOf(pipeline, dead);
   const [stays] = containersOf(pipeline, live);
@@ -66,7 +66,7 @@ test('[A8, G1, G6, G19, G22, H2, I3, K1] of a deleted pod all goes once it is go
 test('[G7, G23, G24] of a container that keeps crashing the newest dead one stays, with its log', async () => {
   const pipeline = await pipelineWithNode();
   const { node, time } = pipeline;
-  const uid = await node.kubelet.startPod(wish('crashing'));
+  const uid = await node.kubelet.startPod(podSpec('crashing'));
   await time.pass(10 * SECOND);
   for (let crash = 0; crash < 3; crash++) {
     node.kubelet.crashPod(uid);
@@ -90,7 +90,7 @@ test('[G7, G23, G24] of a container that keeps crashing the newest dead one stay
 test('[I4, I6, M35] a dangling symlink goes once its container is gone; those of containers that run stay', async () => {
   const pipeline = await pipelineWithNode();
   const { node, time } = pipeline;
-  const uid = await node.kubelet.startPod(wish('live'));
+  const uid = await node.kubelet.startPod(podSpec('live'));
   const [runs] = containersOf(pipeline, uid);
   await rm(runs?.logFile ?? '');
   await symlink(
@@ -112,7 +112,7 @@ test('[I4, I6, M35] a dangling symlink goes once its container is gone; those of
 test('[H1, H2] a pod that got another sandbox loses the older one when nothing is in it, and keeps the newest', async () => {
   const pipeline = await pipelineWithNode();
   const { node, time } = pipeline;
-  const uid = await node.kubelet.startPod(wish('moved'));
+  const uid = await node.kubelet.startPod(podSpec('moved'));
   const [first] = sandboxesOf(pipeline, uid);
   await time.pass(10 * SECOND);
   node.runtime.stopSandbox(first?.id ?? '');
@@ -152,7 +152,7 @@ test('[M41, A12] what does not carry the labels of the kubelet stays, dead or no
   });
   await node.runtime.startContainer(id);
   node.runtime.stopSandbox(sandboxId);
-  await node.kubelet.startPod(wish('live'));
+  await node.kubelet.startPod(podSpec('live'));
   await time.pass(3 * MINUTE);
   expect([node.runtime.containers.has(id), node.runtime.sandboxes.has(sandboxId)]).toEqual([true, true]);
   expect(await objectResults(pipeline)).toEqual([]);

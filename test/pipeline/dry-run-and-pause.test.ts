@@ -11,7 +11,7 @@ import { type Pipeline, type PipelineOptions, startPipeline, TEST_BOUND_MS } fro
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1', 'old/g:1', 'old/h:1'];
-const wish = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
+const podManifest = (name: string) => ({ name, namespace: 'default', containers: { app: 'app:1' } });
 
 /** A node with a deleted pod and old images, whose disk then fills up. */
 async function nodeUnderPressure(options: PipelineOptions): Promise<Pipeline> {
@@ -19,8 +19,8 @@ async function nodeUnderPressure(options: PipelineOptions): Promise<Pipeline> {
   onTestFinished(() => pipeline[Symbol.asyncDispose]());
   const { node } = pipeline;
   await pipeline.startNode();
-  await node.kubelet.startPod(wish('live'));
-  node.kubelet.deletePod(await node.kubelet.startPod(wish('dead')));
+  await node.kubelet.startPod(podManifest('live'));
+  node.kubelet.deletePod(await node.kubelet.startPod(podManifest('dead')));
   await oldImages(pipeline, IMAGES);
   pressure(pipeline);
   return pipeline;
@@ -98,7 +98,7 @@ test('a pause in the middle of a command: nothing more is removed, and the resul
   expect(images.length).toBeGreaterThan(1);
 
   const removed = (await removedOnce(pipeline)).length;
-  node.kubelet.deletePod(await node.kubelet.startPod(wish('another')));
+  node.kubelet.deletePod(await node.kubelet.startPod(podManifest('another')));
   await time.pass(3 * MINUTE);
   expect([node.runtime.images.size, (await removedOnce(pipeline)).length]).toEqual([left, removed]);
 

@@ -9,7 +9,7 @@ import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
-const wish = (name: string) => ({ name, namespace: 'default', containers: { app: `${name}:1` } });
+const podManifest = (name: string) => ({ name, namespace: 'default', containers: { app: `${name}:1` } });
 
 async function startedPipeline(): Promise<{ readonly pipeline: Pipeline; readonly run: NodeRun }> {
   const pipeline = await startPipeline();
@@ -33,7 +33,7 @@ function reboot({ node, time }: Pipeline, downMs: number): void {
 test('[M1, D10] an image is not older to a restarted agent than it is', async () => {
   const { pipeline, run } = await startedPipeline();
   const { node, time } = pipeline;
-  await node.kubelet.startPod(wish('live'));
+  await node.kubelet.startPod(podManifest('live'));
   await oldImages(pipeline, ['old/a:1']);
   const young = await node.runtime.pullImage('young/b:1');
   await time.pass(90 * SECOND);
@@ -51,8 +51,8 @@ test('[M1, D10] an image is not older to a restarted agent than it is', async ()
 test('[A7, A8, K1] to a restarted agent no pod is gone before another minute without it', async () => {
   const { pipeline, run } = await startedPipeline();
   const { node, time } = pipeline;
-  await node.kubelet.startPod(wish('live'));
-  const dead = await node.kubelet.startPod(wish('dead'));
+  await node.kubelet.startPod(podManifest('live'));
+  const dead = await node.kubelet.startPod(podManifest('dead'));
   await time.pass(10 * SECOND);
   node.kubelet.deletePod(dead);
   await time.pass(50 * SECOND);
@@ -78,8 +78,8 @@ test.each<{ name: string; disturb: (pipeline: Pipeline) => void }>([
   async ({ disturb }) => {
     const { pipeline, run } = await startedPipeline();
     const { node, time } = pipeline;
-    await node.kubelet.startPod(wish('live'));
-    await node.kubelet.startPod(wish('another'));
+    await node.kubelet.startPod(podManifest('live'));
+    await node.kubelet.startPod(podManifest('another'));
     await time.pass(3 * MINUTE);
     await run.stop();
     reboot(pipeline, HOUR);
@@ -97,7 +97,7 @@ test.each<{ name: string; disturb: (pipeline: Pipeline) => void }>([
 test('[M2, D10] over a reboot an image gets no older by the time the machine was off', async () => {
   const { pipeline, run } = await startedPipeline();
   const { node, time } = pipeline;
-  await node.kubelet.startPod(wish('live'));
+  await node.kubelet.startPod(podManifest('live'));
   const young = await node.runtime.pullImage('young:1');
   await time.pass(60 * SECOND);
   await run.stop();
@@ -113,7 +113,7 @@ test('[M2, D10] over a reboot an image gets no older by the time the machine was
 test('a command of before the reboot is refused, whatever is left of its life', async () => {
   const { pipeline, run } = await startedPipeline();
   const { node, time, log } = pipeline;
-  await node.kubelet.startPod(wish('live'));
+  await node.kubelet.startPod(podManifest('live'));
   await oldImages(pipeline, ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1']);
   let commands = 0;
   log.beforePublish = (records) => {
@@ -140,7 +140,7 @@ test('a command of before the reboot is refused, whatever is left of its life', 
 test('killed while it removes and started again: every object has one result, and nothing goes twice', async () => {
   const { pipeline, run } = await startedPipeline();
   const { node, time } = pipeline;
-  await node.kubelet.startPod(wish('live'));
+  await node.kubelet.startPod(podManifest('live'));
   await oldImages(pipeline, ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1']);
   let killed = 0;
   node.faults.afterCall('removeImage', () => {
@@ -164,7 +164,7 @@ test.each([false, true])(
   async (isRestarted) => {
     const { pipeline, run } = await startedPipeline();
     const { node, time } = pipeline;
-    await node.kubelet.startPod(wish('live'));
+    await node.kubelet.startPod(podManifest('live'));
     await oldImages(pipeline, ['old/a:1', 'old/b:1']);
     pressure(pipeline);
     await time.passUntil('it to go', MINUTE, () => node.runtime.findImage('old/a:1') === undefined);

@@ -87,9 +87,9 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
   const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
   const { logger } = silentContext();
   const metrics = createMetrics();
-  const outside = { now: monotonicNow, random, wait };
+  const sources = { now: monotonicNow, random, wait };
   const policies = stack.use(
-    startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, outside }),
+    startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, sources }),
   );
   await policies.caughtUp;
   const deps = {

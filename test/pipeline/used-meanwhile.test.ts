@@ -9,7 +9,7 @@ import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1', 'old/e:1', 'old/f:1', 'old/g:1', 'old/h:1'];
-const wish = (image: string) => ({ name: 'late', namespace: 'default', containers: { app: image } });
+const podManifest = (image: string) => ({ name: 'late', namespace: 'default', containers: { app: image } });
 
 async function nodeWithOldImages(): Promise<Pipeline> {
   const pipeline = await startPipeline({ node: { hasContainerdApi: true } });
@@ -37,12 +37,12 @@ const outcomeOf = async (pipeline: Pipeline, id: string) =>
 test.each<{ name: string; use: (pipeline: Pipeline, image: string) => Promise<unknown>; says: RegExp }>([
   {
     name: 'a container',
-    use: ({ node }, image) => node.kubelet.startPod(wish(image)),
+    use: ({ node }, image) => node.kubelet.startPod(podManifest(image)),
     says: /^container .* uses the image by now$/,
   },
   {
     name: 'a container that ended already',
-    use: async ({ node }, image) => node.kubelet.finishPod(await node.kubelet.startPod(wish(image))),
+    use: async ({ node }, image) => node.kubelet.finishPod(await node.kubelet.startPod(podManifest(image))),
     says: /^container .* uses the image by now$/,
   },
   {
@@ -81,7 +81,7 @@ test('[K2, M5] an image that becomes used while the one before it goes stays', a
   const { node, time } = pipeline;
   const [, second = ''] = IMAGES;
   const id = node.runtime.findImage(second)?.id ?? '';
-  node.faults.afterCall('removeImage', () => node.kubelet.startPod(wish(second)));
+  node.faults.afterCall('removeImage', () => node.kubelet.startPod(podManifest(second)));
   pressure(pipeline);
   await time.passUntil(
     'a result about the image',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { InventoryLogSymlink, InventoryPodLogDirectory } from '../../schemas/events/log-entries.ts';
+import { InventoryLogSymlink, InventoryPodLogDirectory } from '../../schemas/events/pod-log-entries.ts';
 
 const OUTSIDE = ['', '.', '..', '../etc_x_1', 'a/b', '/etc', 'a\0b'];
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { SimulatedNode } from '../../sim/node/node.ts';
+import type { SimulatedNode } from '../../sim/node/simulated-node.ts';
 import { boundlessRegistry } from '../../sim/runtime/registry.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { simulatedNode } from '../support/simulated-node.ts';

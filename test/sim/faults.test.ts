@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectRemover } from '../../packages/cri/client.ts';
-import type { SimulatedNode } from '../../sim/node/node.ts';
+import type { SimulatedNode } from '../../sim/node/simulated-node.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { waitUntil } from '../support/wait-until.ts';
 

@@ -34,10 +34,10 @@ const Every = z.string().transform((text, context) => {
 
 export const verb = defineVerb({
   help: [
-    'Copies everything from the end of the archive to the current end of the log. Each record is archived once, even if a run was killed. Run it at least every few hours, or keep it running with --follow: disk statistics and orders stay on the log for only a day. If records were deleted before they could be archived, the archive notes a gap.',
+    'Copies everything from the end of the archive to the current end of the event log. Each record is archived once, even if a run was killed. Run it at least every few hours, or keep it running with --follow: disk statistics and orders stay on the event log for only a day. If records were deleted before they could be archived, the archive notes a gap.',
     'With --follow it warns, on stderr and at /readyz, when records that wait to be archived may be older than half of the retention of their topic, and says how long is left.',
     'The last line of output is the head of the archive. Keep it somewhere else: with it "audit archive check --head" proves that nothing before it was changed or removed since.',
-    'Exit codes: 0 archived, or told to stop with --follow, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options, 130 or 143 stopped before the end of the log.',
+    'Exit codes: 0 archived, or told to stop with --follow, 1 failed, or records were lost (with --follow it goes on after a loss), 2 wrong options, 130 or 143 stopped before the end of the event log.',
   ],
   examples: [
     'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
@@ -94,7 +94,7 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   if (signal.aborted)
     throw new FleetGcError(
       'INTERRUPTED',
-      'stopped before the end of the log; the next run goes on from here',
+      'stopped before the end of the event log; the next run goes on from here',
     );
   requireNothingLost(run);
 }
@@ -126,6 +126,6 @@ function requireNothingLost({ lost }: ArchiveRun): void {
   const records = lost.reduce((sum, range) => sum + range.lastOffset - range.firstOffset + 1n, 0n);
   throw new FleetGcError(
     'ARCHIVE_GAP',
-    `${counted(records, 'record was', 'records were')} deleted from the log before being archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
+    `${counted(records, 'record was', 'records were')} deleted from the event log before being archived. The archive says where; run "fleetgc audit archive" more often than the retention of the topics, of which the shortest is a day, or let it run on with --follow`,
   );
 }

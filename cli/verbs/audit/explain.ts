@@ -11,8 +11,8 @@ import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
-  type Asking,
   type PointInTime,
+  type PointLookup,
   pointMs,
   pointOption,
   rangeOptions,
@@ -24,7 +24,7 @@ import { readingProgress } from '../../views/audit/reading-progress.ts';
 export const verb = defineVerb({
   help: [
     'Tells the history of one object from the event log: when it was seen and used, each time a decision about it changed and by which rule, and when it was commanded, refused, removed, gone or back again. It looks for the name among images (name, tag, digest, id or the beginning of an id), containers, pods and nodes; write image/…, container/…, sandbox/…, pod/… or node/… to look among one kind only. It writes nothing.',
-    'Exit codes: 0 explained, 1 nothing on the log has that name, 2 the name means several things (it lists them), or wrong options.',
+    'Exit codes: 0 explained, 1 nothing on the event log has that name, 2 the name means several things (it lists them), or wrong options.',
   ],
   examples: [
     'fleetgc audit explain registry.example/shop/web:1.4 --node web-1 --kafka-brokers kafka:9092',
@@ -42,7 +42,7 @@ export const verb = defineVerb({
     node: withMeta(Text.optional(), {
       commandLineOnly: true,
       placeholder: '[CLUSTER/]NODE',
-      description: 'Only on this node; with its cluster only its part of the log is read.',
+      description: 'Only on this node; with its cluster only its part of the event log is read.',
     }),
     at: pointOption(
       'As it stood at this time, so long ago, or when this record was written: nothing later is read, and the name means what was there then.',
@@ -94,11 +94,11 @@ function requireOneEnd({ at, to }: Pick<Times, 'at' | 'to'>): void {
 /** What was logged at that very time belongs to it. */
 async function asOf(
   { at, from, to }: Times,
-  asking: Asking,
+  lookup: PointLookup,
 ): Promise<Pick<ExplainRequest, 'range' | 'thereOnly'>> {
-  if (at === undefined) return { range: await timeRange({ from, to }, asking), thereOnly: false };
-  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, asking)) + 1 };
-  return { range: await timeRange({ from, to: until }, asking), thereOnly: true };
+  if (at === undefined) return { range: await timeRange({ from, to }, lookup), thereOnly: false };
+  const until: PointInTime = { kind: 'at', ms: (await pointMs(at, lookup)) + 1 };
+  return { range: await timeRange({ from, to: until }, lookup), thereOnly: true };
 }
 
 /** Throws `AMBIGUOUS` or `NOT_FOUND`. */
@@ -122,13 +122,13 @@ const isPart = ({ fromMs, toMs }: TimeRange): boolean => fromMs !== null || toMs
 function notFoundText({ asked, reading, nearNames, knownOtherwise }: NotFound, node: string | null): string {
   const records = reading.records + reading.ruledOut;
   if (records === 0)
-    return `there is no record of any such node on the log in that time, so nothing can be said of ${asked}`;
+    return `there is no record of any such node on the event log in that time, so nothing can be said of ${asked}`;
   const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
   const where = [node !== null && `on ${node}`, isPart(reading) && 'in that time'].filter(
     (one) => one !== false,
   );
   if (knownOtherwise && where.length > 0)
     return `${asked} is known, but not ${where.join(' ')}, in ${counted(records, 'record')}${near}`;
-  const there = where.length === 0 ? 'on the log' : where.join(' ');
+  const there = where.length === 0 ? 'on the event log' : where.join(' ');
   return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}`;
 }

@@ -9,9 +9,9 @@ import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
-  type Asking,
   LongDuration,
   type PointInTime,
+  type PointLookup,
   rangeOptionsWith,
   timeRange,
 } from '../../options/time-options.ts';
@@ -26,7 +26,7 @@ const WEEK_MS = 7 * DAY_MS;
 export const verb = defineVerb({
   help: [
     'Sums up a week of the event log, or another period: what was freed, as the nodes measured it; what was removed and refused, and why; which nodes could not be relieved, and what holds their space; which images were removed and pulled again; which policies were applied and deleted; what was paused; and what policies in dry-run would have removed, each object once (--part dry-run shows that page alone). markdown and html are for people; html is one file with plots and without scripts. json says the same for machines (schemas/generated/audit-report.schema.json).',
-    'Exit codes: 0 a report was made, 3 the log has no record from that time.',
+    'Exit codes: 0 a report was made, 3 the event log has no record from that time.',
   ],
   examples: [
     'fleetgc audit report',
@@ -93,8 +93,8 @@ function requireOneBeginning({ period, from }: Pick<Given, 'period' | 'from'>): 
 }
 
 /** The end is open where nobody gave one: the log's clock may be ahead of ours. */
-async function reportedRange({ period, from, to }: Given, asking: Asking): Promise<TimeRange> {
-  const given = await timeRange({ from, to }, asking);
+async function reportedRange({ period, from, to }: Given, lookup: PointLookup): Promise<TimeRange> {
+  const given = await timeRange({ from, to }, lookup);
   if (given.fromMs !== null) return given;
-  return { ...given, fromMs: Math.max(0, (given.toMs ?? asking.nowMs) - (period ?? WEEK_MS)) };
+  return { ...given, fromMs: Math.max(0, (given.toMs ?? lookup.nowMs) - (period ?? WEEK_MS)) };
 }

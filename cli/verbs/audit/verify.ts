@@ -105,7 +105,7 @@ function requireVerified(verification: Verification, { unfinished, kept }: Aside
   if (deviations.total > 0)
     throw new FleetGcError(
       'AUDIT_DEVIATION',
-      `${counted(deviations.total, 'deviation')}: what lies on the log is not what FleetGC decided and did. ${unfinished === null ? PAUSE : `But ${unfinished}; ${IF_THEY_STAY}`}`,
+      `${counted(deviations.total, 'deviation')}: what lies on the event log is not what FleetGC decided and did. ${unfinished === null ? PAUSE : `But ${unfinished}; ${IF_THEY_STAY}`}`,
     );
   if (unverified.total > 0)
     throw new FleetGcError(
@@ -133,7 +133,7 @@ const IF_THEY_STAY =
 const isWhole = ({ fromMs, toMs }: TimeRange): boolean => fromMs === null && toMs === null;
 
 const nothingText = ({ counts, range }: Verification): string => {
-  const where = isWhole(range) ? 'on the log' : 'in that time';
+  const where = isWhole(range) ? 'on the event log' : 'in that time';
   return counts.records === 0
     ? `no record of any node lies ${where}`
     : `of ${counted(counts.records, 'record')} ${where} none is a decision`;

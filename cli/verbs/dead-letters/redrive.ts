@@ -60,7 +60,7 @@ export const verb = defineVerb({
     const plan = planRedrive([...new Set(chosen)], again);
     const compared = await compareOriginals(plan.redrives, log, signal);
     const refused = [...plan.refused, ...compared.refused];
-    tellAside(plan.done, refused, logger);
+    reportAside(plan.done, refused, logger);
     const total = compared.confirmed.length;
     if (dryRun) print(`${messages(total)} would be put back`);
     else {
@@ -88,7 +88,7 @@ function requireChoice(ids: readonly string[], all: boolean, conditions: boolean
     throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
 }
 
-function tellAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
+function reportAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
   if (done.length > 0)
     logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
   for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);

@@ -30,8 +30,8 @@ export const verb = defineVerb({
     const stored = await readStoredPolicies(log, context.signal);
     const deletion = deletionOf(stored, names);
     if (deletion.kind === 'not-stored') {
-      await deleteUnheld(writer, deletion.unheardOf);
-      if (deletion.unheardOf.length > 0) context.logger.info(deletionWritten(deletion.unheardOf));
+      await deleteUnheld(writer, deletion.notStored);
+      if (deletion.notStored.length > 0) context.logger.info(deletionWritten(deletion.notStored));
       throw deletion.error;
     }
     const { keys } = deletion;

@@ -7,7 +7,7 @@ import { PolicyName } from '../../../schemas/policy/policy-file.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import { MAX_INT32 } from '../../../schemas/policy/written-values.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { readNamedFile, toldProblems } from '../../options/policy-files.ts';
+import { readNamedFile, reportedProblems } from '../../options/policy-files.ts';
 
 const commandLineOnly = true;
 
@@ -66,9 +66,9 @@ export const verb = defineVerb({
       ...choices,
       minimumContainerTTLDuration: minimumContainerTtlDuration,
     });
-    const { told, warnings } = reportOf(configuration, policy);
+    const { reported, warnings } = reportOf(configuration, policy);
     context.print(policyYaml(policy).trimEnd());
-    for (const line of told) context.logger.info(line);
+    for (const line of reported) context.logger.info(line);
     for (const warning of warnings) context.logger.warn(warning);
   },
 });
@@ -77,5 +77,5 @@ function requireConfiguration(path: string, { logger }: VerbContext): KubeletFil
   const reading = readKubeletFile(readNamedFile(path));
   if (reading.valid) return reading.configuration;
   for (const warning of unknownFields(reading.fields)) logger.warn(warning);
-  throw toldProblems(reading.problems, logger, 'no policy was made');
+  throw reportedProblems(reading.problems, logger, 'no policy was made');
 }

@@ -48,13 +48,13 @@ async function createInTime(
   deadlineMs: number,
   { logger, signal }: VerbContext,
 ): Promise<readonly TopicName[]> {
-  for (let told = false; ; told = true) {
+  for (let reported = false; ; reported = true) {
     try {
       return await log.createTopics();
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (!error.retry || performance.now() >= deadlineMs) throw error;
-      if (!told) logger.info(`${error.message} Waiting for it.`);
+      if (!reported) logger.info(`${error.message} Waiting for it.`);
       await sleep(RETRY_MS, undefined, { signal });
     }
   }

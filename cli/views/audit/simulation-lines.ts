@@ -5,9 +5,9 @@ import { sizeText } from '../../../packages/text/size-text.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type {
   AuditSimulation,
+  NodeSimulation,
   RemovedCounts,
-  SimulatedNode,
-  SimulatedSums,
+  SimulationSums,
 } from '../../../schemas/reports/audit-simulation.ts';
 import { tableLines } from '../../framework/output.ts';
 
@@ -68,7 +68,7 @@ const cells = ({
   unrelieved,
   aboveMs,
   peakPercent,
-}: SimulatedSums): readonly string[] => [
+}: SimulationSums): readonly string[] => [
   ...Object.values(COUNTS).map(([, of]) => String(of(removed))),
   sizeText(BigInt(freedBytes)),
   String(regrets),
@@ -121,7 +121,7 @@ function unknownLines(simulation: AuditSimulation): readonly string[] {
   const past =
     withoutDiskStats > 0
       ? [
-          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the log: no grace period could pass there.`,
+          `${counted(withoutDiskStats, 'inventory has', 'inventories have')} no disk statistics on the event log: no grace period could pass there.`,
         ]
       : [];
   const lines = [...usage, ...sides, ...past];
@@ -148,12 +148,12 @@ function nodeLines(simulation: AuditSimulation): readonly string[] {
   ];
 }
 
-const estimateText = ({ estimatedFromMs }: SimulatedNode, side: 'policy' | 'against'): string => {
+const estimateText = ({ estimatedFromMs }: NodeSimulation, side: 'policy' | 'against'): string => {
   const fromMs = estimatedFromMs[side];
   return fromMs === null ? '-' : timeText(fromMs);
 };
 
-const estimateLines = (node: SimulatedNode): readonly string[] => [
+const estimateLines = (node: NodeSimulation): readonly string[] => [
   '',
   node.estimatedFromMs.policy === null
     ? `${node.cluster}/${node.node} is always as it was recorded.`

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-const TELL_AFTER_MS = 2_000;
+const REPORT_AFTER_MS = 2_000;
 
 /** Tells how far a reading is, where it is long enough for somebody to wonder. */
 export function readingLine(
@@ -9,6 +9,6 @@ export function readingLine(
 ): (line: string) => void {
   const startedMs = now();
   return (line) => {
-    if (now() - startedMs >= TELL_AFTER_MS) logger.info(line);
+    if (now() - startedMs >= REPORT_AFTER_MS) logger.info(line);
   };
 }

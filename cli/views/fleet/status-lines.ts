@@ -10,7 +10,7 @@ export function statusLines(status: FleetStatus): readonly string[] {
   return [
     ...(problems.length === 0 ? ['All is well.'] : problems.map((problem) => `! ${problem}`)),
     '',
-    `As of ${timeText(readAtMs)}, by the clock of the log.`,
+    `As of ${timeText(readAtMs)}, by the clock of the event log.`,
     log.kind === 'kafka'
       ? `Log: Kafka, ${counted(log.servers.length, 'broker')}: ${log.servers.join(', ')}`
       : `Log: embedded, ${log.servers.join(', ')}`,

@@ -1,4 +1,4 @@
-import { countedKind } from '../../../packages/decision/listed-objects.ts';
+import { countedKind } from '../../../packages/decision/inventory-entries.ts';
 import { countedAs } from '../../../packages/decision/rule-text.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';

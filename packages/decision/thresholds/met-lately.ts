@@ -33,7 +33,7 @@ interface Amounts {
 }
 
 /** A threshold of the policy in force that may have begun the reclaim. */
-interface Bar {
+interface PolicyThreshold {
   readonly isMet: (free: bigint) => boolean;
   readonly gracePeriodMs: number;
 }
@@ -54,10 +54,10 @@ export function whyNotMetLately(reclaim: Reclaim, readings: OwnReadings, policy:
     ...readings.history[filesystem][resource].filter(([startMs]) => isLately(startMs, nowMs)),
     bucketOf(amounts.free, nowMs),
   ];
-  const bars = isUsageSignal(signal)
-    ? [usageBar(signal, amounts.capacity, policy)]
-    : evictionBars(reclaim.target, amounts.capacity, { readings, policy });
-  if (bars.some((bar) => isUnderWay(lately, bar, enough))) return null;
+  const thresholds = isUsageSignal(signal)
+    ? [usageThreshold(signal, amounts.capacity, policy)]
+    : evictionThresholds(reclaim.target, amounts.capacity, { readings, policy });
+  if (thresholds.some((threshold) => isUnderWay(lately, threshold, enough))) return null;
   return `${filesystem} has ${amounts.free} of ${amounts.capacity} free (${resource}): what this node read in the last two hours meets no threshold of policy ${policy.name} for ${signal}, or it had ${enough} free since, which is enough`;
 }
 
@@ -67,7 +67,7 @@ const isLately = (startMs: number, nowMs: number): boolean => startMs >= 0 && no
 const bucketOf = (free: bigint, atMs: number): Bucket => [atMs, String(free), String(free), String(free)];
 
 /** Of one threshold, after a bucket. */
-interface Past {
+interface ThresholdState {
   readonly atMs: number;
   /** Start of the unbroken time below that samples vouch for (J11); `null` when there is none. */
   readonly belowSinceMs: number | null;
@@ -75,31 +75,31 @@ interface Past {
 }
 
 /**
- * Whether a threshold was met, past its grace, and `enough` was not free since. Where a bucket does not tell which of the two came
+ * Whether a threshold was met, state its grace, and `enough` was not free since. Where a bucket does not tell which of the two came
  * first, its last value does; of one that ends between them the reclaim may be in the middle.
  */
-function isUnderWay(buckets: readonly Bucket[], bar: Bar, enough: bigint): boolean {
-  let past: Past = { atMs: Number.NEGATIVE_INFINITY, belowSinceMs: null, isUnderWay: false };
-  for (const bucket of buckets) past = after(past, bucket, { bar, enough });
-  return past.isUnderWay;
+function isUnderWay(buckets: readonly Bucket[], threshold: PolicyThreshold, enough: bigint): boolean {
+  let state: ThresholdState = { atMs: Number.NEGATIVE_INFINITY, belowSinceMs: null, isUnderWay: false };
+  for (const bucket of buckets) state = stateAfter(state, bucket, { threshold, enough });
+  return state.isUnderWay;
 }
 
-function after(
-  past: Past,
+function stateAfter(
+  state: ThresholdState,
   [atMs, minimum, maximum, last]: Bucket,
-  { bar, enough }: { readonly bar: Bar; readonly enough: bigint },
-): Past {
-  const { gracePeriodMs } = bar;
-  const belowSinceMs = bar.isMet(BigInt(maximum)) ? belowSince(past, atMs) : null;
+  { threshold, enough }: { readonly threshold: PolicyThreshold; readonly enough: bigint },
+): ThresholdState {
+  const { gracePeriodMs } = threshold;
+  const belowSinceMs = threshold.isMet(BigInt(maximum)) ? belowSince(state, atMs) : null;
   const begins =
     gracePeriodMs === 0
-      ? bar.isMet(BigInt(minimum))
+      ? threshold.isMet(BigInt(minimum))
       : belowSinceMs !== null && atMs - belowSinceMs >= gracePeriodMs;
   const mostSince = BigInt(begins ? last : maximum);
-  return { atMs, belowSinceMs, isUnderWay: (begins || past.isUnderWay) && mostSince < enough };
+  return { atMs, belowSinceMs, isUnderWay: (begins || state.isUnderWay) && mostSince < enough };
 }
 
-const belowSince = ({ atMs: beforeMs, belowSinceMs }: Past, atMs: number): number =>
+const belowSince = ({ atMs: beforeMs, belowSinceMs }: ThresholdState, atMs: number): number =>
   atMs - beforeMs <= MAX_GAP_MS ? (belowSinceMs ?? atMs) : atMs;
 
 function amountsOf({ filesystem, resource }: Watched, { filesystems }: OwnReadings): Amounts | null {
@@ -113,21 +113,23 @@ function amountsOf({ filesystem, resource }: Watched, { filesystems }: OwnReadin
   return inodes.kind === 'doubt' ? null : { capacity: inodes.inodes.inodes, free: inodes.inodes.free };
 }
 
-function usageBar(
+function usageThreshold(
   signal: (typeof USAGE_SIGNALS)[keyof typeof USAGE_SIGNALS],
   capacity: bigint,
   { imageGCHighThresholdPercent, imageGCAvailable, imageGCInodes }: Policy,
-): Bar {
-  const bar = (isMet: Bar['isMet']): Bar => ({ isMet, gracePeriodMs: 0 });
+): PolicyThreshold {
+  const threshold = (isMet: PolicyThreshold['isMet']): PolicyThreshold => ({ isMet, gracePeriodMs: 0 });
   switch (signal) {
     case USAGE_SIGNALS.percent: {
       const high = BigInt(imageGCHighThresholdPercent);
-      return bar((free) => usagePercent({ capacityBytes: capacity, availableBytes: free }) >= high);
+      return threshold((free) => usagePercent({ capacityBytes: capacity, availableBytes: free }) >= high);
     }
     case USAGE_SIGNALS.available:
-      return bar((free) => imageGCAvailable !== null && free < BigInt(imageGCAvailable.startBelowBytes));
+      return threshold(
+        (free) => imageGCAvailable !== null && free < BigInt(imageGCAvailable.startBelowBytes),
+      );
     case USAGE_SIGNALS.inodes:
-      return bar(
+      return threshold(
         (free) =>
           imageGCInodes !== null &&
           usedInodesPercent({ inodes: capacity, free }) >= BigInt(imageGCInodes.highThresholdPercent),
@@ -136,11 +138,11 @@ function usageBar(
 }
 
 /** Thresholds of one disk and resource are one need, whichever of its names they look at (J13). */
-function evictionBars(
+function evictionThresholds(
   { filesystem, resource }: Watched,
   capacity: bigint,
   { readings, policy }: { readonly readings: OwnReadings; readonly policy: Policy },
-): Bar[] {
+): PolicyThreshold[] {
   const { filesystems } = readings;
   const layout = layoutOf(filesystems);
   if (layout === null) return [];

@@ -2,9 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetGcError } from '../../process/errors.ts';
 import { type Problems, trackProblems } from '../problems.ts';
-import { isBusy, isFull, toLogError } from './errors.ts';
+import { isBusy, isFull, toEventLogError } from './errors.ts';
 import { openFile, sameFileCheck } from './file.ts';
-import { releaseReserve, SpareSpace, type Tell } from './full-disk.ts';
+import { type Report, releaseReserve, SpareSpace } from './full-disk.ts';
 import { GroupsTable } from './groups.ts';
 import { PartitionsTable } from './partitions.ts';
 import { RecordsTable } from './records.ts';
@@ -42,7 +42,7 @@ async function openWhenFree(path: string, maxBytes: number): Promise<DatabaseSyn
       return openFile(path, maxBytes);
     } catch (error) {
       const isOver = !isBusy(error) || waitedMs >= BUSY_TOTAL_MS;
-      if (isOver && !givesRoom(path, error)) throw toLogError(path, error);
+      if (isOver && !givesRoom(path, error)) throw toEventLogError(path, error);
       await sleep(BUSY_PAUSE_MS);
     }
   }
@@ -55,10 +55,10 @@ async function openWhenFree(path: string, maxBytes: number): Promise<DatabaseSyn
 export async function openDatabase(
   path: string,
   maxBytes: number,
-  tell: Tell | null = null,
+  report: Report | null = null,
 ): Promise<Database> {
   const db = await openWhenFree(path, maxBytes);
-  return new Database(db, path, tell && new SpareSpace(db, path, maxBytes, tell));
+  return new Database(db, path, report && new SpareSpace(db, path, maxBytes, report));
 }
 
 /** The file behind the embedded log: synchronous statements, asynchronous waiting. */
@@ -149,7 +149,7 @@ export class Database {
 
   #failure(kind: TransactionKind, error: unknown): FleetGcError {
     const failed = this.#db.isOpen
-      ? toLogError(this.#path, error)
+      ? toEventLogError(this.#path, error)
       : new FleetGcError('LOG_UNREACHABLE', `The event log ${this.#path} was closed by this process.`);
     this.#problems.set(kind, failed.message);
     return failed;

@@ -82,7 +82,7 @@ const fullError = (path: string, cause: unknown): FleetGcError =>
   );
 
 /** Says in the operator's words what the driver reported. */
-export function toLogError(path: string, error: unknown): FleetGcError {
+export function toEventLogError(path: string, error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const text = error instanceof Error ? error.message : String(error);
   if (isFull(error)) return fullError(path, error);

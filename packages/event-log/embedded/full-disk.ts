@@ -52,7 +52,7 @@ const TABLE_PAGES = 32;
 /** Removes about so many bytes of the oldest records; says whether any went. */
 type RemoveOldest = (bytes: number) => boolean;
 /** Takes what people should know. */
-export type Tell = (message: string) => void;
+export type Report = (message: string) => void;
 
 /**
  * Keeps the file so that it can be written while its disk is full. Pages that were written and freed again are reused
@@ -64,15 +64,15 @@ export class SpareSpace {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #mostPages: number;
-  readonly #tell: Tell;
+  readonly #report: Report;
   #limitPages = 0;
-  #told = '';
+  #reported = '';
 
-  constructor(db: DatabaseSync, path: string, maxBytes: number, tell: Tell) {
+  constructor(db: DatabaseSync, path: string, maxBytes: number, report: Report) {
     this.#db = db;
     this.#path = path;
     this.#mostPages = Math.floor(maxBytes / PAGE_BYTES);
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** At the start, and once in a while: sees that there is space, and takes more where the disk has room. Never throws. */
@@ -82,7 +82,7 @@ export class SpareSpace {
       if (this.#isShort()) this.#fill();
       this.#limit(this.#pages());
       if (hasRoom(this.#path)) writeReserve(this.#path);
-      if (!this.#isShort()) this.#told = '';
+      if (!this.#isShort()) this.#reported = '';
     } catch (error) {
       if (isBusy(error)) return;
       // A file that never had space grows as it can.
@@ -166,8 +166,8 @@ export class SpareSpace {
   }
 
   #say(message: string): void {
-    if (message !== this.#told) this.#tell(message);
-    this.#told = message;
+    if (message !== this.#reported) this.#report(message);
+    this.#reported = message;
   }
 }
 

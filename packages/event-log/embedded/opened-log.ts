@@ -16,8 +16,8 @@ export async function openLogFile(
   { path, maxBytes, keepsSpace }: EmbeddedOptions,
   context: EventLogContext,
 ): Promise<OpenedLog> {
-  const tell = keepsSpace ? (message: string) => context.logger.error(message) : null;
-  const database = await openDatabase(path, maxBytes, tell);
+  const report = keepsSpace ? (message: string) => context.logger.error(message) : null;
+  const database = await openDatabase(path, maxBytes, report);
   const changes = new Changes(database, path);
   return { database, changes, ends: new Ends(database, changes), context };
 }

@@ -1,4 +1,4 @@
-import { pause } from '../../process/back-off.ts';
+import { pause } from '../../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../process/errors.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
 import { partitionName } from '../partition.ts';
@@ -160,15 +160,15 @@ export class Ownership {
     const { opened, subscription, member } = this.#options;
     const { group, assignment } = subscription;
     if (assignment.kind === 'key')
-      return await opened.database.read((tables) => this.#tellOfPartitions(tables));
+      return await opened.database.read((tables) => this.#reportPartitions(tables));
     await opened.database.write((tables) => {
       tables.groups.renewLease({ group, member, nowMs: opened.context.now() });
-      this.#tellOfPartitions(tables);
+      this.#reportPartitions(tables);
     });
   }
 
   /** Partitions that somebody added or took away behind our back. Ours stay the declared ones; somebody should know. */
-  #tellOfPartitions({ partitions }: Tables): void {
+  #reportPartitions({ partitions }: Tables): void {
     const { subscription, state } = this.#options;
     for (const topic of subscription.topics)
       state.problems.set(topic, partitions.difference(topic)?.message ?? null);

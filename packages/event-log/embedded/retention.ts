@@ -1,6 +1,6 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { pause } from '../../process/back-off.ts';
+import { pause } from '../../process/backoff.ts';
 import { DAY_MS } from '../../process/durations.ts';
 import { toFleetGcError } from '../../process/errors.ts';
 import type { Tables } from './database.ts';
@@ -50,7 +50,7 @@ async function repeatUntilNothing({ database }: Pick<OpenedLog, 'database'>, ste
     const count = await database.write(step);
     removed += count;
     if (count === 0) return removed;
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 

@@ -24,7 +24,7 @@ export interface BacklogLookAheadSettings {
   readonly logger: Logger;
   readonly parse: ParseRecord;
   /** To be awaited between pieces of work. */
-  readonly breathe: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
 }
 
 /** What lies far behind a slice, asked before the slice is handled. Never rejects: then nothing is known. */
@@ -45,7 +45,7 @@ export function createBacklogLookAhead({
   state,
   logger,
   parse,
-  breathe,
+  yieldToEventLoop,
 }: BacklogLookAheadSettings): BacklogLookAhead {
   const scans = new Map<string, Scan>();
   const inTurn = pLimit(1);
@@ -54,11 +54,13 @@ export function createBacklogLookAhead({
     if (signal.aborted) return;
     const { assigned } = await state();
     for (const other of scans.keys()) if (!assigned.includes(other)) scans.delete(other);
-    const found = await scanAhead(backlog, { log, parse, breathe }, signal).catch((error): FoundAhead => {
-      if (!signal.aborted)
-        logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
-      return new Map();
-    });
+    const found = await scanAhead(backlog, { log, parse, yieldToEventLoop }, signal).catch(
+      (error): FoundAhead => {
+        if (!signal.aborted)
+          logger.warn({ err: toFleetGcError(error) }, `${name}: nothing is passed over that lies far behind`);
+        return new Map();
+      },
+    );
     if (!signal.aborted) scans.set(name, { ...backlog, found, reached: backlog.from });
   }
 
@@ -108,7 +110,7 @@ interface Scanning {
   readonly log: Pick<EventLog, 'read'>;
   readonly parse: ParseRecord;
   /** To be awaited between pieces of work. */
-  readonly breathe: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
 }
 
 /** By key, the newest message there that was read whole and may overtake others. */
@@ -150,7 +152,7 @@ interface Finding {
 /** Resolves to the number of its records. */
 async function scanPart(
   { topic, partition, from, end }: Backlog,
-  { log, parse, breathe }: Scanning,
+  { log, parse, yieldToEventLoop }: Scanning,
   { found, signal }: Finding,
 ): Promise<number> {
   const later = new Set(found.keys());
@@ -160,7 +162,7 @@ async function scanPart(
     if (event.kind !== 'record') continue;
     records += 1;
     if (!later.has(event.record.key ?? '')) note(event.record, parse, found);
-    await breathe();
+    await yieldToEventLoop();
   }
   return records;
 }

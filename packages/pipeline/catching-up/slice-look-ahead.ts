@@ -66,7 +66,7 @@ interface Looking {
 }
 
 /**
- * From the newest back: each is overtaken by the newest of those behind it that can, or read. Where by their beginnings none can
+ * From the newest back: each is overtaken by the newest of those behind it that can, or read. Where by their heads none can
  * overtake another, nothing is said: to read them all at once would only hold them in memory until their turns.
  */
 function lookThrough(
@@ -74,26 +74,26 @@ function lookThrough(
   records: readonly LogRecord[],
   { parse, far }: Looking,
 ): readonly Seen[] {
-  const beginnings = records.map((record) => ({ record, head: parseHead(topic, record) })).toReversed();
-  if (!mayOvertake(beginnings, far)) return [];
+  const heads = records.map((record) => ({ record, head: parseHead(topic, record) })).toReversed();
+  if (!mayOvertake(heads, far)) return [];
   const newest: Newer[] = far === null ? [] : [far];
-  return beginnings.map((beginning) => {
-    const overtaken = overtakenBy(newest, beginning);
+  return heads.map((head) => {
+    const overtaken = overtakenBy(newest, head);
     if (overtaken !== null) return overtaken;
-    const { record } = beginning;
+    const { record } = head;
     const parsed = parse(topic, record);
     if (parsed.ok) newest.push(newerOf(record, parsed.event));
     return { kind: 'read', record, parsed };
   });
 }
 
-interface Beginning {
+interface RecordHead {
   readonly record: LogRecord;
   /** `null` where it cannot be told. */
   readonly head: EventHead | null;
 }
 
-function mayOvertake(newestFirst: readonly Beginning[], far: Newer | null): boolean {
+function mayOvertake(newestFirst: readonly RecordHead[], far: Newer | null): boolean {
   const newer: NewerEvent[] = far === null ? [] : [far.event];
   for (const { head } of newestFirst) {
     if (head === null || newer.some((event) => overtakes(event, head))) return true;
@@ -102,7 +102,7 @@ function mayOvertake(newestFirst: readonly Beginning[], far: Newer | null): bool
   return false;
 }
 
-function overtakenBy(newest: readonly Newer[], { record, head }: Beginning): Overtaken | null {
+function overtakenBy(newest: readonly Newer[], { record, head }: RecordHead): Overtaken | null {
   const newer = head && firstToOvertake(newest, record, head);
   return newer ? { kind: 'overtaken', record, head, overtakenBy: newer.reference } : null;
 }

@@ -49,9 +49,9 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
     'Messages given up on and only counted, since their key had too many dead letters.',
     labels,
   );
-  const tellAndCount = ({ message, place }: Placed): void => {
+  const reportAndCount = ({ message, place }: Placed): void => {
     (place.kept ? kept : suppressed).add({ cause: message.cause });
-    if (place.kept) tell(logger, message);
+    if (place.kept) report(logger, message);
   };
   return {
     write: async (failed) => {
@@ -68,7 +68,7 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
         for (const { place } of placed) place.undo();
         throw error;
       }
-      placed.forEach(tellAndCount);
+      placed.forEach(reportAndCount);
     },
   };
 }
@@ -82,7 +82,7 @@ const toLetter = ({ message, place }: Placed, group: string): DeadLetter | null 
   place.kept ? deadLetter(message, group, place.suppressedBefore) : null;
 
 /** As often as there are dead letters, so a flood does not fill the log either. */
-function tell(logger: Logger, { record, cause, message, error }: FailedMessage): void {
+function report(logger: Logger, { record, cause, message, error }: FailedMessage): void {
   const { topic, partition, offset, key } = record;
   const fields = { topic, partition, offset: String(offset), key, cause };
   if (error) logger.error({ ...fields, err: error.cause ?? error }, `dead letter: ${message}`);

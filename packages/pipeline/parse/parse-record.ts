@@ -148,11 +148,11 @@ const MAX_ISSUES = 5;
 const MAX_QUOTED = 100;
 
 function describeIssues({ issues }: z.ZodError): string {
-  const told = issues
+  const shown = issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => `${z.core.toDotPath(path) || 'value'}: ${message}`);
-  const more = issues.length - told.length;
-  return shorten(told.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
+  const more = issues.length - shown.length;
+  return shorten(shown.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
 }
 
 const shorten = (text: string, length = MAX_QUOTED): string =>

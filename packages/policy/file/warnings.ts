@@ -48,8 +48,8 @@ function noNameBecause(pattern: string): string | null {
   if (pattern.endsWith('/'))
     return `no image name ends with a slash; write ${pattern.replace(/(?:\/(?:\*\*)?)+$/, '')}/** for all below it`;
   if (/[:@]$/.test(pattern)) return `no image name ends with ${JSON.stringify(pattern.at(-1))}`;
-  const strange = /[^\w./:@*?+-]/u.exec(pattern)?.[0];
-  if (strange !== undefined) return `image names hold no ${JSON.stringify(strange)}`;
+  const disallowed = /[^\w./:@*?+-]/u.exec(pattern)?.[0];
+  if (disallowed !== undefined) return `image names hold no ${JSON.stringify(disallowed)}`;
   return hasCapitals(pattern) ? 'repositories are written in small letters' : null;
 }
 

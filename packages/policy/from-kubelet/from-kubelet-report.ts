@@ -7,7 +7,7 @@ import type { KubeletFile } from './kubelet-file.ts';
 
 /** What became of each field of a kubelet's configuration, for people. */
 export interface FromKubeletReport {
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   readonly warnings: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const KNOWN: readonly string[] = [
 ];
 
 export const reportOf = (configuration: KubeletFile, policy: PolicyFile): FromKubeletReport => ({
-  told: [
+  reported: [
     ...takenOver(policy),
     ...ignoredSignals(configuration),
     ...replacedThresholds(policy),

@@ -1,5 +1,5 @@
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { createBreath } from '../../../packages/process/event-loop.ts';
+import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { namesInRange } from '../names/collect-names.ts';
 import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
@@ -86,12 +86,12 @@ async function readEach<File>(
   read: (file: File) => FoundNames,
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
-  const breathe = createBreath(() => performance.now());
+  const yieldToEventLoop = createPeriodicYield(() => performance.now());
   const found: FoundNames[] = [];
   for (const file of files) {
     signal.throwIfAborted();
     found.push(read(file));
-    await breathe();
+    await yieldToEventLoop();
   }
   return found;
 }

@@ -1,14 +1,25 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { ReadSpan } from './reading.ts';
-import { Repetitions } from './repetitions.ts';
+import { RecordReader } from './record-reader.ts';
+import type { OnDecisions } from './recorded-decision.ts';
+import { messageName, Repetitions } from './repetitions.ts';
 
-/** Makes events of records, and keeps account of what was read. */
+/** Reads records, and keeps account of what was read. */
 export class EventReader {
   records = 0;
   unreadable = 0;
   readonly span = new ReadSpan();
+  readonly #reader = new RecordReader(
+    {
+      onJson: () => undefined,
+      onRefused: () => {
+        this.unreadable += 1;
+      },
+    },
+    TRUST_OFF,
+  );
   #repetitions = new Repetitions();
 
   /** A record came, whether or not anybody reads it. */
@@ -19,10 +30,12 @@ export class EventReader {
 
   /** `null` for what is no event of its topic, which is counted. */
   event<Id extends TopicId>(topicId: Id, record: LogRecord): EventOf<Id> | null {
-    const parsed = parseRecord(topicId, record);
-    if (parsed.ok) return parsed.event;
-    this.unreadable += 1;
-    return null;
+    return this.#reader.read(topicId, record)?.event ?? null;
+  }
+
+  /** The same for the topic of decisions. */
+  onDecisions(record: LogRecord): OnDecisions | null {
+    return this.#reader.onDecisions(record);
   }
 
   /** The same, without what lies there once more: any message may be on the log twice. */
@@ -31,8 +44,8 @@ export class EventReader {
     return event !== null && this.isNew(event, record) ? event : null;
   }
 
-  isNew({ id }: { readonly id: string }, { topic }: Pick<LogRecord, 'topic'>): boolean {
-    return this.#repetitions.isFirst(`${topic} ${id}`);
+  isNew(event: { readonly id: string }, record: Pick<LogRecord, 'topic'>): boolean {
+    return this.#repetitions.isFirst(messageName(event, record));
   }
 
   /** Repetitions lie in the same partition. */

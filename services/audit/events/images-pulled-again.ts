@@ -1,4 +1,4 @@
-import { nameOf } from '../../../packages/decision/listed-objects.ts';
+import { nameOf } from '../../../packages/decision/inventory-entries.ts';
 import { type NodeIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../schemas/events/result.ts';

@@ -1,9 +1,13 @@
 import pMap from 'p-map';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { NODE_PARTITIONS, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { NODE_PARTITIONS, TOPICS, type TopicAbout, type TopicId } from '../../../schemas/events/topics.ts';
 
 export const ALL_PARTITIONS: readonly number[] = Array.from({ length: NODE_PARTITIONS }, (_, n) => n);
+
+/** What an audit reads, by whom it is about: another kind of subject has to be given its topics, or none. */
+export type SubjectTopicsRead = { readonly [Kind in SubjectKind]: readonly TopicAbout<Kind>[] };
 
 /** How far a reading of many partitions is. */
 export interface ReadingProgress {
@@ -30,6 +34,18 @@ export interface PartitionTaker<Taken> {
   /** Nothing more comes. */
   finish(): Taken;
 }
+
+/** Who takes the records of each topic. */
+export type TopicTakers<Id extends TopicId, Taken> = Readonly<Record<Id, (record: LogRecord) => Taken>>;
+
+const hasTaker = <Id extends TopicId>(takers: TopicTakers<Id, unknown>, topicId: TopicId): topicId is Id =>
+  topicId in takers;
+
+/** Gives a record to whoever takes its topic; nobody asked for others. */
+export const takeByTopic = <Id extends TopicId, Taken>(
+  takers: TopicTakers<Id, Taken>,
+  { topicId, record }: RecordedEvent,
+): Taken | undefined => (hasTaker(takers, topicId) ? takers[topicId](record) : undefined);
 
 const PROGRESS_EVERY_RECORDS = 50;
 

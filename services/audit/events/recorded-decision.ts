@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { claimOf } from '../../../packages/pipeline/parse/event-schemas.ts';
-import { parseJson, parseValueOf, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
+import { type ParsedRecord, parseValueOf } from '../../../packages/pipeline/parse/parse-record.ts';
 import { DECISIONS } from '../../../schemas/events/decision.ts';
 import { type Subject, type SubjectKind, subjectNamed } from '../../../schemas/events/identity.ts';
 import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 
 /** What has to be known of a record to decide again, whatever it is about. */
 const AGAIN = {
@@ -41,21 +42,17 @@ export interface RecordedDecision {
 /** What lies on the topic of decisions. */
 export type OnDecisions =
   | { readonly kind: 'decision'; readonly decision: RecordedDecision }
-  | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved }
-  | { readonly kind: 'rejected'; readonly rejection: Rejection };
+  | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved; readonly value: unknown };
 
-/** What lies on the topic of decisions about such subjects. */
-export function readOnDecisions(kind: SubjectKind, record: LogRecord): OnDecisions {
-  const json = parseJson(record.topic, record.value);
-  return json.ok ? onDecisions(kind, record, json.event) : { kind: 'rejected', rejection: json.rejection };
-}
+/** Whom the decisions of the topic are about; those about another kind of subject lie on a topic of their own. */
+const { key: SUBJECT } = TOPICS.decisions;
 
-/** The same where `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
-export function onDecisions(kind: SubjectKind, record: LogRecord, value: unknown): OnDecisions {
-  const { understand, parse } = READERS[kind];
-  const understood = isDecision(kind, value) ? understand(value) : null;
+/** `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
+export function onDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
+  const { understand, parse } = READERS[SUBJECT];
+  const understood = isDecision(SUBJECT, value) ? understand(value) : null;
   return understood !== null && agrees(understood, record)
-    ? { kind: 'decision', decision: { record, value, ...understood } }
+    ? { ok: true, event: { kind: 'decision', decision: { record, value, ...understood } } }
     : parse(record, value);
 }
 
@@ -69,7 +66,7 @@ type Understood = Pick<RecordedDecision, 'head' | 'subject'>;
 
 interface Reader {
   readonly understand: (value: unknown) => Understood | null;
-  readonly parse: (record: LogRecord, value: unknown) => OnDecisions;
+  readonly parse: (record: LogRecord, value: unknown) => ParsedRecord<OnDecisions>;
 }
 
 const READERS: { readonly [Kind in SubjectKind]: Reader } = {
@@ -82,13 +79,14 @@ const READERS: { readonly [Kind in SubjectKind]: Reader } = {
   },
 };
 
-function parseOnNodeDecisions(record: LogRecord, value: unknown): OnDecisions {
+function parseOnNodeDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
   const parsed = parseValueOf('decisions', value, record);
-  if (!parsed.ok) return { kind: 'rejected', rejection: parsed.rejection };
+  if (!parsed.ok) return parsed;
   const { event } = parsed;
-  if (event.type !== 'fleetgc.node.decision') return { kind: 'unrelieved', event };
+  if (event.type !== 'fleetgc.node.decision')
+    return { ok: true, event: { kind: 'unrelieved', event, value } };
   const subject = subjectNamed('node', event);
-  return { kind: 'decision', decision: { record, subject, value: event, head: event } };
+  return { ok: true, event: { kind: 'decision', decision: { record, subject, value: event, head: event } } };
 }
 
 const agrees = ({ head, subject }: Understood, { key, headers }: LogRecord): boolean =>

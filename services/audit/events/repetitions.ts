@@ -2,7 +2,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type Place, placeOf } from './log-position.ts';
 
-/** Repetitions come soon after the original; so many ids are remembered. */
+/** Repetitions come soon after the original; so many ids are kept. */
 const MOST = 50_000;
 
 /** Whether a record was there before: any message may lie on the log twice, but only as it was. */
@@ -10,6 +10,10 @@ export type Sighting =
   | { readonly kind: 'first' }
   | { readonly kind: 'same' }
   | { readonly kind: 'other'; readonly before: Place };
+
+/** Ids are told apart by topic: an event that is derived from another may have its id. */
+export const messageName = ({ id }: { readonly id: string }, { topic }: Pick<LogRecord, 'topic'>): string =>
+  `${topic} ${id}`;
 
 interface Seen {
   readonly fingerprint: string;

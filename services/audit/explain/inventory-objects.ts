@@ -1,4 +1,4 @@
-import { type EntryOf, entriesOf, idOf, nameOf } from '../../../packages/decision/listed-objects.ts';
+import { type EntryOf, entriesOf, idOf, nameOf } from '../../../packages/decision/inventory-entries.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';

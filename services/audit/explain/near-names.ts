@@ -1,4 +1,4 @@
-import { namesIn } from '../../../packages/decision/listed-objects.ts';
+import { namesIn } from '../../../packages/decision/inventory-entries.ts';
 import { nearestNames } from '../../../packages/text/nearest-name.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';

@@ -17,7 +17,7 @@ export class NodeFollower {
   readonly #timeline = createTimeline();
   readonly #lives = new Map<string, Tracked>();
   readonly #meanings = new Map<string, Meaning>();
-  /** Of pods that are meant, and remembered when only their UID is still listed. */
+  /** Of pods that are meant, and known when only their UID is still listed. */
   readonly #podNames = new Map<string, string>();
   #hasLooked = false;
   /** The node itself, where it is meant. */

@@ -1,4 +1,4 @@
-import type { Said, TimelineEntry } from '../../../schemas/reports/timeline.ts';
+import type { StatedReason, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 
 type Repeated = Extract<TimelineEntry, { readonly times: number }>;
 
@@ -73,8 +73,8 @@ function repeatedBy(earlier: Repeated, later: Repeated): Repeated {
 }
 
 interface Spread {
-  readonly least: Said;
-  readonly most: Said;
+  readonly least: StatedReason;
+  readonly most: StatedReason;
 }
 
 const NUMBER = /\d+(?:\.\d+)?/g;
@@ -87,7 +87,7 @@ function spreadOf(earlier: Repeated, later: Repeated): Spread | null {
   return JSON.stringify(spread.least) === JSON.stringify(spread.most) ? null : spread;
 }
 
-const saidBy = (entry: Repeated): Said => ({
+const saidBy = (entry: Repeated): StatedReason => ({
   reason: 'reason' in entry ? entry.reason : '',
   facts: 'facts' in entry ? entry.facts : {},
 });
@@ -96,7 +96,7 @@ type Wins = (a: number, b: number) => boolean;
 const isLess: Wins = (a, b) => a < b;
 const isMore: Wins = (a, b) => a > b;
 
-function merged(before: Said, now: Said, wins: Wins): Said {
+function merged(before: StatedReason, now: StatedReason, wins: Wins): StatedReason {
   const facts = Object.entries(now.facts).map(([name, value]) => {
     const old = before.facts[name];
     const isOld = typeof old === 'number' && typeof value === 'number' && wins(old, value);

@@ -4,7 +4,12 @@ import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-l
 import { isNodeKey, nodeKey } from '../../../schemas/events/identity.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { type PartitionTaker, type ReadingProgress, readNodes } from '../events/reading.ts';
+import {
+  type PartitionTaker,
+  type ReadingProgress,
+  readNodes,
+  type SubjectTopicsRead,
+} from '../events/reading.ts';
 import { CausesFirst } from './causes-first.ts';
 import { meansNode } from './meanings.ts';
 import { askableNames } from './near-names.ts';
@@ -32,7 +37,10 @@ export interface Watched {
   readonly lastRecordMs: number | null;
 }
 
-const TOPICS_TOLD = ['inventory', 'decisions', 'commands', 'results'] as const;
+const TOLD = {
+  node: ['inventory', 'decisions', 'commands', 'results'],
+} as const satisfies SubjectTopicsRead;
+const TOPICS_TOLD = Object.values(TOLD).flat();
 /** Waiting for a broker is most of the work where a partition has little to read. */
 const PARTITIONS_AT_ONCE = 4;
 

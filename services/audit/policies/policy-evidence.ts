@@ -2,13 +2,14 @@ import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import {
   isPauseKey,
   isPolicyFor,
   type PauseRecord,
   type PolicyDeletion,
-  type PolicyRecord,
-  type PolicySet,
+  type PolicyRecordOf,
+  type PolicySetOf,
   type PolicyTopicRecord,
   pauseKey,
 } from '../../../schemas/policy/policy.ts';
@@ -27,9 +28,9 @@ export interface Evidence<State> {
 
 type EvidenceByKey<State> = ReadonlyMap<string, readonly Evidence<State>[]>;
 
-/** What is known of `gc.policies` by record key, as far as it is about nodes. */
+/** What is known of `gc.policies` by record key, as far as it is about subjects of one kind. */
 export interface PolicyEvidence {
-  readonly policies: EvidenceByKey<PolicyRecord>;
+  readonly policies: EvidenceByKey<PolicyRecordOf<SubjectKind>>;
   readonly pauses: EvidenceByKey<PauseRecord>;
 }
 
@@ -49,22 +50,31 @@ export class SetsDecidedUnder {
   }
 }
 
-/** What the records of `gc.policies` say, of all time up to the end of the range: what stood before it may stand in it. */
+/**
+ * What the records of `gc.policies` say, of all time up to the end of the range: what stood before it may stand in it. Other than
+ * `policies-in-force.ts`, which asks of one set whether deciders can have had it and so reads records as they do, this takes
+ * policies as applied, and pauses, one key at a time: a report tells people what was written.
+ */
 export async function evidenceOfRecords(
   log: Pick<EventLog, 'read'>,
-  { toMs }: TimeRange,
+  { subject, range: { toMs } }: { readonly subject: SubjectKind; readonly range: TimeRange },
   signal: AbortSignal,
 ): Promise<PolicyEvidence & { readonly unreadable: number }> {
-  const found = new RecordEvidence();
+  const found = new RecordEvidence(subject);
   for await (const record of readWholeTopic(log, 'policies', signal))
     if (toMs === null || record.timestampMs < toMs) found.take(record);
   return found;
 }
 
 class RecordEvidence implements PolicyEvidence {
-  readonly policies = new Map<string, readonly Evidence<PolicyRecord>[]>();
+  readonly policies = new Map<string, readonly Evidence<PolicyRecordOf<SubjectKind>>[]>();
   readonly pauses = new Map<string, readonly Evidence<PauseRecord>[]>();
+  readonly #subject: SubjectKind;
   unreadable = 0;
+
+  constructor(subject: SubjectKind) {
+    this.#subject = subject;
+  }
 
   take(record: LogRecord): void {
     const key = record.key ?? '';
@@ -80,10 +90,10 @@ class RecordEvidence implements PolicyEvidence {
         break;
       case 'fleetgc.policy-deletion':
         if (isPauseKey(key)) add(this.pauses, key, deletedBy<PauseRecord>(record, event));
-        else add(this.policies, key, deletedBy<PolicyRecord>(record, event));
+        else add(this.policies, key, deletedBy<PolicyRecordOf<SubjectKind>>(record, event));
         break;
       case 'fleetgc.policy':
-        add(this.policies, key, exactly(record, isPolicyFor('node', event) ? event : null));
+        add(this.policies, key, exactly(record, isPolicyFor(this.#subject, event) ? event : null));
         break;
     }
   }
@@ -109,7 +119,7 @@ function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string,
 export function withDecisions(
   records: PolicyEvidence,
   decidedUnder: SetsDecidedUnder,
-  policySetOf: (hash: string) => PolicySet | null,
+  policySetOf: (hash: string) => PolicySetOf<SubjectKind> | null,
 ): PolicyEvidence {
   const minutes = decidedUnder
     .minutes()
@@ -128,12 +138,12 @@ export function withDecisions(
 /** A set that was decided under, and when first in its minute. */
 interface DecidedUnder {
   readonly atMs: number;
-  readonly set: PolicySet;
+  readonly set: PolicySetOf<SubjectKind>;
 }
 
 function knownSets(
   sets: ReadonlyMap<string, number>,
-  policySetOf: (hash: string) => PolicySet | null,
+  policySetOf: (hash: string) => PolicySetOf<SubjectKind> | null,
 ): readonly DecidedUnder[] {
   return [...sets]
     .flatMap(([hash, atMs]) => {
@@ -147,7 +157,7 @@ function knownSets(
 function extended<State>(
   records: EvidenceByKey<State>,
   minutes: readonly (readonly DecidedUnder[])[],
-  entriesOf: (set: PolicySet) => readonly (readonly [key: string, State])[],
+  entriesOf: (set: PolicySetOf<SubjectKind>) => readonly (readonly [key: string, State])[],
 ): EvidenceByKey<State> {
   const decided = minutes.map((sets) => ({
     atMs: Math.min(...sets.map(({ atMs }) => atMs)),

@@ -1,4 +1,4 @@
-import { objectsIn } from '../../../packages/decision/listed-objects.ts';
+import { objectsIn } from '../../../packages/decision/inventory-entries.ts';
 import type { Decision, Verdict } from '../../../schemas/events/decision.ts';
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
@@ -60,7 +60,7 @@ export class DryRuns {
     });
   }
 
-  /** What was remembered of its nodes is not needed any more. */
+  /** What is known of its nodes is not needed any more. */
   endPartition(): void {
     this.#nodes = new Map();
   }

@@ -1,5 +1,6 @@
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { AuditReport, PolicyChange } from '../../../schemas/reports/audit-report.ts';
 import { inventoryTimes } from '../events/inventory-times.ts';
 import { ALL_PARTITIONS, type ReadingProgress, readNodes } from '../events/reading.ts';
@@ -22,7 +23,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
   const { range } = needs;
   await readInto(tally, needs, signal);
   const policyChanges = await readPolicyChanges(needs, tally, signal);
-  const stood = await readPolicyPeriods(needs, tally, signal);
+  const policyPeriods = await readPolicyPeriods(needs, tally, signal);
   const { records, unreadable, span } = tally.read;
   const kept = records === 0 && { kept: await inventoryTimes(needs.log, needs.nowMs, signal) };
   return {
@@ -33,7 +34,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     ...kept,
     ...tally.told(),
     policyChanges,
-    ...stood,
+    ...policyPeriods,
   };
 }
 
@@ -77,6 +78,9 @@ async function readPolicyChanges(
   return changes;
 }
 
+/** Whom the decisions are about that a report sums up: its policies are those for them. */
+const { key: SUBJECT } = TOPICS.decisions;
+
 /** Pauses, and policies that were deleted. */
 async function readPolicyPeriods(
   { log, range }: ReportNeeds,
@@ -84,8 +88,8 @@ async function readPolicyPeriods(
   signal: AbortSignal,
 ): Promise<Pick<AuditReport, 'policyDeletions' | 'pauses'>> {
   const { policySetOf } = await readPolicyHistory(log, signal);
-  const records = await evidenceOfRecords(log, range, signal);
+  const records = await evidenceOfRecords(log, { subject: SUBJECT, range }, signal);
   read.unreadable += records.unreadable;
-  const evidence = withDecisions(records, decidedUnder, (hash) => policySetOf('node', hash));
+  const evidence = withDecisions(records, decidedUnder, (hash) => policySetOf(SUBJECT, hash));
   return { policyDeletions: deletionsIn(range, evidence), pauses: pausesIn(range, evidence) };
 }

@@ -1,19 +1,22 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
-import { nodeKey } from '../../../schemas/events/identity.ts';
+import { nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
-import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
-import { type DecisionHead, readOnDecisions } from '../events/recorded-decision.ts';
+import { type SubjectTopicsRead, type TopicTakers, takeByTopic } from '../events/reading.ts';
+import type { DecisionHead } from '../events/recorded-decision.ts';
 import { SetsDecidedUnder } from '../policies/policy-evidence.ts';
 import { DryRuns } from './dry-runs.ts';
 import { Removals } from './removals.ts';
 
 /** What is read of a partition for a report. */
-export const REPORTED_TOPICS = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
+const REPORTED = { node: ['inventory', 'decisions', 'results'] } as const satisfies SubjectTopicsRead;
+type ReportedTopic = (typeof REPORTED)[SubjectKind][number];
+export const REPORTED_TOPICS: readonly ReportedTopic[] = Object.values(REPORTED).flat();
 
 type Told = Pick<
   AuditReport,
@@ -48,20 +51,20 @@ export class Tally {
   readonly #back: ImageBack[] = [];
   #pulledAgain = new ImagesPulledAgain();
 
-  readonly #takers: Record<(typeof REPORTED_TOPICS)[number], (record: LogRecord) => void> = {
+  readonly #takers: TopicTakers<ReportedTopic, void> = {
     inventory: (record) => this.#takeInventory(record),
     decisions: (record) => this.#takeOnDecisions(record),
     results: (record) => this.#takeResult(record),
   };
 
-  take({ topicId, record }: RecordedEvent): void {
+  take(recorded: RecordedEvent): void {
+    const { record } = recorded;
     this.read.count(record);
     if (record.key !== null) this.nodes.add(record.key);
-    const reported = REPORTED_TOPICS.find((id) => id === topicId);
-    if (reported !== undefined) this.#takers[reported](record);
+    takeByTopic(this.#takers, recorded);
   }
 
-  /** What was remembered of its nodes is not needed any more. */
+  /** What is known of its nodes is not needed any more. */
   endPartition(): void {
     this.#pulledAgain = new ImagesPulledAgain();
     this.#dryRuns.endPartition();
@@ -93,11 +96,11 @@ export class Tally {
   }
 
   #takeOnDecisions(record: LogRecord): void {
-    const on = readOnDecisions('node', record);
-    if (on.kind === 'rejected') this.read.unreadable++;
-    else if (on.kind === 'unrelieved') {
+    const on = this.read.onDecisions(record);
+    if (on?.kind === 'unrelieved') {
       if (this.read.isNew(on.event, record)) this.#unrelieved.add(on.event, record.timestampMs);
-    } else if (this.read.isNew(on.decision.head, record)) this.#takeDecision(on.decision.head, record);
+    } else if (on !== null && this.read.isNew(on.decision.head, record))
+      this.#takeDecision(on.decision.head, record);
   }
 
   #takeDecision({ decider, outcome, policySetHash }: DecisionHead, record: LogRecord): void {

@@ -1,4 +1,4 @@
-import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
+import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/inventory-entries.ts';
 import type { CompleteInventory, InventoryImage, InventoryPod } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind, ObjectList } from '../../../schemas/events/object-kinds.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';

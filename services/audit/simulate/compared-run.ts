@@ -1,4 +1,4 @@
-import { type FreedSpace, knownBytes } from '../../../packages/decision/freed-space.ts';
+import type { FreedSpace } from '../../../packages/decision/freed-space.ts';
 import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
@@ -49,27 +49,36 @@ export const NOTHING_REMOVED: RemovedCounts = { images: 0, containers: 0, sandbo
 
 export interface RemovalTotals {
   readonly removed: RemovedCounts;
-  readonly freedBytes: bigint;
-  /** Of the removed, those of which nobody knows what they free. */
-  readonly unmeasured: number;
+  /** By what the node measured. */
+  readonly measuredBytes: bigint;
+  /** By what plans counted those with that nobody measured. */
+  readonly estimatedBytes: bigint;
+  /** Of the removed, those of which there is neither. */
+  readonly unknown: number;
 }
 
 /** Adds up what went, by kind. */
 export class RemovalSums {
   #removed = NOTHING_REMOVED;
-  #freedBytes = 0n;
-  #unmeasured = 0;
+  #measuredBytes = 0n;
+  #estimatedBytes = 0n;
+  #unknown = 0;
 
   add(kind: ObjectKind, freed: FreedSpace): void {
     const counted = COUNTED_AS[kind];
     this.#removed = { ...this.#removed, [counted]: this.#removed[counted] + 1 };
-    const bytes = knownBytes(freed);
-    if (bytes === null) this.#unmeasured++;
-    else this.#freedBytes += bytes;
+    if (freed.how === 'measured') this.#measuredBytes += freed.bytes;
+    else if (freed.estimatedBytes !== null) this.#estimatedBytes += freed.estimatedBytes;
+    else this.#unknown++;
   }
 
   totals(): RemovalTotals {
-    return { removed: this.#removed, freedBytes: this.#freedBytes, unmeasured: this.#unmeasured };
+    return {
+      removed: this.#removed,
+      measuredBytes: this.#measuredBytes,
+      estimatedBytes: this.#estimatedBytes,
+      unknown: this.#unknown,
+    };
   }
 }
 

@@ -1,4 +1,4 @@
-import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/listed-objects.ts';
+import { type EntryOf, entriesOf, idOf } from '../../../packages/decision/inventory-entries.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { objectKey } from '../events/identity.ts';

@@ -1,18 +1,19 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
-import type { TopicId } from '../../../schemas/events/topics.ts';
+import { type NodeIdentity, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { ALL_PARTITIONS, type ReadingProgress, readNodes } from '../events/reading.ts';
-import { readMeasured } from './measured-removals.ts';
 import {
-  type ComparedNode,
-  type Comparison,
-  createSimulatedNode,
-  type SimulatedNodeRun,
-} from './simulated-node.ts';
+  ALL_PARTITIONS,
+  type ReadingProgress,
+  readNodes,
+  type SubjectTopicsRead,
+  type TopicTakers,
+  takeByTopic,
+} from '../events/reading.ts';
+import { readMeasured } from './measured-removals.ts';
+import { type ComparedNode, type Comparison, type ReplayedNode, replayNode } from './replayed-node.ts';
 import { looksBack } from './simulated-pressure.ts';
 import { totalsOf } from './totals.ts';
 
@@ -29,7 +30,7 @@ export interface SimulationNeeds {
 const ASSUMPTIONS: readonly string[] = [
   'Each recorded inventory is decided on with the newest deciders of this release, policies with mode dry-run as if they enforced. Every removal succeeds. An order of the disk statistics waits for the next inventory, up to 5 minutes.',
   'After the first difference a node is an estimate. What was removed stays away until the real node uses it or has it anew, which is a regret of an image when it is soon; what really went and would have stayed keeps its space.',
-  'An image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
+  'Of what happened, freed is what the nodes measured, or the estimate of the plan where that was not measurable. Simulated, an image frees what the plan estimates. What a container, sandbox or log frees is known only where the real node removed it too, and measured it; otherwise it counts as nothing, so that images may have to give more than they would.',
   'Nobody knows how many inodes a removal frees: of an image its share of those in use is taken, by its bytes, and of the rest nothing.',
   'Grace periods are told by disk statistics, which the log keeps for a day. Where there are none such a threshold is never met.',
   'Relief takes no time: on each recorded inventory a reclaim is gone through from its start to its end. So the same policy again does not come out exactly as it happened; compare a new one with the present one by --against.',
@@ -72,7 +73,11 @@ const byName = ({ node: a }: ComparedNode, { node: b }: ComparedNode): number =>
   nodeKey(a) < nodeKey(b) ? -1 : 1;
 
 /** What is read of a partition; disk statistics are many, so they are read only where a policy looks at the past. */
-const SIMULATED_TOPICS = ['inventory', 'decisions', 'results', 'diskStats'] as const satisfies TopicId[];
+const SIMULATED = {
+  node: ['inventory', 'decisions', 'results', 'diskStats'],
+} as const satisfies SubjectTopicsRead;
+type SimulatedTopic = (typeof SIMULATED)[SubjectKind][number];
+const SIMULATED_TOPICS: readonly SimulatedTopic[] = Object.values(SIMULATED).flat();
 
 /** One partition after the other: nodes are as large as their inventories. */
 async function runNodes(
@@ -84,9 +89,7 @@ async function runNodes(
   const reading = { log, topics, range, partitions: ALL_PARTITIONS, partitionsAtOnce: 1, onProgress };
   const begin = async (partition: number, ending: AbortSignal) => {
     const measured = await readMeasured(log, { partition, range }, ending);
-    const nodes = new SimulatedNodes((nodeInstance) =>
-      createSimulatedNode(comparison, measured(nodeInstance)),
-    );
+    const nodes = new ReplayedNodes((nodeInstance) => replayNode(comparison, measured(nodeInstance)));
     return {
       take: (recorded: RecordedEvent): boolean => {
         const { key } = recorded.record;
@@ -112,14 +115,14 @@ interface ReadCounts {
 }
 
 /** The nodes of one partition: gives each event to its own, once. A node that was installed anew is another one. */
-class SimulatedNodes {
+class ReplayedNodes {
   readonly #reader = new EventReader();
-  readonly #nodes = new Map<string, SimulatedNodeRun>();
-  readonly #begin: (nodeInstance: string) => SimulatedNodeRun;
+  readonly #nodes = new Map<string, ReplayedNode>();
+  readonly #begin: (nodeInstance: string) => ReplayedNode;
   #inventories = 0;
   #incomplete = 0;
 
-  readonly #takers: Record<(typeof SIMULATED_TOPICS)[number], (record: LogRecord) => void> = {
+  readonly #takers: TopicTakers<SimulatedTopic, void> = {
     inventory: (record) => this.#takeInventory(record),
     results: (record) => {
       const event = this.#reader.newEvent('results', record);
@@ -137,14 +140,13 @@ class SimulatedNodes {
     },
   };
 
-  constructor(begin: (nodeInstance: string) => SimulatedNodeRun) {
+  constructor(begin: (nodeInstance: string) => ReplayedNode) {
     this.#begin = begin;
   }
 
-  take({ topicId, record }: RecordedEvent): void {
-    this.#reader.count(record);
-    const simulated = SIMULATED_TOPICS.find((each) => each === topicId);
-    if (simulated !== undefined) this.#takers[simulated](record);
+  take(recorded: RecordedEvent): void {
+    this.#reader.count(recorded.record);
+    takeByTopic(this.#takers, recorded);
   }
 
   addTo(read: ReadCounts): void {
@@ -166,7 +168,7 @@ class SimulatedNodes {
     else this.#incomplete++;
   }
 
-  #nodeOf({ nodeInstance }: NodeIdentity): SimulatedNodeRun {
+  #nodeOf({ nodeInstance }: NodeIdentity): ReplayedNode {
     const node = this.#nodes.get(nodeInstance) ?? this.#begin(nodeInstance);
     this.#nodes.set(nodeInstance, node);
     return node;

@@ -1,4 +1,4 @@
-import { nameOf } from '../../../packages/decision/listed-objects.ts';
+import { nameOf } from '../../../packages/decision/inventory-entries.ts';
 import type {
   CompleteInventory,
   ImageUser,

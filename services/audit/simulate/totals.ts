@@ -1,6 +1,6 @@
-import type { AuditSimulation, Regret, SimulatedSums } from '../../../schemas/reports/audit-simulation.ts';
+import type { AuditSimulation, Regret, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
 import { NOTHING_REMOVED } from './compared-run.ts';
-import type { ComparedNode } from './simulated-node.ts';
+import type { ComparedNode } from './replayed-node.ts';
 
 /** Nodes added up, pool by pool and in all. */
 export const totalsOf = (
@@ -22,7 +22,7 @@ const added = (compared: readonly ComparedNode[]) => ({
   against: compared.map(({ node }) => node.against).reduce(add, NONE),
 });
 
-const NONE: SimulatedSums = {
+const NONE: SimulationSums = {
   removed: NOTHING_REMOVED,
   freedBytes: '0',
   unmeasured: 0,
@@ -33,7 +33,7 @@ const NONE: SimulatedSums = {
   peakPercent: null,
 };
 
-const add = (a: SimulatedSums, b: SimulatedSums): SimulatedSums => ({
+const add = (a: SimulationSums, b: SimulationSums): SimulationSums => ({
   removed: {
     images: a.removed.images + b.removed.images,
     containers: a.removed.containers + b.removed.containers,

@@ -1,32 +1,36 @@
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord, type Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
-import {
-  type RecordedEvent,
-  type SubjectTopic,
-  TOPICS_OF_SUBJECTS,
-} from '../../../packages/pipeline/read-log.ts';
+import type { Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { RecordedEvent, SubjectTopic } from '../../../packages/pipeline/read-log.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
-import { onDecisions, type RecordedDecision, readOnDecisions } from '../events/recorded-decision.ts';
+import { type TopicTakers, takeByTopic } from '../events/reading.ts';
+import { RecordReader } from '../events/record-reader.ts';
+import type { RecordedDecision } from '../events/recorded-decision.ts';
 import { AnsweredCommands } from './commands/answered-commands.ts';
 import { namesOfUnreadable, steadyContent } from './commands/command-account.ts';
 import { SETTLED_MS } from './coverage.ts';
 import { type DecidingAgain, decideAgain } from './decisions/decide-again.ts';
 import { DecidedOutputs, type Effect } from './decisions/decided-outputs.ts';
-import { decidedBy, EarlierDecisions, mayHaveOutputs } from './decisions/outputs-of-decisions.ts';
+import { decidedBy, EarlierDecisions } from './decisions/outputs-of-decisions.ts';
 import { UndecidedMessages } from './decisions/undecided-messages.ts';
+import { EarlierRecords } from './earlier-records.ts';
 import { AnsweredOrders } from './reclaims/answered-orders.ts';
 import { ExecutedReclaims, type OfReclaim } from './reclaims/executed-reclaims.ts';
-import { type ReadRecord, RecordChecks } from './record-checks.ts';
+import { RecordChecks } from './record-checks.ts';
 import { RemovedByOthers } from './removed-by-others.ts';
 
 const JUDGE_EVERY_MS = 60_000;
 
 /**
- * Verifies one partition, record by record, in memory that does not grow with its length: `takeEarlier` what was read ahead of the
- * range, `take` the range itself, `finish`, `takeForLate` where that asks for it, and `end`.
+ * Verifies one partition, record by record, in memory that does not grow with its length: `earlier.take` what was read ahead of
+ * the range, `take` the range itself, `finish`, `earlier.takeForLate` where that asks for it, and `end`. It is no `PartitionTaker`: to decide
+ * again may take another reading of the log, and causes from before the range are read, but not verified. Messages that are decided
+ * on are parsed by `Inputs` alone: whether they are events is for the decider of their time to say.
  */
 export class PartitionCheck {
+  /** What follows from causes before the range may lie in it. */
+  readonly earlier: EarlierRecords;
   readonly #parts: DecidingAgain;
   readonly #records: RecordChecks;
   readonly #commands: AnsweredCommands;
@@ -39,7 +43,7 @@ export class PartitionCheck {
   #lastMs = 0;
   #judgedMs = 0;
 
-  readonly #takers: Record<SubjectTopic, (record: LogRecord) => void | Promise<void>> = {
+  readonly #takers: TopicTakers<SubjectTopic, void | Promise<void>> = {
     diskStats: (record) => this.#takeDiskStats(record),
     inventory: (record) => this.#takeInventory(record),
     observe: (record) => this.#takeOrder(record),
@@ -48,6 +52,14 @@ export class PartitionCheck {
     results: (record) => this.#takeResult(record),
     deadLetters: (record) => this.#takeDeadLetter(record),
   };
+
+  readonly #reader = new RecordReader(
+    {
+      onJson: (record, value) => this.#records.tellDoubledMember(record, value),
+      onRefused: (topicId, record, rejection) => this.#refused(topicId, record, rejection),
+    },
+    TRUST_OFF,
+  );
 
   constructor(parts: DecidingAgain) {
     const { findings, coverage, kept, beganAfter } = parts;
@@ -58,26 +70,24 @@ export class PartitionCheck {
     this.#outputs = new DecidedOutputs({ findings, coverage, beganAfter, executed });
     this.#orders = new AnsweredOrders(findings, { coverage, beganAfter });
     this.#earlierDecisions = new EarlierDecisions(parts);
+    this.earlier = new EarlierRecords({
+      decisions: this.#earlierDecisions,
+      orders: this.#orders,
+      commands: this.#commands,
+      reclaims: this.#reclaims,
+    });
     this.#undecided = new UndecidedMessages(findings);
     this.#removedByOthers = new RemovedByOthers(findings);
   }
 
-  /** A command, order or decision from before the range: what follows from it may lie in it. */
-  takeEarlier({ topicId, record }: RecordedEvent): void {
-    const order = topicId === 'observe' ? parseRecord('observe', record) : null;
-    if (order?.ok) this.#orders.ordered(order.event, record);
-    if (topicId === 'decisions') this.#takeEarlierDecision(record);
-    if (topicId === 'commands') this.#takeEarlierCommand(record);
-  }
-
-  async take({ topicId, record }: RecordedEvent): Promise<void> {
+  async take(recorded: RecordedEvent): Promise<void> {
+    const { record } = recorded;
     const { counts } = this.#parts.findings;
     counts.records++;
     counts.bytes += record.value?.length ?? 0;
     this.#lastMs = Math.max(this.#lastMs, record.timestampMs);
     this.#records.follow(record);
-    const verified = TOPICS_OF_SUBJECTS.find((id) => id === topicId);
-    if (verified !== undefined) await this.#takers[verified](record);
+    await takeByTopic(this.#takers, recorded);
     if (this.#lastMs - this.#judgedMs >= JUDGE_EVERY_MS) this.#judge(this.#lastMs - SETTLED_MS, false);
   }
 
@@ -85,14 +95,6 @@ export class PartitionCheck {
   finish(): boolean {
     this.#judge(Number.POSITIVE_INFINITY, true);
     return this.#commands.late.areThere();
-  }
-
-  /** Any command from before the range, for such answers. */
-  takeForLate({ record }: RecordedEvent): void {
-    const { late } = this.#commands;
-    const parsed = parseRecord('commands', record);
-    if (parsed.ok) late.commanded(parsed.event, record);
-    else for (const id of namesOfUnreadable(record, parsed.rejection)) late.unreadable(id);
   }
 
   /** What is alone now stays so. */
@@ -109,21 +111,10 @@ export class PartitionCheck {
     this.#removedByOthers.judge({ beforeMs, atEnd });
   }
 
-  /** `null` for a record that no consumer takes, of which it tells. */
-  #read<Id extends TopicId>(topicId: Id, record: LogRecord): ReadRecord<Id> | null {
-    const read = this.#records.read(topicId, record);
-    if (read.ok) return read.event;
-    this.#reject(topicId, record, read.rejection);
-    return null;
-  }
-
-  #reject(topicId: TopicId, record: LogRecord, rejection: Rejection): void {
+  #refused(topicId: TopicId, record: LogRecord, rejection: Rejection): void {
     this.#records.tellRejected(topicId, record, rejection);
     if (topicId === 'decisions' && rejection.cause === 'unknown-version') this.#orders.unreadDecision();
-    if (topicId === 'commands') this.#commandUnreadable(record, rejection);
-  }
-
-  #commandUnreadable(record: LogRecord, rejection: Rejection): void {
+    if (topicId !== 'commands') return;
     for (const id of namesOfUnreadable(record, rejection)) this.#commands.unreadable(id);
   }
 
@@ -154,14 +145,14 @@ export class PartitionCheck {
   }
 
   async #takeOrder(record: LogRecord): Promise<void> {
-    const order = this.#read('observe', record);
+    const order = this.#reader.read('observe', record);
     if (order === null || !(await this.#takeEffect(order))) return;
     this.#parts.findings.counts.orders++;
     this.#orders.ordered(order.event, record);
   }
 
   async #takeCommand(record: LogRecord): Promise<void> {
-    const command = this.#read('commands', record);
+    const command = this.#reader.read('commands', record);
     if (command === null || !(await this.#takeEffect(command))) return;
     this.#parts.findings.counts.commands++;
     this.#commands.commanded(command.event, record);
@@ -169,13 +160,9 @@ export class PartitionCheck {
   }
 
   async #takeOnDecisions(record: LogRecord): Promise<void> {
-    const json = this.#records.json(record);
-    if (!json.ok) return this.#reject('decisions', record, json.rejection);
-    const { event: value } = json;
-    const found = onDecisions('node', record, value);
-    if (found.kind === 'decision') await this.#takeDecision(found.decision);
-    else if (found.kind === 'rejected') this.#reject('decisions', record, found.rejection);
-    else await this.#takeEffect({ event: found.event, value, record });
+    const found = this.#reader.onDecisions(record);
+    if (found?.kind === 'decision') await this.#takeDecision(found.decision);
+    else if (found !== null) await this.#takeEffect({ event: found.event, value: found.value, record });
   }
 
   async #takeDecision(decision: RecordedDecision): Promise<void> {
@@ -198,7 +185,7 @@ export class PartitionCheck {
   }
 
   async #takeResult(record: LogRecord): Promise<void> {
-    const result = this.#read('results', record);
+    const result = this.#reader.read('results', record);
     if (result === null) return;
     const { event, value } = result;
     switch (event.type) {
@@ -228,23 +215,7 @@ export class PartitionCheck {
   }
 
   #takeDeadLetter(record: LogRecord): void {
-    const letter = this.#read('deadLetters', record)?.event;
+    const letter = this.#reader.read('deadLetters', record)?.event;
     if (letter?.type === 'fleetgc.dead-letter') this.#undecided.givenUp(letter);
-  }
-
-  #takeEarlierCommand(record: LogRecord): void {
-    const parsed = parseRecord('commands', record);
-    if (parsed.ok) {
-      this.#commands.commandedBefore(parsed.event, record);
-      this.#reclaims.commanded(parsed.event, record);
-    } else this.#commandUnreadable(record, parsed.rejection);
-  }
-
-  #takeEarlierDecision(record: LogRecord): void {
-    if (!mayHaveOutputs(record)) return;
-    const found = readOnDecisions('node', record);
-    if (found.kind !== 'decision') return;
-    this.#earlierDecisions.decided(found.decision);
-    this.#orders.decided(found.decision.value, record);
   }
 }

@@ -8,12 +8,20 @@ export const LATE_RESULT_MS = 24 * HOUR_MS;
 /** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */
 export const SETTLED_MS = HOUR_MS / 6;
 
-/** So long before a range causes are read of which effects may lie in it. */
-export const AHEAD_MS: Readonly<Partial<Record<TopicId, number>>> = {
+/** Causes of which effects may lie in a range that begins after them. */
+export const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];
+export type EarlierCause = (typeof EARLIER_CAUSES)[number];
+
+/** So long before a range they are read. */
+export const AHEAD_MS: Readonly<Record<EarlierCause, number>> = {
   decisions: SETTLED_MS,
   observe: LATE_RESULT_MS,
   commands: LATE_RESULT_MS,
 };
+
+const isEarlierCause = (topicId: TopicId): topicId is EarlierCause => topicId in AHEAD_MS;
+
+const aheadOf = (topicId: TopicId): number => (isEarlierCause(topicId) ? AHEAD_MS[topicId] : 0);
 
 export interface CoverageFacts {
   readonly range: TimeRange;
@@ -45,7 +53,7 @@ export function coverageOf({ range, keptSinceMs, deletesAtMs }: CoverageFacts): 
     return Math.max(
       keptSinceMs.inventory ?? Number.NEGATIVE_INFINITY,
       keptSinceMs[topicId] ?? Number.NEGATIVE_INFINITY,
-      (range.fromMs ?? Number.NEGATIVE_INFINITY) - (AHEAD_MS[topicId] ?? 0),
+      (range.fromMs ?? Number.NEGATIVE_INFINITY) - aheadOf(topicId),
       // Nobody knows when exactly a broker deletes.
       deletesAtMs === null || retentionMs === 'forever'
         ? Number.NEGATIVE_INFINITY

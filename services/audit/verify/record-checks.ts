@@ -1,24 +1,15 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import {
-  type ParsedRecord,
-  parseJson,
-  parseValueOf,
-  type Rejection,
-} from '../../../packages/pipeline/parse/parse-record.ts';
-import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { Rejection } from '../../../packages/pipeline/parse/parse-record.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { doubledMember, doubledText } from '../events/doubled-member.ts';
 import { placeOf } from '../events/log-position.ts';
-import { ComparedRepetitions } from '../events/repetitions.ts';
+import { ComparedRepetitions, messageName } from '../events/repetitions.ts';
 import type { Findings } from './findings.ts';
 
-/** A record that was read: its event, and what its bytes say as JSON. */
-export interface ReadRecord<Id extends TopicId> {
-  readonly event: EventOf<Id>;
-  readonly value: unknown;
-  readonly record: LogRecord;
-}
-
-/** Checks the records of one partition one by one, whatever they are about, and tells what is wrong with them. */
+/**
+ * Tells what is wrong with the records of one partition, one by one, whatever they are about. Other audits do not ask it: they sum
+ * up what consumers took, while `verify` has to find what nobody may have written, and what is missing.
+ */
 export class RecordChecks {
   readonly #findings: Findings;
   /** The last record of each topic. */
@@ -43,21 +34,6 @@ export class RecordChecks {
     });
   }
 
-  /** What the bytes say as JSON; that they say nothing was not told yet. */
-  json(record: LogRecord): ParsedRecord<unknown> {
-    const json = parseJson(record.topic, record.value);
-    if (json.ok) this.tellDoubledMember(record, json.event);
-    return json;
-  }
-
-  /** The event on its topic, with what its bytes say; that it is none was not told yet. */
-  read<Id extends TopicId>(topicId: Id, record: LogRecord): ParsedRecord<ReadRecord<Id>> {
-    const json = this.json(record);
-    if (!json.ok) return json;
-    const parsed = parseValueOf(topicId, json.event, record);
-    return parsed.ok ? { ok: true, event: { event: parsed.event, value: json.event, record } } : parsed;
-  }
-
   /** Tells of a record that has a member twice: JSON.parse takes the last of them, and other readers the first. */
   tellDoubledMember(record: LogRecord, parsed: unknown): void {
     const name = record.value === null ? null : doubledMember(record.value, parsed);
@@ -79,20 +55,20 @@ export class RecordChecks {
   }
 
   /** Whether it lay there before, as it is now. */
-  isRepeated({ id }: { readonly id: string }, record: LogRecord): boolean {
-    const { kind } = this.#repetitions.sighting(`${record.topic} ${id}`, record);
+  isRepeated(event: { readonly id: string }, record: LogRecord): boolean {
+    const { kind } = this.#repetitions.sighting(messageName(event, record), record);
     if (kind === 'same') this.#findings.counts.duplicates++;
     return kind === 'same';
   }
 
   /** Whether it is there for the first time; tells of another content. */
-  isNew({ id }: { readonly id: string }, record: LogRecord, content: string): boolean {
-    const sighting = this.#repetitions.sighting(`${record.topic} ${id}`, record, content);
+  isNew(event: { readonly id: string }, record: LogRecord, content: string): boolean {
+    const sighting = this.#repetitions.sighting(messageName(event, record), record, content);
     if (sighting.kind === 'same') this.#findings.counts.duplicates++;
     if (sighting.kind === 'other')
       this.#findings.deviation({
         kind: 'id-reused',
-        message: `two records have the id ${id} and different contents`,
+        message: `two records have the id ${event.id} and different contents`,
         node: record.key,
         places: [placeOf(record), sighting.before],
       });

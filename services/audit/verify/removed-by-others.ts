@@ -39,7 +39,7 @@ interface Gone {
 }
 
 /** A result says long after the removal that an object went, or before an inventory that still lists it. */
-const REMEMBERED_MS = DAY_MS;
+const KEPT_MS = DAY_MS;
 /** Of these, FleetGC was at the object: one whose removal failed may go all the same, later. */
 const TOUCHED: readonly ObjectResult['result']['outcome'][] = ['removed', 'not-found', 'failed'];
 
@@ -73,7 +73,7 @@ export class RemovedByOthers {
   judge({ beforeMs }: Judging): void {
     for (const { name, object } of takeBefore(this.#gone, beforeMs))
       if (!this.#touched.has(name)) this.#findings.notOurs(object);
-    for (const [key, atMs] of this.#touched) if (atMs < beforeMs - REMEMBERED_MS) this.#touched.delete(key);
+    for (const [key, atMs] of this.#touched) if (atMs < beforeMs - KEPT_MS) this.#touched.delete(key);
   }
 }
 

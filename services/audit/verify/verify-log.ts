@@ -15,7 +15,8 @@ export interface VerifyNeeds {
 
 /**
  * Decides every recorded decision again and follows every command and result, partition by partition. Throws
- * `INTERRUPTED` when `signal` aborts: what was not read is not verified.
+ * `INTERRUPTED` when `signal` aborts: what was not read is not verified. Not by `readNodes`, as other audits read: to decide again is
+ * work for every processor, so threads read, each over a connection of its own, and only what they found comes back.
  */
 export async function verifyLog(needs: VerifyNeeds, signal: AbortSignal): Promise<Found> {
   const found: Found[] = [policyProblems(needs.policies)];

@@ -7,14 +7,14 @@ import {
   type TimeRange,
   TOPICS_OF_SUBJECTS,
 } from '../../../packages/pipeline/read-log.ts';
-import { createBreath } from '../../../packages/process/event-loop.ts';
+import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import type { PoliciesInForce } from '../policies/policies-in-force.ts';
 import type { PolicyHistory } from '../policies/policy-history.ts';
 import { PartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collected-findings.ts';
-import { AHEAD_MS, type Coverages, coverageOf } from './coverage.ts';
+import { AHEAD_MS, type Coverages, coverageOf, EARLIER_CAUSES, type EarlierCause } from './coverage.ts';
 import { Inputs } from './decisions/inputs.ts';
 
 /** How much of a partition was read. */
@@ -43,7 +43,10 @@ export interface VerifierParts {
   readonly deletes: boolean;
 }
 
-/** Verifies partitions of a log in this thread. */
+/**
+ * Verifies partitions of a log in this thread. Not by `readNodes`, as other audits read: a partition is gone through up to three
+ * times, each record may wait for another reading, and a range that begins late needs causes from before it.
+ */
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
@@ -53,11 +56,11 @@ export const createVerifier =
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
     const progress = tellNowAndThen(parts, onProgress);
-    const breathe = createBreath(() => performance.now());
+    const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       findings.passed(event.record.timestampMs);
       await check.take(event);
-      await breathe();
+      await yieldToEventLoop();
       progress(event.record.timestampMs, findings.counts.records);
     };
     const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {
@@ -65,10 +68,11 @@ export const createVerifier =
     };
     try {
       for (const topicId of EARLIER_CAUSES)
-        await readAll(rightBefore(range, { topicId, partition }), (event) => check.takeEarlier(event));
+        await readAll(rightBefore(range, { topicId, partition }), (event) => check.earlier.take(event));
       await readAll({ topics: TOPICS_OF_SUBJECTS, partition, range }, take);
       const isLate = check.finish();
-      if (isLate) await readAll(allEarlierCommands(range, partition), (event) => check.takeForLate(event));
+      if (isLate)
+        await readAll(allEarlierCommands(range, partition), (event) => check.earlier.takeForLate(event));
     } finally {
       await inputs.close();
     }
@@ -100,16 +104,14 @@ async function coveragesIn(
   };
 }
 
-const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];
-
 /** Causes so long before the range that their effects may lie in it; none where there is no limit. */
 const rightBefore = (
   { fromMs }: TimeRange,
-  { topicId, partition }: { readonly topicId: TopicId; readonly partition: number },
+  { topicId, partition }: { readonly topicId: EarlierCause; readonly partition: number },
 ): PartitionReading => ({
   topics: fromMs === null ? [] : [topicId],
   partition,
-  range: { fromMs: Math.max(0, (fromMs ?? 0) - (AHEAD_MS[topicId] ?? 0)), toMs: fromMs },
+  range: { fromMs: Math.max(0, (fromMs ?? 0) - AHEAD_MS[topicId]), toMs: fromMs },
 });
 
 /** All commands that lie before the range. */

@@ -8,7 +8,7 @@ export interface Listed extends Aged {
   readonly position: number;
 }
 
-/** An object that is to go by a rule, before back-off and the size of a command are asked. */
+/** An object that is to go by a rule, before backoff and the size of a command are asked. */
 export interface Selected<Item extends Listed> {
   readonly item: Item;
   readonly rule: string;

@@ -12,7 +12,7 @@ export interface AgeClock {
    * Runtimes stamp by the wall clock, which anybody can set: what was stamped before this may be younger than it says, so
    * ages count from here at the earliest. The kubelet believes every stamp.
    */
-  readonly vouchedSinceNs: bigint;
+  readonly trustedSinceNs: bigint;
 }
 
 export function ageClock(
@@ -21,13 +21,13 @@ export function ageClock(
 ): AgeClock {
   const nowNs = BigInt(takenAt.wallTimeMs) * NS_PER_MS;
   const steadySinceNs = clockSteadySinceMs === null ? nowNs : BigInt(clockSteadySinceMs) * NS_PER_MS;
-  const vouchedSinceNs = steadySinceNs < nowNs ? steadySinceNs : nowNs;
-  return { profile, nowNs, vouchedSinceNs: profile === 'kubelet' ? 0n : vouchedSinceNs };
+  const trustedSinceNs = steadySinceNs < nowNs ? steadySinceNs : nowNs;
+  return { profile, nowNs, trustedSinceNs: profile === 'kubelet' ? 0n : trustedSinceNs };
 }
 
 /** How long ago that was stamped, as far as the clock can be believed; negative after the inventory. */
-export const agedNs = (stampNs: bigint, { nowNs, vouchedSinceNs }: AgeClock): bigint =>
-  nowNs - (stampNs > vouchedSinceNs ? stampNs : vouchedSinceNs);
+export const agedNs = (stampNs: bigint, { nowNs, trustedSinceNs }: AgeClock): bigint =>
+  nowNs - (stampNs > trustedSinceNs ? stampNs : trustedSinceNs);
 
 /** A container's age by the rules. */
 export interface Age {

@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Listed } from './admission.ts';
@@ -111,7 +111,7 @@ export function neededInitContainers(
 ): ReadonlyMap<number, Kept> {
   if (policy.profile === 'kubelet') return new Map();
   const ended = removablePods({ inventory, policy, evictNonDeletedPods: true });
-  const namesOf = toldInitContainers(inventory.pods);
+  const namesOf = reportedInitContainers(inventory.pods);
   const finished = dead.filter(({ podUid, container: { name, state } }) => {
     const mayBeInit = namesOf.get(podUid)?.includes(name) ?? true;
     return state === 'exited' && mayBeInit && !ended.has(podUid);
@@ -126,7 +126,7 @@ export function neededInitContainers(
 }
 
 /** By pod UID. A pod that is listed twice, or that the kubelet does not know, has told nothing. */
-function toldInitContainers(pods: CompleteInventory['pods']): ReadonlyMap<string, readonly string[]> {
+function reportedInitContainers(pods: CompleteInventory['pods']): ReadonlyMap<string, readonly string[]> {
   const twice = listedTwice(pods.map(({ uid }) => uid));
   return new Map(
     pods.flatMap(({ uid, state, initContainers }) =>

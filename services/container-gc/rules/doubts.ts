@@ -1,5 +1,5 @@
 import type { Doubt, Note } from '../../../packages/decision/conclusion.ts';
-import { doubtAbout, listedTwice } from '../../../packages/decision/listing.ts';
+import { doubtAbout, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';

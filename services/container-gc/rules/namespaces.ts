@@ -1,5 +1,5 @@
 import type { Kept, Note } from '../../../packages/decision/conclusion.ts';
-import { type EntryOf, entriesOf } from '../../../packages/decision/listed-objects.ts';
+import { type EntryOf, entriesOf } from '../../../packages/decision/inventory-entries.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';

@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { backingOff, tooLongForCommand } from '../../../packages/decision/listing.ts';
+import { backingOff, tooLongForCommand } from '../../../packages/decision/inventory-checks.ts';
 import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
@@ -13,7 +13,7 @@ import {
   untrustedLogPath,
 } from './dead-containers.ts';
 import { selectAfterDeath, selectBeyondLimits } from './limits.ts';
-import { type LogPlan, planLogs } from './logs.ts';
+import { type PodLogPlan, planPodLogs } from './pod-logs.ts';
 import { gonePods, removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';
 
@@ -35,7 +35,7 @@ export interface ContainerPlan {
   /** In the order in which they go. */
   readonly containers: readonly Selected<DeadContainer>[];
   readonly sandboxes: readonly Selected<PodSandbox>[];
-  readonly logs: LogPlan['items'];
+  readonly logs: PodLogPlan['items'];
   /** One for every object. */
   readonly verdicts: readonly Verdict[];
 }
@@ -66,7 +66,7 @@ export function planPass(pass: Pass): ContainerPlan {
     roomBeside(pass, planned.size),
     ({ sandbox }) => failedLately(sandbox, pass) ?? idTooLong(sandbox.id, pass),
   );
-  const logs = planLogs({
+  const logs = planPodLogs({
     inventory,
     policy,
     removable: removablePods({ ...pass, evictNonDeletedPods: false }),

@@ -1,4 +1,4 @@
-import { isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryPod } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 

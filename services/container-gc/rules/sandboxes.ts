@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { endOf, isAmong, listedTwice } from '../../../packages/decision/listing.ts';
+import { endOf, isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventorySandbox } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Listed, Selected } from './admission.ts';

@@ -1,5 +1,5 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
-import { listedTwice } from '../../../packages/decision/listing.ts';
+import { listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';

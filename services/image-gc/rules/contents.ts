@@ -29,8 +29,8 @@ export function contentsOf(
   { profile }: Pick<Policy, 'profile'>,
   listedTwice: ReadonlySet<string>,
 ): Contents {
-  const told = profile === 'kubelet' ? null : layers;
-  const ofLayers = (told ?? []).map(({ sizeBytes }) => sizeBytes);
+  const reported = profile === 'kubelet' ? null : layers;
+  const ofLayers = (reported ?? []).map(({ sizeBytes }) => sizeBytes);
   const doubled = new Map([...listedTwice].map((id, index) => [id, ofLayers.length + index] as const));
   const bytes = [...ofLayers, ...Array.from(doubled, () => 0)];
   const whole = ({ id, sizeBytes }: InventoryImage): number => {
@@ -38,17 +38,19 @@ export function contentsOf(
     bytes[piece] = Math.max(sizeBytes, bytes[piece] ?? 0);
     return piece;
   };
-  return { pieces: images.map((image) => layersIn(image, told) ?? [whole(image)]), bytes };
+  return { pieces: images.map((image) => layersIn(image, reported) ?? [whole(image)]), bytes };
 }
 
 /** `undefined` where they are not known, or one of them is not in the table. */
-function layersIn(image: InventoryImage, told: Layers): readonly number[] | undefined {
-  return image.layers === null || told === null || hasUnknownLayer(image, told) ? undefined : image.layers;
+function layersIn(image: InventoryImage, reported: Layers): readonly number[] | undefined {
+  return image.layers === null || reported === null || hasUnknownLayer(image, reported)
+    ? undefined
+    : image.layers;
 }
 
 /** Whether it names a layer that is not in the table, which cannot be. */
-export const hasUnknownLayer = ({ layers }: InventoryImage, told: Layers): boolean =>
-  layers?.some((layer) => layer >= (told?.length ?? 0)) ?? false;
+export const hasUnknownLayer = ({ layers }: InventoryImage, reported: Layers): boolean =>
+  layers?.some((layer) => layer >= (reported?.length ?? 0)) ?? false;
 
 /**
  * What the removal of an image frees once all that were asked for before are gone: the pieces that no other image has any

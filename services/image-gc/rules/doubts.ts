@@ -1,5 +1,5 @@
 import type { Doubt } from '../../../packages/decision/conclusion.ts';
-import { doubtAbout } from '../../../packages/decision/listing.ts';
+import { doubtAbout } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Eligibility } from './candidates.ts';
@@ -34,9 +34,9 @@ export const watchDoubts = (
 ): Doubt[] =>
   profile === 'kubelet' || imageMaximumGCAgeMs === 0 || imagesWatchedSinceMs !== null
     ? []
-    : [NOT_TOLD_SINCE_WHEN];
+    : [NOT_REPORTED_SINCE_WHEN];
 
-const NOT_TOLD_SINCE_WHEN: Doubt = {
+const NOT_REPORTED_SINCE_WHEN: Doubt = {
   rule: 'E2',
   message: 'it is not told since when the use of images was watched: none is removed by age',
 };
@@ -79,7 +79,7 @@ export function imageDoubts(
 /** Ids of the images that each of the doubts is about. */
 function doubtful(
   images: readonly InventoryImage[],
-  told: CompleteInventory['layers'],
+  reported: CompleteInventory['layers'],
   takenAtMs: number,
 ): Readonly<Record<'detectedLater' | 'usedLater' | 'ofUnknownLayers', readonly string[]>> {
   const [detectedLater, usedLater, ofUnknownLayers]: [string[], string[], string[]] = [[], [], []];
@@ -87,7 +87,7 @@ function doubtful(
     const { id, firstDetectedMs, lastUsedMs } = image;
     if (firstDetectedMs > takenAtMs) detectedLater.push(id);
     if (lastUsedMs !== null && lastUsedMs > takenAtMs) usedLater.push(id);
-    if (hasUnknownLayer(image, told)) ofUnknownLayers.push(id);
+    if (hasUnknownLayer(image, reported)) ofUnknownLayers.push(id);
   }
   return { detectedLater, usedLater, ofUnknownLayers };
 }

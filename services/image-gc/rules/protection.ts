@@ -1,5 +1,10 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
-import { backingOff, endOf, isAmong, tooLongForCommand } from '../../../packages/decision/listing.ts';
+import {
+  backingOff,
+  endOf,
+  isAmong,
+  tooLongForCommand,
+} from '../../../packages/decision/inventory-checks.ts';
 import type { Holder } from '../../../schemas/events/command.ts';
 import type {
   CompleteInventory,

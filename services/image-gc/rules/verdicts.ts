@@ -5,14 +5,14 @@ import type { Candidate, Eligibility, ProtectedImage, Removal, Spared } from './
 import { countingOnce } from './contents.ts';
 
 /** What becomes of every image of an inventory. */
-interface Fates {
+interface ImagesByVerdict {
   readonly removals: readonly Removal[];
   readonly spared: readonly Spared[];
   readonly protected: readonly ProtectedImage[];
 }
 
 /** One verdict for every image, in the order of the inventory. `place` is that in the order of removal, from 1. */
-export function verdicts({ removals, spared, protected: kept }: Fates): Verdict[] {
+export function verdicts({ removals, spared, protected: kept }: ImagesByVerdict): Verdict[] {
   // Every image has a place of its own here, so nothing is to be sorted.
   const all = new Array<Verdict>(removals.length + spared.length + kept.length);
   for (const { position, protection } of kept)

@@ -12,7 +12,7 @@ import type { NodeClock } from '../../../packages/machine/clock.ts';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 
 /** Why containerd does not tell all of it, and what comes of that. */
-export interface Silence {
+export interface MissingContents {
   readonly reason: string;
   readonly effect: string;
   /** Whether it could tell and did not, which may hold up the removal of images. */
@@ -24,7 +24,7 @@ interface ContentReadingParts {
   readonly containerd: ContainerdReader | null;
   readonly clock: NodeClock;
   /** Takes why there is no answer, each time that this is new. */
-  readonly tell: (silence: Silence) => void;
+  readonly onMissing: (missing: MissingContents) => void;
 }
 
 /** Whether this node pulled an image, or got it otherwise (M12). */
@@ -45,7 +45,7 @@ export type DetectedImage = ListedNames & { readonly firstDetectedMs: number };
 export type ContentReading = (images: readonly DetectedImage[]) => Promise<ImageContents>;
 
 /** Of images that nobody asks about. */
-export const NOBODY_TELLS: ImageContents = { layers: null, originOf: () => undefined };
+export const NO_CONTENTS: ImageContents = { layers: null, originOf: () => undefined };
 
 /** Nobody waits longer for what makes a plan more exact. What was learned meanwhile is kept for the next time. */
 const WITHIN_MS = 3_000;
@@ -66,11 +66,11 @@ function byImage(images: readonly DetectedImage[], pulled: Pulled): Pulled {
 }
 
 /** Asks a containerd, each time anew; while it does not answer, images came from where they came from when it last did. */
-export function contentReading({ containerd, clock, tell }: ContentReadingParts): ContentReading {
-  if (containerd === null) return async () => NOBODY_TELLS;
+export function contentReading({ containerd, clock, onMissing }: ContentReadingParts): ContentReading {
+  if (containerd === null) return async () => NO_CONTENTS;
   const sizes: SnapshotSizes = new Map();
   let pulled: Pulled | null = null;
-  let told: string | null = null;
+  let reported: string | null = null;
   return async (images) => {
     const untilMs = clock.now().sinceBootMs + WITHIN_MS;
     const timeLeftMs = (): number => Math.max(1, untilMs - clock.now().sinceBootMs);
@@ -79,15 +79,15 @@ export function contentReading({ containerd, clock, tell }: ContentReadingParts)
       // Before anything else can fail: where images came from may keep them.
       pulled = byImage(images, pulledImages(images, content));
       const layers = await readImageLayers(images, content, { containerd, sizes, timeLeftMs });
-      told = null;
+      reported = null;
       return { layers, originOf: originIn(images, pulled) };
     } catch (thrown) {
       const error = toFleetGcError(thrown);
-      if (told !== error.code) tell(silenceOf(error));
-      told = error.code;
+      if (reported !== error.code) onMissing(missingContents(error));
+      reported = error.code;
       // A runtime that has told it before has the API, whatever it says now.
       const originOf =
-        pulled === null && isWithoutApi(error) ? NOBODY_TELLS.originOf : originIn(images, pulled);
+        pulled === null && isWithoutApi(error) ? NO_CONTENTS.originOf : originIn(images, pulled);
       return { layers: null, originOf };
     }
   };
@@ -97,10 +97,10 @@ export function contentReading({ containerd, clock, tell }: ContentReadingParts)
 export const loggedContentReading = ({
   logger,
   ...parts
-}: Omit<ContentReadingParts, 'tell'> & { readonly logger: Logger }): ContentReading =>
+}: Omit<ContentReadingParts, 'onMissing'> & { readonly logger: Logger }): ContentReading =>
   contentReading({
     ...parts,
-    tell: ({ reason, effect, isFailure }) =>
+    onMissing: ({ reason, effect, isFailure }) =>
       logger[isFailure ? 'warn' : 'info']({ reason }, `containerd told nothing of its images: ${effect}`),
   });
 
@@ -115,7 +115,7 @@ function originIn(images: readonly DetectedImage[], pulled: Pulled | null): (ima
 
 const isWithoutApi = ({ code }: FleetGcError): boolean => code === 'RUNTIME_UNSUPPORTED';
 
-const silenceOf = (error: FleetGcError): Silence =>
+const missingContents = (error: FleetGcError): MissingContents =>
   isWithoutApi(error)
     ? {
         reason: 'the runtime has no containerd API beside CRI',

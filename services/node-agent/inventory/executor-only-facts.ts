@@ -14,8 +14,8 @@ import { readHistory } from '../images/kept-history.ts';
 import { watchPods } from '../pods/pod-watch.ts';
 import { agentEvents } from './inventory.ts';
 import { ownInventory, type TakeInventory } from './inventory-for-executor.ts';
-import { backoffReader, contentsOfScans, removedImagesReader } from './inventory-objects.ts';
 import { createNodeScanner } from './node-scan.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './objects-from-scan.ts';
 
 /** The facts of an executor in a process of its own; its records of images are those that the agent keeps. */
 interface ExecutorOnlyFacts {
@@ -32,7 +32,7 @@ type ExecutorOnlyParts = Pick<
   | 'runtime'
   | 'contents'
   | 'filesystems'
-  | 'logs'
+  | 'podLogs'
   | 'pods'
   | 'podSources'
   | 'clock'

@@ -4,8 +4,8 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { AgentEvents } from './inventory.ts';
-import type { BackoffEntries, ContentsOfScan } from './inventory-objects.ts';
 import type { NodeScan } from './node-scan.ts';
+import type { BackoffEntries, ContentsOfScan } from './objects-from-scan.ts';
 
 /**
  * An inventory that nobody publishes, as if this reclaim had asked for it: of a scan begun at most a second before, and

@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { deriveId } from '../../../packages/canonical/ids.ts';
 import type { ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeVersion } from '../../../packages/cri/port.ts';
-import { entriesOf } from '../../../packages/decision/listed-objects.ts';
+import { entriesOf } from '../../../packages/decision/inventory-entries.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
@@ -22,15 +22,15 @@ import type { DiskFacts } from '../disks/disk-watch.ts';
 import { wallTimeOf } from '../images/image-history.ts';
 import type { Work } from '../publishing/pacing.ts';
 import type { ImageContents } from './content-reading.ts';
+import type { CompleteScan, NodeScan } from './node-scan.ts';
 import {
   type BackoffEntries,
   backoffLookup,
   inventoryContainer,
   inventoryImage,
   inventorySandbox,
-} from './inventory-objects.ts';
-import { inventoryLogSymlink, inventoryPodLogDirectory } from './log-entries.ts';
-import type { CompleteScan, NodeScan } from './node-scan.ts';
+} from './objects-from-scan.ts';
+import { inventoryLogSymlink, inventoryPodLogDirectory } from './read-pod-logs.ts';
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {
@@ -184,10 +184,11 @@ function completeInventory(
     sandboxes: listing.sandboxes.map((sandbox) => inventorySandbox(sandbox, backoffOf)),
     pods: [...scan.pods],
     podLogDirectories:
-      scan.logs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
+      scan.podLogs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
     logSymlinks:
-      scan.logs.danglingSymlinks?.map((name) => inventoryLogSymlink(name, listing.containers, backoffOf)) ??
-      null,
+      scan.podLogs.danglingSymlinks?.map((name) =>
+        inventoryLogSymlink(name, listing.containers, backoffOf),
+      ) ?? null,
   };
 }
 

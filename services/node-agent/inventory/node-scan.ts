@@ -7,13 +7,13 @@ import { type ImageUsage, imageUsage } from '../../../packages/cri/usage.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
-import { podUidOfLogDirectory } from '../../../schemas/events/log-entries.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
+import { podUidOfLogDirectory } from '../../../schemas/events/pod-log-entries.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Detected, History } from '../images/kept-history.ts';
 import type { PodState, RuntimePods } from '../pods/pod-states.ts';
 import type { PodWatch } from '../pods/pod-watch.ts';
-import type { LogEntries, LogReader } from './log-entries.ts';
+import type { PodLogEntries, PodLogReader } from './read-pod-logs.ts';
 
 /** All that one scan of the node found. */
 export type NodeScan = CompleteScan | IncompleteScan;
@@ -32,7 +32,7 @@ export interface CompleteScan extends ScanHeader, Detected {
   readonly clockSteadySinceMs: number;
   readonly pods: readonly PodState[];
   readonly allSourcesReady: boolean;
-  readonly logs: LogEntries;
+  readonly podLogs: PodLogEntries;
 }
 
 export interface IncompleteScan extends ScanHeader {
@@ -43,7 +43,7 @@ export interface IncompleteScan extends ScanHeader {
 interface ScanParts {
   readonly runtime: RuntimeReader;
   readonly filesystems: FilesystemReader;
-  readonly logs: LogReader;
+  readonly podLogs: PodLogReader;
   readonly pods: PodWatch;
   readonly history: Pick<History, 'detect' | 'clockSteadySinceMs'>;
   readonly clock: NodeClock;
@@ -59,7 +59,7 @@ const LISTING_ATTEMPTS = 3;
 export function createNodeScanner({
   runtime,
   filesystems,
-  logs: readLogs,
+  podLogs: readLogs,
   pods,
   history,
   clock,
@@ -71,8 +71,8 @@ export function createNodeScanner({
     const readings = await filesystems.read();
     const listing = await listPatiently(() => readListing(runtime, memory));
     if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
-    const logs = await readLogs();
-    const { wanted, ...knownPods } = await pods.ask(withLogs(podsOfRuntime(listing), logs));
+    const podLogs = await readLogs();
+    const { wanted, ...knownPods } = await pods.ask(withPodLogs(podsOfRuntime(listing), podLogs));
     const usage = imageUsage(listing, wanted);
     const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
     const clockSteadySinceMs = history.clockSteadySinceMs(takenAt);
@@ -84,7 +84,7 @@ export function createNodeScanner({
       usage,
       ...detected,
       clockSteadySinceMs,
-      logs,
+      podLogs,
       ...knownPods,
     };
   };
@@ -104,7 +104,7 @@ const changedMeanwhile = (listing: Listing): boolean =>
   listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
 
 /** Of a pod whose directory of logs is left, too, it is to be told whether it is gone: the kubelet knows it before. */
-const withLogs = (pods: RuntimePods, { podLogDirectories }: LogEntries): RuntimePods => ({
+const withPodLogs = (pods: RuntimePods, { podLogDirectories }: PodLogEntries): RuntimePods => ({
   ...pods,
   uids: new Set([...pods.uids, ...(podLogDirectories ?? []).map(podUidOfLogDirectory)]),
 });

@@ -44,7 +44,7 @@ export function watchPods({ source, sources, clock, logger }: PodWatchParts): Po
   let evidence = NO_EVIDENCE;
   let lastGood: readonly KubeletPod[] | null = source === null ? [] : null;
   let problem: string | null = null;
-  const tell = (now: string | null): void => {
+  const report = (now: string | null): void => {
     if (now !== null && problem === null) logger.warn({ problem: now }, 'pods unreadable: all are unknown');
     if (now === null && problem !== null) logger.info('pods readable again');
     problem = now;
@@ -54,10 +54,10 @@ export function watchPods({ source, sources, clock, logger }: PodWatchParts): Po
     const askedAtMs = clock.now().sinceBootMs;
     try {
       const listing = await source.list();
-      tell(null);
+      report(null);
       return { listing, askedAtMs, answeredAtMs: clock.now().sinceBootMs };
     } catch (error) {
-      tell(toFleetGcError(error).message);
+      report(toFleetGcError(error).message);
       return null;
     }
   };

@@ -2,14 +2,14 @@ import type { Logger } from 'pino';
 import type { RuntimeReader, RuntimeVersion } from '../../../packages/cri/port.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { AgentMetrics } from '../agent-metrics.ts';
 import type { AgentEvents } from '../inventory/inventory.ts';
-import type { BackoffEntries, ContentsOfScan } from '../inventory/inventory-objects.ts';
 import { type CompleteScan, diedSince, fingerprintOf, type NodeScan } from '../inventory/node-scan.ts';
+import type { BackoffEntries, ContentsOfScan } from '../inventory/objects-from-scan.ts';
 import {
   begin,
   due,
@@ -79,8 +79,9 @@ export function createInventories(parts: InventoriesParts): Inventories {
     pacing = begin(pacing, work);
     const found = await scanOnce();
     const status = await publish(found, work);
-    const told = status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
-    pacing = finish(pacing, work, { fingerprint: told, readings: found.readings }, nowMs());
+    const newFingerprint =
+      status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
+    pacing = finish(pacing, work, { fingerprint: newFingerprint, readings: found.readings }, nowMs());
   };
 
   /** What an order waits for can end with any sample of the disks. */
@@ -138,7 +139,7 @@ export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
   const { events, backoff, contentsOf, queue, metrics, logger } = parts;
-  const versionOf = rememberedVersion(parts.runtime);
+  const versionOf = cachedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (scan, work) => {
     const runtime = await versionOf();
@@ -170,7 +171,7 @@ export function inventoryPublishing(
 }
 
 /** For people; a runtime that does not answer keeps the version it had. */
-function rememberedVersion(runtime: Pick<RuntimeReader, 'version'>) {
+function cachedVersion(runtime: Pick<RuntimeReader, 'version'>) {
   let known = UNKNOWN_RUNTIME;
   return async () => {
     try {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Output } from '../../../packages/decision/handler.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
-import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
+import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
@@ -38,7 +38,7 @@ interface PublishQueueParts {
   readonly onDropped: () => void;
 }
 
-const PUBLISH_BACK_OFF = { firstMs: 1_000, mostMs: 30_000 };
+const PUBLISH_BACKOFF = { firstMs: 1_000, mostMs: 30_000 };
 
 export function createPublishQueue({
   what,
@@ -93,7 +93,7 @@ export function createPublishQueue({
     run: async (signal) => {
       while (!signal.aborted) {
         await publishNext();
-        if (failures > 0) await sleep(backOffMs(PUBLISH_BACK_OFF, failures - 1, random), signal);
+        if (failures > 0) await sleep(backoffMs(PUBLISH_BACKOFF, failures - 1, random), signal);
         else if (waiting.length === 0) await wakeSignal.wait(Number.POSITIVE_INFINITY, signal);
       }
     },

@@ -1,4 +1,4 @@
-import { pluralOf } from '../../../packages/decision/listed-objects.ts';
+import { pluralOf } from '../../../packages/decision/inventory-entries.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
@@ -14,7 +14,7 @@ import {
 import type { LastActions } from '../journal/journal-state.ts';
 import type { LocalRules } from '../local/local-file.ts';
 import type { RemovalRate } from '../local/removal-rate.ts';
-import type { BackoffEntry } from '../results/backoff.ts';
+import type { BackoffEntry } from '../results/removal-backoff.ts';
 import type { Refusal } from '../results/results.ts';
 
 /** What may forbid a removal whatever the runtime says. */

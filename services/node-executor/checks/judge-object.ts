@@ -1,13 +1,13 @@
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Command } from '../../../schemas/events/command.ts';
-import type { LogRoots } from '../node-files.ts';
+import type { PodLogAccess } from '../node-files.ts';
 import { type Attempt, NOT_FOUND, refused } from '../removal/removal-attempt.ts';
-import { isLogGone } from '../removal/remove-log-entry.ts';
+import { isPodLogEntryGone } from '../removal/remove-pod-log-entry.ts';
 import type { Refusal } from '../results/results.ts';
 import type { Restrictions } from './command-checks.ts';
 import type { OwnPlan } from './own-plan.ts';
 import { askForPods, type PodsNow, podReturnRefusal } from './pod-return.ts';
-import { type CommandItem, isLog, type Removable } from './removable.ts';
+import { type CommandItem, isPodLogEntry, type Removable } from './removable.ts';
 import type { FactsReading } from './runtime-facts.ts';
 import { refusalBeforeLook, secondLook } from './second-look.ts';
 
@@ -17,7 +17,7 @@ export interface JudgeTools {
   readonly podsNow: PodsNow | null;
   /** Read anew each time. */
   readonly restrictions: () => Promise<Restrictions>;
-  readonly logs: LogRoots;
+  readonly podLogs: PodLogAccess;
 }
 
 /** An object that may go, and the facts by which it may; or what came of it without a removal. */
@@ -64,7 +64,7 @@ async function judgeKept(
   const looked = await lookNow(command, named, tools);
   if (!looked.mayGo) return looked;
   // Of entries of log directories the look does not tell that they are gone (M31).
-  const isGone = isLog(named) && (await isLogGone(named.kind, named.id, tools.logs));
+  const isGone = isPodLogEntry(named) && (await isPodLogEntryGone(named.kind, named.id, tools.podLogs));
   return stays(isGone ? NOT_FOUND : refused(kept));
 }
 

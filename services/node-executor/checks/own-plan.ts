@@ -1,4 +1,4 @@
-import { idsIn } from '../../../packages/decision/listed-objects.ts';
+import { idsIn } from '../../../packages/decision/inventory-entries.ts';
 import { whyNotMetLately } from '../../../packages/decision/thresholds/met-lately.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';

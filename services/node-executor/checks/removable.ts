@@ -5,10 +5,10 @@ import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 /** One object that a command names. */
 export type CommandItem = Command['items'][number];
 export type ItemOf<Kind extends ObjectKind> = Extract<CommandItem, { kind: Kind }>;
-type LogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
+type PodLogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
 
 /** Whether it is an entry of a log directory, of which the runtime knows nothing. */
-export function isLog(item: CommandItem): item is LogItem {
+export function isPodLogEntry(item: CommandItem): item is PodLogItem {
   switch (item.kind) {
     case 'pod-log-directory':
     case 'log-symlink':

@@ -5,7 +5,7 @@ import { type ImageUsage, imageUsage } from '../../../packages/cri/usage.ts';
 import type { ReadOnlyFile } from '../../../packages/files/fixed-file.ts';
 import type { KubeletPod } from '../../../packages/kubelet/pod-source.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';

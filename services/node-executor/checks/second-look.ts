@@ -2,7 +2,7 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { removalsInLastHour } from '../local/removal-rate.ts';
-import { backingOff } from '../results/backoff.ts';
+import { backingOff } from '../results/removal-backoff.ts';
 import type { Refusal } from '../results/results.ts';
 import { commandRefusal, NO_POLICY, overtaken, type Restrictions } from './command-checks.ts';
 import { imageRefusal } from './image-checks.ts';

@@ -145,7 +145,7 @@ export const answered = (
   answers: readonly Unpublished[],
 ): JournalState => ({
   ...state,
-  refusedIds: remembered(state.refusedIds, commandId, MAX_REFUSED_IDS),
+  refusedIds: withNewest(state.refusedIds, commandId, MAX_REFUSED_IDS),
   unpublished: [...state.unpublished, ...answers],
 });
 
@@ -159,7 +159,7 @@ export const pushedOut = (
   entries: state.entries.filter((one) => one !== entry),
 });
 
-const remembered = (ids: readonly string[], id: string, most: number): string[] =>
+const withNewest = (ids: readonly string[], id: string, most: number): string[] =>
   [...ids.filter((one) => one !== id), id].slice(-most);
 
 /** Those that may be pushed out, oldest first: never the first one, which the worker is at, begun in the journal or not yet. */
@@ -193,7 +193,7 @@ export const finished = (
 ): JournalState => ({
   ...state,
   entries: state.entries.filter(({ command }) => command.id !== commandId),
-  appliedIds: remembered(state.appliedIds, commandId, MAX_APPLIED_IDS),
+  appliedIds: withNewest(state.appliedIds, commandId, MAX_APPLIED_IDS),
   unpublished: [...state.unpublished, ...last],
 });
 

@@ -6,7 +6,7 @@ import { MAX_COMMAND_BYTES } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { lostRate } from '../local/removal-rate.ts';
 import { EMPTY_JOURNAL, JournalState, MAX_UNPUBLISHED, MAX_WAITING } from './journal-state.ts';
-import { mended } from './mended-journal.ts';
+import { repairedJournal } from './repaired-journal.ts';
 
 export const JOURNAL_FILE = 'journal';
 /** How far a command is, and its trace. */
@@ -75,7 +75,7 @@ function tryToOpen(open: () => FixedFile<JournalState>, now: Instant, logger: Lo
   let file: FixedFile<JournalState> | null = null;
   try {
     file = open();
-    return { file, state: mended(file.read() ?? EMPTY_JOURNAL, logger) };
+    return { file, state: repairedJournal(file.read() ?? EMPTY_JOURNAL, logger) };
   } catch (error) {
     const { message } = toFleetGcError(error);
     logger.error({ problem: message }, JOURNAL_LOST);

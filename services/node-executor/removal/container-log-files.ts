@@ -1,11 +1,11 @@
 import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
-import type { LogDirectories } from '../../../packages/machine/log-directories.ts';
-import type { LogRoots } from '../node-files.ts';
+import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
+import type { PodLogAccess } from '../node-files.ts';
 import { type OpenDirectory, unlessMissing } from './open-directory.ts';
 
 /** What goes with a container, by names: the directories are opened once more when it goes. */
-export interface FoundLogs {
+export interface FoundLogFiles {
   /** From the directory of pod logs down to the files. */
   readonly directories: readonly string[];
   readonly files: readonly string[];
@@ -15,7 +15,7 @@ export interface FoundLogs {
 
 /** Found and judged first, removed after. */
 type LogFiles =
-  | { readonly safe: true; readonly found: FoundLogs }
+  | { readonly safe: true; readonly found: FoundLogFiles }
   | { readonly safe: false; readonly problem: string };
 
 /**
@@ -26,7 +26,7 @@ type LogFiles =
 export async function findLogFiles(
   container: ListedContainer,
   others: readonly ListedContainer[],
-  roots: LogRoots,
+  roots: PodLogAccess,
 ): Promise<LogFiles> {
   const { logPath } = container;
   const unsafe =
@@ -47,8 +47,8 @@ export async function findLogFiles(
  * a link since.
  */
 export async function removeLogFiles(
-  { directories, files, symlink }: FoundLogs,
-  roots: LogRoots,
+  { directories, files, symlink }: FoundLogFiles,
+  roots: PodLogAccess,
 ): Promise<void> {
   const removed = await inside(roots, directories, async (directory) => {
     for (const name of files) await directory.unlink(name);
@@ -83,7 +83,7 @@ type Inside<T> = { readonly done: T | null } | { readonly problem: string };
  * could lead anywhere.
  */
 async function inside<T>(
-  { podLogsDir, openDirectory }: LogRoots,
+  { podLogsDir, openDirectory }: PodLogAccess,
   directories: readonly string[],
   work: (directory: OpenDirectory) => Promise<T>,
 ): Promise<Inside<T>> {
@@ -109,7 +109,7 @@ async function below<T>(
 
 /** Works in the directory of flat symlinks; `null` where that is not there. */
 async function inFlat<T>(
-  { containerLogsDir, openDirectory }: LogRoots,
+  { containerLogsDir, openDirectory }: PodLogAccess,
   work: (directory: OpenDirectory) => Promise<T>,
 ): Promise<T | null> {
   await using directory = await unlessMissing(openDirectory(containerLogsDir), null);
@@ -129,7 +129,7 @@ const GLOB = /[*?[\]{}\\]/;
  */
 export function unsafeLogPath(
   logPath: string,
-  { podLogsDir }: Pick<LogDirectories, 'podLogsDir'>,
+  { podLogsDir }: Pick<PodLogRoots, 'podLogsDir'>,
 ): string | undefined {
   if (logPath === '') return 'the runtime names no log path';
   if (GLOB.test(logPath)) return `the log path ${logPath} holds characters of a pattern`;
@@ -150,7 +150,7 @@ export function unsafeLogPath(
  */
 export function foreignLogPath(
   { logPath, labels }: Pick<ListedContainer, 'logPath' | 'labels'>,
-  { podLogsDir }: Pick<LogDirectories, 'podLogsDir'>,
+  { podLogsDir }: Pick<PodLogRoots, 'podLogsDir'>,
 ): string | undefined {
   const [namespace, name, uid] = ['namespace', 'name', 'uid'].map(
     (key) => labels[`io.kubernetes.pod.${key}`],

@@ -1,19 +1,19 @@
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { JudgeTools } from '../checks/judge-object.ts';
-import { type CommandItem, isLog } from '../checks/removable.ts';
+import { type CommandItem, isPodLogEntry } from '../checks/removable.ts';
 import { type Attempt, REMOVED } from './removal-attempt.ts';
-import { isLogGone } from './remove-log-entry.ts';
+import { isPodLogEntryGone } from './remove-pod-log-entry.ts';
 
 /** So often a failed removal is looked at, so long apart. */
 const GONE_READINGS = 5;
 const GONE_PAUSE_MS = 200;
 
-type FactTools = Pick<JudgeTools, 'readFacts' | 'logs'>;
+type FactTools = Pick<JudgeTools, 'readFacts' | 'podLogs'>;
 
 /** Whether an object is gone; `null` when that cannot be seen. */
-export async function isGone(item: CommandItem, { readFacts, logs }: FactTools): Promise<boolean | null> {
-  if (isLog(item)) return isLogGone(item.kind, item.id, logs);
+export async function isGone(item: CommandItem, { readFacts, podLogs }: FactTools): Promise<boolean | null> {
+  if (isPodLogEntry(item)) return isPodLogEntryGone(item.kind, item.id, podLogs);
   const reading = await readFacts();
   if (!reading.ok) return null;
   const { images, containers, sandboxes } = reading.facts.listing;

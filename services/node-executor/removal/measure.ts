@@ -1,6 +1,6 @@
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { FilesystemName, FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
 import { OBJECT_KINDS, REMOVALS } from '../../../schemas/events/object-kinds.ts';

@@ -1,7 +1,7 @@
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import { type FreshFacts, factsAlone, freshFacts } from '../checks/fresh-facts.ts';
 import { judgeObject } from '../checks/judge-object.ts';
-import { isLog, nameOf, type Removable } from '../checks/removable.ts';
+import { isPodLogEntry, nameOf, type Removable } from '../checks/removable.ts';
 import type { RuntimeFacts } from '../checks/runtime-facts.ts';
 import { recordItem } from '../results/record-results.ts';
 import { isGone, unlessGoneSoon } from './gone.ts';
@@ -19,7 +19,7 @@ import { recordAttempt, recordEnd } from './record-attempt.ts';
 import type { Attempt } from './removal-attempt.ts';
 import { removeContainer } from './remove-container.ts';
 import { removeImage } from './remove-image.ts';
-import { removeLogSymlink, removePodLogDirectory } from './remove-log-entry.ts';
+import { removeLogSymlink, removePodLogDirectory } from './remove-pod-log-entry.ts';
 import { removeSandbox } from './remove-sandbox.ts';
 
 /**
@@ -62,19 +62,19 @@ export async function removeObject(
 function removeByKind(
   object: Removable,
   fresh: FreshFacts,
-  { runtime, logs, sleep }: RemovalParts['tools'],
+  { runtime, podLogs, sleep }: RemovalParts['tools'],
 ): Promise<Attempt> {
   switch (object.kind) {
     case 'image':
       return inOneStep(fresh, () => removeImage(object.image, { runtime, sleep }));
     case 'container':
-      return removeContainer(object.container, { runtime, logs, fresh });
+      return removeContainer(object.container, { runtime, podLogs, fresh });
     case 'sandbox':
       return removeSandbox(object.sandbox, { runtime, fresh });
     case 'pod-log-directory':
-      return inOneStep(fresh, () => removePodLogDirectory(object, logs));
+      return inOneStep(fresh, () => removePodLogDirectory(object, podLogs));
     case 'log-symlink':
-      return inOneStep(fresh, ({ listing }) => removeLogSymlink(object.name, listing, logs));
+      return inOneStep(fresh, ({ listing }) => removeLogSymlink(object.name, listing, podLogs));
   }
 }
 
@@ -100,7 +100,7 @@ async function endedEarlier(work: ObjectWork, { recorder, tools }: RemovalParts)
 async function measuredBefore(work: ObjectWork, { filesystems }: RemovalParts): Promise<MeasuredWork> {
   const before = await readFilesystem(filesystems, measuredFilesystem(work.entry.command));
   // Log files are removed by the executor itself, so nobody is at them any more.
-  return { ...work, before, interrupted: isLog(work.item) ? null : interruptedOf(work) };
+  return { ...work, before, interrupted: isPodLogEntry(work.item) ? null : interruptedOf(work) };
 }
 
 function reasonToSkip({ entry, before }: MeasuredWork, signal: AbortSignal): ObjectOutcome | undefined {

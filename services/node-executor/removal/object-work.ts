@@ -1,6 +1,6 @@
 import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { JudgeTools } from '../checks/judge-object.ts';
 import type { OwnFactsSince, OwnPlan } from '../checks/own-plan.ts';
 import type { CommandItem } from '../checks/removable.ts';

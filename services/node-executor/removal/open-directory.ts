@@ -30,7 +30,7 @@ export const openDirectory = async (path: string): Promise<OpenDirectory> =>
   directoryOf(await open(path, DIRECTORY), path);
 
 function directoryOf(handle: FileHandle, path: string): OpenDirectory {
-  const told = async <T>(operation: (at: string) => Promise<T>): Promise<T> => {
+  const reported = async <T>(operation: (at: string) => Promise<T>): Promise<T> => {
     // Its number can be another file's by now.
     if (handle.fd < 0) throw new Error(`${path} is not open any more`);
     const at = `/proc/self/fd/${handle.fd}`;
@@ -42,13 +42,13 @@ function directoryOf(handle: FileHandle, path: string): OpenDirectory {
   };
   return {
     path,
-    names: () => told((at) => readdir(at)),
-    lstat: (name) => told((at) => unlessMissing(lstat(`${at}/${name}`), null)),
-    stat: (name) => told((at) => unlessMissing(stat(`${at}/${name}`), null)),
-    unlink: (name) => told((at) => unlessMissing(unlink(`${at}/${name}`), undefined)),
-    rmdir: (name) => told((at) => unlessMissing(rmdir(`${at}/${name}`), undefined)),
+    names: () => reported((at) => readdir(at)),
+    lstat: (name) => reported((at) => unlessMissing(lstat(`${at}/${name}`), null)),
+    stat: (name) => reported((at) => unlessMissing(stat(`${at}/${name}`), null)),
+    unlink: (name) => reported((at) => unlessMissing(unlink(`${at}/${name}`), undefined)),
+    rmdir: (name) => reported((at) => unlessMissing(rmdir(`${at}/${name}`), undefined)),
     open: async (name) => {
-      const below = await told((at) => openAsItself(`${at}/${name}`));
+      const below = await reported((at) => openAsItself(`${at}/${name}`));
       if (below === null) return null;
       const inside = join(path, name);
       await closedOnError(below, onSameMount(handle, below, inside));

@@ -1,6 +1,6 @@
 import type { ObjectOutcome, ObjectRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { isLog } from '../checks/removable.ts';
+import { isPodLogEntry } from '../checks/removable.ts';
 import { type Recorder, recordItem } from '../results/record-results.ts';
 import { afterInterrupted, durationMs, type End, estimateOf } from './interrupted-removal.ts';
 import { measuredBetween, measuredFilesystem, type Reading, SETTLE_MS, settled } from './measure.ts';
@@ -34,7 +34,7 @@ export async function recordAttempt(
   // Whoever dies while the freed space is waited for must not take an object that came back for one that never went.
   if (attempt.outcome === 'removed')
     progressTo(work, { state: 'removed', durationMs: tookMs(trial) }, parts.recorder);
-  const actedAt = mayHaveActed(attempt, inHand !== null && !isLog(work.item)) ? endedAt : null;
+  const actedAt = mayHaveActed(attempt, inHand !== null && !isPodLogEntry(work.item)) ? endedAt : null;
   const after = actedAt ? await measureAfter(work, attempt, parts, signal) : null;
   const outcome = outcomeOf(trial, work, after, parts.recorder);
   recordEnd(work, { outcome, actedAt, name: inHand?.name ?? null }, parts);
@@ -63,7 +63,7 @@ function measureAfter(
  * Refusals that decisions cannot foresee and only people can end: such objects are left out for a while as failed ones
  * are, or the oldest of them would fill every plan.
  */
-const STANDING_REFUSALS: readonly ObjectRefusal[] = [
+const LASTING_REFUSALS: readonly ObjectRefusal[] = [
   'kept-by-node',
   'not-ours',
   'unsafe-log-path',
@@ -80,7 +80,7 @@ function outcomeOf(
   if (attempt.outcome === 'removed' || attempt.outcome === 'not-found') backoff.forget(item);
   switch (attempt.outcome) {
     case 'refused':
-      if (STANDING_REFUSALS.includes(attempt.reason)) backoff.failed(item, endedAt.wallTimeMs);
+      if (LASTING_REFUSALS.includes(attempt.reason)) backoff.failed(item, endedAt.wallTimeMs);
       return attempt;
     case 'not-found':
       return attempt;

@@ -3,8 +3,8 @@ import type { RuntimeContainerStatus, RuntimeReader, RuntimeRemover } from '../.
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { FreshFacts } from '../checks/fresh-facts.ts';
 import type { RuntimeFacts } from '../checks/runtime-facts.ts';
-import type { LogRoots } from '../node-files.ts';
-import { type FoundLogs, findLogFiles, removeLogFiles } from './container-log-files.ts';
+import type { PodLogAccess } from '../node-files.ts';
+import { type FoundLogFiles, findLogFiles, removeLogFiles } from './container-log-files.ts';
 import { type Attempt, after, attempt, failed, isNotFound, NOT_FOUND, refused } from './removal-attempt.ts';
 
 /** The kubelet's least grace period (G15). */
@@ -15,7 +15,7 @@ const MAX_STOP_SECONDS = 600;
 interface ContainerRemover {
   readonly runtime: Pick<RuntimeReader, 'containerStatus'> &
     Pick<RuntimeRemover, 'stopContainer' | 'removeContainer'>;
-  readonly logs: LogRoots;
+  readonly podLogs: PodLogAccess;
   readonly fresh: FreshFacts;
 }
 
@@ -43,39 +43,39 @@ export async function removeContainer(
 
 interface Found {
   readonly status: RuntimeContainerStatus;
-  readonly logs: FoundLogs;
+  readonly logFiles: FoundLogFiles;
 }
 
 /** What would go with the container, or why it stays. */
 async function lookAt(
   container: ListedContainer,
   listed: readonly ListedContainer[],
-  { runtime, logs: roots }: ContainerRemover,
+  { runtime, podLogs }: ContainerRemover,
 ): Promise<Found | Attempt> {
   const first = await ask(runtime, container.id, unavailable);
   if ('outcome' in first) return first;
   try {
-    const logs = await findLogFiles({ ...container, logPath: first.logPath }, listed, roots);
-    if (!logs.safe) return refused({ reason: 'unsafe-log-path', message: logs.problem });
+    const logFiles = await findLogFiles({ ...container, logPath: first.logPath }, listed, podLogs);
+    if (!logFiles.safe) return refused({ reason: 'unsafe-log-path', message: logFiles.problem });
     const status = await ask(runtime, container.id, unavailable);
-    return 'outcome' in status ? status : { status, logs: logs.found };
+    return 'outcome' in status ? status : { status, logFiles: logFiles.found };
   } catch (error) {
     return failed('log-removal-failed', error);
   }
 }
 
 async function removeFound(
-  { status: { id }, logs }: Found,
-  { runtime, logs: roots, fresh }: ContainerRemover,
+  { status: { id }, logFiles }: Found,
+  { runtime, podLogs, fresh }: ContainerRemover,
 ): Promise<Attempt> {
   try {
-    await removeLogFiles(logs, roots);
+    await removeLogFiles(logFiles, podLogs);
   } catch (error) {
     return failed('log-removal-failed', error);
   }
   const last = await fresh.confirm(() => ask(runtime, id, (error) => failed('runtime-error', error)));
   const attempted = 'outcome' in last ? last : await attempt(() => runtime.removeContainer(id));
-  const hadLogs = logs.files.length > 0 || logs.symlink !== null;
+  const hadLogs = logFiles.files.length > 0 || logFiles.symlink !== null;
   return hadLogs ? after('logs-removed', attempted) : attempted;
 }
 

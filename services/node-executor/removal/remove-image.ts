@@ -1,5 +1,5 @@
 import type { RuntimeImage, RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { type Attempt, attempt, failed, REMOVED } from './removal-attempt.ts';
 
 /** A runtime may answer a moment before its list shows it. */

@@ -3,7 +3,7 @@ import type { RuntimeImage, RuntimeReader } from '../../../packages/cri/port.ts'
 import type { FixedFile } from '../../../packages/files/fixed-file.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import {
@@ -13,7 +13,7 @@ import {
   RemovedImagesFile,
 } from '../../../schemas/state/removed-images.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { BackoffTable } from './backoff.ts';
+import type { BackoffTable } from './removal-backoff.ts';
 
 /** The agent sees for itself what is gone for longer than its 10 s between detections. */
 const POLL_MS = 1_000;
@@ -27,7 +27,7 @@ const WATCHED_MS = 600_000;
 export interface LateRemovals {
   /** The removal missed its deadline and may go on: the image is watched for a while. */
   expect(imageId: string): void;
-  /** A list of all images: those in back-off that it lacks have gone. */
+  /** A list of all images: those in backoff that it lacks have gone. */
   seen(images: readonly Pick<RuntimeImage, 'id'>[]): void;
   /** Watches while no command is carried out, until `signal` aborts. Never rejects. */
   watch(signal: AbortSignal): Promise<void>;

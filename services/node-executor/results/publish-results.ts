@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
-import { backOffMs, type Sleep } from '../../../packages/process/back-off.ts';
+import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { newTrace } from '../../../packages/process/trace.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -9,7 +9,7 @@ import { published, type Unpublished } from '../journal/journal-state.ts';
 
 /** Events of one publish; each is far below a kilobyte or two. */
 const MAX_BATCH = 100;
-const PUBLISH_BACK_OFF = { firstMs: 200, mostMs: 30_000 };
+const PUBLISH_BACKOFF = { firstMs: 200, mostMs: 30_000 };
 
 interface ResultPublishing {
   readonly journal: Journal;
@@ -37,7 +37,7 @@ export async function publishResults(parts: ResultPublishing, signal: AbortSigna
       continue;
     }
     if (failures === 0) logger.warn({ problem }, 'results cannot be published, trying again');
-    await sleep(backOffMs(PUBLISH_BACK_OFF, failures++, random), signal);
+    await sleep(backoffMs(PUBLISH_BACKOFF, failures++, random), signal);
   }
 }
 
@@ -53,7 +53,7 @@ async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<s
     if (batch.length > 1) return publishNext(parts, 1);
     parts.logger.error(
       { problem: error.message, event: batch[0] },
-      'a result is given up: the log can never take it',
+      'a result is given up: the event log can never take it',
     );
   }
   journal.update((state) => published(state, batch.length));

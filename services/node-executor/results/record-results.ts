@@ -19,10 +19,10 @@ import {
 } from '../journal/journal-state.ts';
 import { withRemoval } from '../local/removal-rate.ts';
 import type { ExecutorMetrics } from '../metrics.ts';
-import type { BackoffTable } from './backoff.ts';
 import type { LateRemovals, RemovedImages } from './late-removals.ts';
 import { type Pass, passProblems, withPass } from './pass-problems.ts';
 import type { AfterCommand } from './reclaim.ts';
+import type { BackoffTable } from './removal-backoff.ts';
 import {
   commandDone,
   commandRefused,
@@ -65,7 +65,7 @@ export interface ItemEnd {
 /** One write: the object is done, its result is to be published, and the kind of object was acted on. */
 export function recordItem(recorder: Recorder, { command, trace }: JournalEntry, end: ItemEnd): void {
   const { index, item, outcome, actedAt, name } = end;
-  if (item.kind === 'image') tellHistory(recorder, item.id, outcome);
+  if (item.kind === 'image') reportHistory(recorder, item.id, outcome);
   const result = objectResult(reporter(recorder), command, { index, item }, outcome);
   recorder.journal.update((state) =>
     withAction(
@@ -87,7 +87,7 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
 }
 
 /** What went, or may go yet, is another image when it comes back. */
-function tellHistory(
+function reportHistory(
   { removedImages, lateRemovals, clock }: Recorder,
   imageId: string,
   outcome: ObjectOutcome,

@@ -9,7 +9,7 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { openKubeletPods } from '../../node/managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../../node/node-options.ts';
 import { thisMachine } from '../../node/this-machine.ts';
-import { logReader } from '../../node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../../node-agent/inventory/read-pod-logs.ts';
 import { hasHistory, keptState, takeInventoryOnce } from './take-inventory-once.ts';
 
 type LiveOptions = KubeletOptions &
@@ -32,7 +32,7 @@ const NO_INSTANCE = '00000000-0000-0000-0000-000000000000';
 /** Looks at this machine's runtime once. Throws what the runtime, the options or the state directory are wrong with. */
 export async function inventoryOfThisMachine(options: LiveOptions, logger: Logger): Promise<LiveInventory> {
   using resources = new DisposableStack();
-  const { name, nodeLabels, clock, filesystems, logs, runtimeEndpoint } = thisMachine({
+  const { name, nodeLabels, clock, filesystems, podLogs, runtimeEndpoint } = thisMachine({
     ...options,
     log: 'embedded',
   });
@@ -47,9 +47,9 @@ export async function inventoryOfThisMachine(options: LiveOptions, logger: Logge
     nodeLabels,
     runtime,
     containerd,
-    tellOfContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
+    onMissingContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
     filesystems: filesystems(runtime),
-    logs: logReader(logs),
+    podLogs: podLogReader(podLogs),
     pods: pods.source,
     podSources: options.podSources,
     state,

@@ -12,15 +12,19 @@ import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openHistory } from '../../node-agent/images/kept-history.ts';
-import { contentReading, NOBODY_TELLS, type Silence } from '../../node-agent/inventory/content-reading.ts';
+import {
+  contentReading,
+  type MissingContents,
+  NO_CONTENTS,
+} from '../../node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../node-agent/inventory/inventory.ts';
+import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
 import {
   backoffReader,
   detectedImages,
   removedImagesReader,
-} from '../../node-agent/inventory/inventory-objects.ts';
-import type { LogReader } from '../../node-agent/inventory/log-entries.ts';
-import { createNodeScanner } from '../../node-agent/inventory/node-scan.ts';
+} from '../../node-agent/inventory/objects-from-scan.ts';
+import type { PodLogReader } from '../../node-agent/inventory/read-pod-logs.ts';
 import type { KubeletSource } from '../../node-agent/pods/pod-states.ts';
 import { watchPods } from '../../node-agent/pods/pod-watch.ts';
 
@@ -32,9 +36,9 @@ interface ScannedNode {
   /** For the contents of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
   /** Takes why they are not known. */
-  readonly tellOfContents: (silence: Silence) => void;
+  readonly onMissingContents: (silence: MissingContents) => void;
   readonly filesystems: FilesystemReader;
-  readonly logs: LogReader;
+  readonly podLogs: PodLogReader;
   /** `null`: there is no source, and every pod is unknown. */
   readonly pods: PodSource | null;
   readonly podSources: readonly KubeletSource[];
@@ -52,8 +56,8 @@ export async function takeInventoryOnce(node: ScannedNode): Promise<Inventory> {
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
   const scan = await createNodeScanner({ ...node, pods, history })();
-  const contentsOf = contentReading({ ...node, tell: node.tellOfContents });
-  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NOBODY_TELLS;
+  const contentsOf = contentReading({ ...node, onMissing: node.onMissingContents });
+  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NO_CONTENTS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(
     { scan, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
     { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },

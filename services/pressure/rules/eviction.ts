@@ -24,8 +24,8 @@ export function evictionThresholds(stats: DiskStats, policy: Policy): readonly F
   if (layout === null) return unreadable(stats);
   const node = { stats, policy, layout };
   const findings = thresholdsInForce(policy.evictionThresholds, layout).map((one) => find(one, node));
-  const told = findings.filter((finding) => finding !== null);
-  return told.length > 0 ? told : [notMet('no eviction threshold is met')];
+  const reported = findings.filter((finding) => finding !== null);
+  return reported.length > 0 ? reported : [notMet('no eviction threshold is met')];
 }
 
 /** Without the devices of all three it is not known what frees space of which (J3). */
@@ -48,8 +48,8 @@ function find(threshold: EvictionThreshold, { stats, policy, layout }: Node): Fi
   if (observation.kind === 'not-counted') return null;
   if (observation.kind === 'doubt') return observation;
   const history = stats.history[watched.filesystem][watched.resource];
-  const bars = barsOf(threshold, observation);
-  const isNowMet = isMet(observation.free, history, { bars, nowMs: stats.takenAt.sinceBootMs });
+  const limits = limitsOf(threshold, observation);
+  const isNowMet = isMet(observation.free, history, { limits, nowMs: stats.takenAt.sinceBootMs });
   return isNowMet ? reclaimOf(threshold, observation, { eventId: stats.id, policy, layout }) : null;
 }
 
@@ -65,12 +65,12 @@ export function reclaimOf(
   const actions = [...actionsFor(layout, watched.filesystem, policy)];
   const [step] = actions;
   if (step === undefined) return notMet(`${sentence}, and garbage collection frees none of it (J17)`);
-  const target = { ...watched, atLeast: String(barsOf(threshold, observation).cleared) };
+  const target = { ...watched, atLeast: String(limitsOf(threshold, observation).cleared) };
   const reason = `${sentence}: ${target.resource} of ${target.filesystem} shall be at least ${target.atLeast}`;
   return { kind: 'met', isForced: true, cause, target, actions, step, reason };
 }
 
-const barsOf = (threshold: EvictionThreshold, { capacity }: Observed): Bars => ({
+const limitsOf = (threshold: EvictionThreshold, { capacity }: Observed): ThresholdLimits => ({
   threshold: thresholdAt(threshold, capacity),
   cleared: clearedAt(threshold, capacity),
   gracePeriodMs: threshold.gracePeriodMs,
@@ -91,7 +91,7 @@ const causeOf = (
 const textOf = (value: Amount): string => ('percent' in value ? `${value.percent}%` : value.quantity);
 
 /** A threshold in bytes or inodes. */
-interface Bars {
+interface ThresholdLimits {
   /** Met below this, strictly (J9). */
   readonly threshold: bigint;
   /** Once met and past its grace, it stays met below this: the threshold and its minimum reclaim (J10). */
@@ -99,8 +99,8 @@ interface Bars {
   readonly gracePeriodMs: number;
 }
 
-/** What the past leaves behind. */
-interface Past {
+/** What earlier buckets say of a threshold. */
+interface ThresholdState {
   /** The last bucket was below the threshold throughout. */
   readonly isBelow: boolean;
   /** Start of the unbroken time below that samples vouch for (J11); `null` when there is none. */
@@ -109,7 +109,7 @@ interface Past {
   readonly isActive: boolean;
 }
 
-const NOTHING: Past = { isBelow: false, belowSinceMs: null, isActive: false };
+const NOTHING: ThresholdState = { isBelow: false, belowSinceMs: null, isActive: false };
 
 /** Buckets span a minute at most; where two lie further apart nobody looked in between. */
 const MAX_GAP_MS = 60_000;
@@ -122,35 +122,39 @@ const MAX_GAP_MS = 60_000;
 export function isMet(
   free: bigint,
   history: readonly Bucket[],
-  { bars, nowMs }: { readonly bars: Bars; readonly nowMs: number },
+  { limits, nowMs }: { readonly limits: ThresholdLimits; readonly nowMs: number },
 ): boolean {
-  const { belowSinceMs, isActive } = pastOf(history, bars, nowMs);
-  if (isActive && free < bars.cleared) return true;
-  return free < bars.threshold && nowMs - (belowSinceMs ?? nowMs) >= bars.gracePeriodMs;
+  const { belowSinceMs, isActive } = stateOf(history, limits, nowMs);
+  if (isActive && free < limits.cleared) return true;
+  return free < limits.threshold && nowMs - (belowSinceMs ?? nowMs) >= limits.gracePeriodMs;
 }
 
-function pastOf(history: readonly Bucket[], bars: Bars, nowMs: number): Past {
-  let past = NOTHING;
+function stateOf(history: readonly Bucket[], limits: ThresholdLimits, nowMs: number): ThresholdState {
+  let state = NOTHING;
   let lastMs: number | null = null;
   for (const bucket of history) {
-    past = after(followsOn(lastMs, bucket[0]) ? past : NOTHING, bucket, bars);
+    state = stateAfter(followsOn(lastMs, bucket[0]) ? state : NOTHING, bucket, limits);
     lastMs = bucket[0];
   }
-  return followsOn(lastMs, nowMs) ? past : NOTHING;
+  return followsOn(lastMs, nowMs) ? state : NOTHING;
 }
 
 const followsOn = (beforeMs: number | null, atMs: number): boolean =>
   beforeMs !== null && atMs >= beforeMs && atMs - beforeMs <= MAX_GAP_MS;
 
-function after(before: Past, [startMs, minimum, maximum, last]: Bucket, bars: Bars): Past {
-  const isUnder = (value: string): boolean => BigInt(value) < bars.threshold;
+function stateAfter(
+  before: ThresholdState,
+  [startMs, minimum, maximum, last]: Bucket,
+  limits: ThresholdLimits,
+): ThresholdState {
+  const isUnder = (value: string): boolean => BigInt(value) < limits.threshold;
   const isBelow = isUnder(maximum);
-  const belowSinceMs = isBelow ? vouchedSince(before, startMs) : null;
-  const isCleared = BigInt(maximum) >= bars.cleared;
+  const belowSinceMs = isBelow ? belowSince(before, startMs) : null;
+  const isCleared = BigInt(maximum) >= limits.cleared;
   const begins =
-    bars.gracePeriodMs === 0
+    limits.gracePeriodMs === 0
       ? isUnder(last) || (isUnder(minimum) && !isCleared)
-      : belowSinceMs !== null && startMs - belowSinceMs >= bars.gracePeriodMs;
+      : belowSinceMs !== null && startMs - belowSinceMs >= limits.gracePeriodMs;
   return { isBelow, belowSinceMs, isActive: begins || (before.isActive && !isCleared) };
 }
 
@@ -159,5 +163,5 @@ function after(before: Past, [startMs, minimum, maximum, last]: Bucket, bars: Ba
  * the start of the second bucket that is below throughout; and not from before a reboot (negative times), since only the
  * wall clock tells how long that was.
  */
-const vouchedSince = ({ isBelow, belowSinceMs }: Past, startMs: number): number | null =>
+const belowSince = ({ isBelow, belowSinceMs }: ThresholdState, startMs: number): number | null =>
   isBelow ? (belowSinceMs ?? Math.max(startMs, 0)) : null;

@@ -4,10 +4,10 @@ import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /** A reclaim to begin, yet without an id. */
-export type Beginning = Omit<Reclaim, 'id' | 'round'>;
+export type NewReclaim = Omit<Reclaim, 'id' | 'round'>;
 
 /** A threshold that calls for a reclaim. */
-export interface Met extends Beginning {
+export interface Met extends NewReclaim {
   readonly kind: 'met';
   /** By an eviction signal: the kubelet is about to evict pods. */
   readonly isForced: boolean;

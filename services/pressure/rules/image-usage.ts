@@ -77,7 +77,7 @@ function inodesPercent(stats: DiskStats, policy: Policy): Finding | null {
 const unobserved = (observation: Exclude<ReturnType<typeof observe>, Observed>): Finding =>
   observation.kind === 'doubt' ? observation : notMet('imagefs does not count its inodes');
 
-interface Crossed {
+interface MetThreshold {
   readonly signal: string;
   readonly threshold: string;
   readonly reading: string;
@@ -89,7 +89,7 @@ interface Crossed {
 const met = (
   { stats, policy }: { readonly stats: DiskStats; readonly policy: Policy },
   resource: ReclaimTarget['resource'],
-  { atLeast, reason, ...cause }: Crossed,
+  { atLeast, reason, ...cause }: MetThreshold,
 ): Finding => ({
   kind: 'met',
   isForced: false,

@@ -5,7 +5,7 @@ import { startVerb } from '../child.ts';
 import { say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { type BenchKafka, startKafka } from '../kafka.ts';
-import { fleetArguments, liveFleet } from '../simulated-fleet.ts';
+import { fleetArguments, liveFleet } from '../live-fleet.ts';
 import { spreadOf } from '../statistics.ts';
 
 const SMALLEST = 100;

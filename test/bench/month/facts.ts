@@ -8,10 +8,10 @@ import type {
   InventoryPod,
   InventorySandbox,
 } from '../../../schemas/events/inventory.ts';
-import type { InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
+import type { InventoryPodLogDirectory } from '../../../schemas/events/pod-log-entries.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
-import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/catalogue.ts';
+import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';
 import type { HeldImage } from '../../../sim/fleet/image-disk.ts';
 import { instantOf, type NodeContainer, type NodePod, readings, type World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import type { Catalogue, FleetApplication } from '../../../sim/fleet/catalogue.ts';
+import type { Catalogue, FleetApplication } from '../../../sim/fleet/fleet-catalogue.ts';
 import { drop, hold } from '../../../sim/fleet/image-disk.ts';
 import { applicationName, applicationNamespace } from '../../../sim/runtime/catalogue.ts';
 import { evenChoice, zipfChoice } from '../../../sim/workload/random.ts';

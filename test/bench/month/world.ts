@@ -3,7 +3,7 @@ import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { POOL_LABEL } from '../../../schemas/policy/policy.ts';
-import { type CatalogueImage, SANDBOX_IMAGE } from '../../../sim/fleet/catalogue.ts';
+import { type CatalogueImage, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';
 import {
   availableBytes as availableOn,
   emptyImageDisk,

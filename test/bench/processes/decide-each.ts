@@ -21,8 +21,8 @@ const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
 const metrics = createMetrics();
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: group });
 const log = await openKafkaLog(options, logContext);
-const outside = { now: monotonicNow, random, wait };
-const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, outside });
+const sources = { now: monotonicNow, random, wait };
+const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, sources });
 await policies.caughtUp;
 const publisher = createPublisher({ signer: UNSIGNED, log, source: `/fleetgc/${group}`, now, ids });
 await startConsumer({

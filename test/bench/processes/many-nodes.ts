@@ -53,14 +53,14 @@ async function openFleetGc(number: number): Promise<void> {
   const log = await openKafkaLog(options, logContext);
   const { monotonicNow: now, random, wait } = systemSources;
   const { logger } = logContext;
-  const outside = { now, random, wait };
+  const sources = { now, random, wait };
   const policies = startPolicySource({
     trust: TRUST_OFF,
     log,
     logger,
     metrics: createMetrics(),
     recheckMs: null,
-    outside,
+    sources,
   });
   const topics = [TOPICS.observe.name, TOPICS.commands.name];
   const member = await log.subscribe({ ...nodeSubscription(identity), topics }, handle);

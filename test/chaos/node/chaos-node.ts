@@ -1,13 +1,13 @@
 import type { CriServer } from '../../../packages/cri/server.ts';
-import type { PodWish } from '../../../sim/kubelet/kubelet-pod.ts';
+import type { PodManifest } from '../../../sim/kubelet/kubelet-pod.ts';
 import type { Faults } from '../../../sim/runtime/faults.ts';
-import type { Tricks } from './tricks.ts';
+import type { RemovalFaults } from './removal-faults.ts';
 
 /** A runtime with its own truth, whatever it is made of, and the life on it. */
 export interface ChaosNode {
   readonly kubelet: LivelyKubelet;
   readonly faults: Faults;
-  readonly tricks: Tricks;
+  readonly removalFaults: RemovalFaults;
   readonly disk: ChaosDisk;
   /** How many different images its deployments have, but for those that a policy keeps. */
   readonly differentImages: number;
@@ -20,7 +20,7 @@ export interface ChaosNode {
 /** What a life wants of a kubelet. */
 export interface LivelyKubelet {
   /** Pulls what is missing and runs the pod's containers. */
-  startPod(wish: PodWish): Promise<unknown>;
+  startPod(manifest: PodManifest): Promise<unknown>;
   /** Ends the running containers of the pod, as a crash does. */
   crashPod(uid: string): Promise<void> | void;
   /** Creates and starts the next attempt of every container of the pod that is not running. */

@@ -9,7 +9,7 @@ import { simulatedNode } from './simulated/node.ts';
 
 /** What was removed may free its space late. */
 const WEIGH_EVERY_MS = 250;
-const BREATH_MS = 1_500;
+const USAGE_CHANGE_EVERY_MS = 1_500;
 const PRESSURE_PERCENT = 88n;
 
 let goOn = (): void => undefined;
@@ -24,7 +24,7 @@ const node: ChaosNode =
   start.runtimeEndpoint === null
     ? simulatedNode(start, stopped)
     : await containerdNode({ ...start, runtimeEndpoint: start.runtimeEndpoint }, stopped);
-const { faults, tricks, disk } = node;
+const { faults, removalFaults, disk } = node;
 /** `null` while it is away. Faults overlap: it comes and goes one time after the other. */
 let server: Promise<CriServer | null> = node.serve();
 await server;
@@ -45,14 +45,14 @@ async function live(seed: number, stepMs: number, headStart: number): Promise<vo
 const isUnderPressure = (): boolean => disk.usedBytes() * 100n > disk.capacityBytes * PRESSURE_PERCENT;
 
 /** More than what nobody tells of, and next to nothing beside the distance between two thresholds. */
-const BREATH_PERCENT = 4n;
+const USAGE_CHANGE_PERCENT = 4n;
 
-async function breathe(): Promise<void> {
-  const breathBytes = (disk.capacityBytes * BREATH_PERCENT) / 100n;
+async function changeUsage(): Promise<void> {
+  const changeBytes = (disk.capacityBytes * USAGE_CHANGE_PERCENT) / 100n;
   for (;;) {
-    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes - breathBytes : disk.usualBytes;
+    disk.otherBytes = disk.otherBytes === disk.usualBytes ? disk.usualBytes - changeBytes : disk.usualBytes;
     disk.weigh();
-    await sleep(BREATH_MS);
+    await sleep(USAGE_CHANGE_EVERY_MS);
   }
 }
 
@@ -66,7 +66,7 @@ function fill(toPercent: number): void {
 async function make(trouble: RuntimeTrouble): Promise<void> {
   switch (trouble.how) {
     case 'lie':
-      tricks.lies.add(trouble.method);
+      removalFaults.lies.add(trouble.method);
       break;
     case 'hang':
     case 'half':
@@ -79,7 +79,7 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
       faults.freeLateMs = trouble.lateMs;
       break;
     case 'slow':
-      tricks.slowMs = trouble.slowMs;
+      removalFaults.slowMs = trouble.slowMs;
       break;
     case 'fill':
       fill(trouble.toPercent);
@@ -94,8 +94,8 @@ async function make(trouble: RuntimeTrouble): Promise<void> {
 }
 
 async function heal(): Promise<void> {
-  tricks.lies.clear();
-  tricks.slowMs = 0;
+  removalFaults.lies.clear();
+  removalFaults.slowMs = 0;
   faults.clear();
   relax();
   server = server.then((there) => there ?? node.serve());
@@ -106,9 +106,9 @@ const PRESSED_PERCENT = 92;
 
 function amid(change: Change, slowMs: number): void {
   fill(PRESSED_PERCENT);
-  tricks.amid = async () => {
+  removalFaults.amid = async () => {
     isStill = true;
-    tricks.slowMs = slowMs;
+    removalFaults.slowMs = slowMs;
     if (change === 'relieved') empty();
     if (change === 'rolled-back') await rollBack(node);
     process.send?.('amid');
@@ -127,7 +127,7 @@ function empty(): void {
 }
 
 async function amidIsOver(): Promise<void> {
-  tricks.amid = null;
+  removalFaults.amid = null;
   isStill = false;
   await heal();
 }
@@ -138,16 +138,16 @@ async function obey(message: ToNode): Promise<void> {
       return live(message.seed, message.stepMs, message.headStart);
     case 'rest':
       isAlive = false;
-      return breathe();
+      return changeUsage();
     case 'trouble':
       return make(message.trouble);
     case 'heal':
       return heal();
     case 'stop-at':
-      tricks.stopAt = message.moment;
+      removalFaults.stopAt = message.moment;
       return;
     case 'go-on':
-      tricks.stopAt = null;
+      removalFaults.stopAt = null;
       return goOn();
     case 'amid':
       return amid(message.change, message.slowMs);

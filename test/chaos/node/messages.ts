@@ -43,7 +43,7 @@ export type Change = (typeof CHANGES)[number];
 export const ToNode = z.discriminatedUnion('kind', [
   /** `headStart`: so many steps come at once. */
   z.object({ kind: z.literal('live'), seed: z.int(), stepMs: z.int(), headStart: z.int() }),
-  /** No pods come and go any more; the disk breathes, so that nobody waits for the minute in which it is told of. */
+  /** No pods come and go any more; its disk usage goes up and down, so that nobody waits for the minute in which it is told of. */
   z.object({ kind: z.literal('rest') }),
   z.object({ kind: z.literal('trouble'), trouble: RuntimeTrouble }),
   z.object({ kind: z.literal('heal') }),

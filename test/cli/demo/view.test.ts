@@ -3,20 +3,20 @@ import { frame } from '../../../cli/demo/frame.ts';
 import { summaryJson, summaryLines } from '../../../cli/demo/summary.ts';
 import { createTally } from '../../../cli/demo/tally.ts';
 import { jsonView, liveView, plainView } from '../../../cli/demo/view.ts';
-import type { Tale } from '../../../cli/views/narration/narrator.ts';
+import type { Activity } from '../../../cli/views/activity/activity-reader.ts';
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 
 /** Something else filled the disk during the removal. */
 const FILLED = { filesystem: 'imagefs', beforeBytes: '10', afterBytes: '5' } as const;
 const GB = 1_000_000_000n;
-const usage = (node: string, usedGb: bigint): Tale => ({
+const usage = (node: string, usedGb: bigint): Activity => ({
   kind: 'usage',
   node,
   usedBytes: usedGb * GB,
   capacityBytes: 20n * GB,
 });
-const removedAs = (node: string, freed: FreedSpace): Tale => ({
+const removedAs = (node: string, freed: FreedSpace): Activity => ({
   kind: 'removed',
   node,
   object: 'image',
@@ -24,7 +24,7 @@ const removedAs = (node: string, freed: FreedSpace): Tale => ({
   why: 'unused',
   freed,
 });
-const removed = (node: string, freedBytes: bigint): Tale =>
+const removed = (node: string, freedBytes: bigint): Activity =>
   removedAs(node, { how: 'measured', bytes: freedBytes, filesystem: 'imagefs' });
 
 test.each([
@@ -108,7 +108,7 @@ test('the JSON view keeps byte counts exact', () => {
 
 describe('the summary', () => {
   const { tally, count } = createTally();
-  const tales: Tale[] = [
+  const activities: Activity[] = [
     usage('node-1', 18n),
     usage('node-1', 12n),
     removed('node-1', 4n * GB),
@@ -128,7 +128,7 @@ describe('the summary', () => {
     { kind: 'kept', node: 'node-1', object: 'sandbox', byReason: new Map([['in use', 1]]) },
     { kind: 'kept', node: 'node-2', object: 'pod-log-directory', byReason: new Map([['pod is there', 1]]) },
   ];
-  tales.forEach(count);
+  activities.forEach(count);
   const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
 
   test.each([

@@ -10,7 +10,7 @@ import { openStateDirectory } from '../../../packages/machine/state-directory.ts
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
-import { type SimulatedNode, startSimulatedNode } from '../../../sim/node/node.ts';
+import { type SimulatedNode, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { logLines } from '../../support/log-lines.ts';
 
 export const GB = 1_000_000_000n;
@@ -96,7 +96,7 @@ export async function start(
         clock: node.clock,
         state,
         filesystems: () => node.filesystems,
-        logs: node,
+        podLogs: node,
         pods: { source: null, wanted: () => [], now: null },
         podSources: ['api'],
       },

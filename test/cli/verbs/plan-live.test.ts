@@ -8,7 +8,7 @@ import { openStateDirectory } from '../../../packages/machine/state-directory.ts
 import { Plan } from '../../../schemas/reports/plan.ts';
 import { IMAGE_HISTORY_FILE } from '../../../schemas/state/image-history.ts';
 import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { SECOND } from '../../fixtures/time.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -42,10 +42,13 @@ async function planned(...args: readonly string[]): Promise<Plan> {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   return Plan.parse(JSON.parse(stdout));
 }
-const fateOf = ({ remove, keep }: Plan, name: string): string | undefined =>
-  [...remove.map((one) => ({ ...one, fate: 'goes' })), ...keep.map((one) => ({ ...one, fate: 'stays' }))]
+const verdictIn = ({ remove, keep }: Plan, name: string): string | undefined =>
+  [
+    ...remove.map((one) => ({ ...one, verdict: 'goes' })),
+    ...keep.map((one) => ({ ...one, verdict: 'stays' })),
+  ]
     .filter((one) => one.name.endsWith(name))
-    .map(({ fate, rule }) => `${fate} ${rule}`)
+    .map(({ verdict, rule }) => `${verdict} ${rule}`)
     .join(', ');
 
 /** As an agent keeps it that saw the image first so long ago, never in use, and has looked ever since. */
@@ -70,9 +73,9 @@ test('[C14, A8] one look at this machine: what it cannot know stays, and it says
   const plan = await planned('--node-name', 'here');
 
   expect(plan.inventory).toMatchObject({ cluster: 'local', node: 'here' });
-  expect(fateOf(plan, 'unused:1')).toBe('stays D10');
-  expect(fateOf(plan, 'default/web/app#0')).toBe('stays G7');
-  expect(fateOf(plan, 'default/web/app#1')).toBe('stays G3');
+  expect(verdictIn(plan, 'unused:1')).toBe('stays D10');
+  expect(verdictIn(plan, 'default/web/app#0')).toBe('stays G7');
+  expect(verdictIn(plan, 'default/web/app#1')).toBe('stays G3');
   expect(plan.remove).toEqual([]);
   expect(plan.notes.map(({ rule }) => rule)).toEqual(['C14', 'A8', 'D6']);
   expect([...node.runtime.images.values()].flatMap(({ repoTags }) => repoTags)).toContain(UNUSED);
@@ -89,7 +92,7 @@ test('[C14] before any agent has run --assume-old shows what goes once it is old
     'Would be removed: nothing yet, since nobody knows how old anything is (--assume-old shows what would go once it is old enough).',
   );
   const assumed = await planned('--assume-old');
-  expect(fateOf(assumed, 'unused:1')).toBe('goes E3');
+  expect(verdictIn(assumed, 'unused:1')).toBe('goes E3');
   expect(assumed.notes[0]).toMatchObject({
     rule: 'C14',
     message: expect.stringContaining('--assume-old was given'),
@@ -98,7 +101,7 @@ test('[C14] before any agent has run --assume-old shows what goes once it is old
   const directory = temporaryDirectory();
   keepHistory(directory, 5 * SECOND);
   const known = await planned('--assume-old', '--state-directory', directory);
-  expect(fateOf(known, 'unused:1')).toBe('stays D10');
+  expect(verdictIn(known, 'unused:1')).toBe('stays D10');
   expect(known.notes[0]?.message).toContain('--assume-old changes nothing');
   expect((await table('--assume-old', '--state-directory', directory)).stdout).not.toContain('nobody knows');
 
@@ -107,17 +110,17 @@ test('[C14] before any agent has run --assume-old shows what goes once it is old
 });
 
 test.each([
-  { agoMs: 120 * SECOND, fate: 'goes E3' },
-  { agoMs: 60 * SECOND, fate: 'stays D6' },
-  { agoMs: 5 * SECOND, fate: 'stays D10' },
-])('[M1, E3] with the record of its agent an image of $agoMs ms $fate', async ({ agoMs, fate }) => {
+  { agoMs: 120 * SECOND, verdict: 'goes E3' },
+  { agoMs: 60 * SECOND, verdict: 'stays D6' },
+  { agoMs: 5 * SECOND, verdict: 'stays D10' },
+])('[M1, E3] with the record of its agent an image of $agoMs ms $verdict', async ({ agoMs, verdict }) => {
   const directory = temporaryDirectory();
   keepHistory(directory, agoMs);
   const before = contentsOf(directory);
 
   const plan = await planned('--state-directory', directory);
 
-  expect(fateOf(plan, 'unused:1')).toBe(fate);
+  expect(verdictIn(plan, 'unused:1')).toBe(verdict);
   expect(plan.notes.map(({ rule }) => rule)).toEqual(['A8', 'D6']);
   expect(contentsOf(directory)).toEqual(before);
 });
@@ -126,7 +129,7 @@ test('[M7, M12] layers and origins are looked at, where the runtime tells them a
   const saysSomething = ({ notes }: Plan) => notes.some(({ rule }) => rule === 'M7');
   const told = await planned('--trigger', 'forced');
   expect(saysSomething(told)).toBe(false);
-  expect(fateOf(told, 'unused:1')).not.toContain('M12');
+  expect(verdictIn(told, 'unused:1')).not.toContain('M12');
   node.faults.onCall('snapshotUsage', { kind: 'error', message: 'no sizes' });
   const untold = await planned('--trigger', 'forced');
   expect(untold.notes.at(-1)).toMatchObject({
@@ -138,7 +141,7 @@ test('[M7, M12] layers and origins are looked at, where the runtime tells them a
 
 test('[P3, K2] what is in use beside CRI is looked at, and nothing goes while it cannot be read', async () => {
   node.runtime.otherContainers.set('by-hand', node.runtime.findImage(UNUSED)?.repoTags[0] ?? '');
-  expect(fateOf(await planned('--trigger', 'forced'), 'unused:1')).toBe('stays C8');
+  expect(verdictIn(await planned('--trigger', 'forced'), 'unused:1')).toBe('stays C8');
   node.faults.onCall('listStoredContainers', { kind: 'error', message: 'no containers' });
   const { exitCode, stderr } = await inProcess(['plan', '--runtime-endpoint', node.endpoint]);
   expect(exitCode).toBe(1);
@@ -156,9 +159,9 @@ test('a state directory in which no agent has kept anything is told, and is not 
 
 test('[F1, C14] a kubelet that starts now would not know of any age either', async () => {
   const kubelet = await planned('--profile', 'kubelet', '--trigger', 'forced');
-  expect(fateOf(kubelet, 'unused:1')).toBe('stays D10');
-  expect(fateOf(kubelet, 'default/web/app#0')).toBe('stays G7');
-  expect(fateOf(kubelet, 'default/web/app#1')).toBe('stays G3');
+  expect(verdictIn(kubelet, 'unused:1')).toBe('stays D10');
+  expect(verdictIn(kubelet, 'default/web/app#0')).toBe('stays G7');
+  expect(verdictIn(kubelet, 'default/web/app#1')).toBe('stays G3');
 });
 
 test('a record that cannot be read, and a runtime that is gone, are errors', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import { pause } from '../../../packages/process/back-off.ts';
+import { pause } from '../../../packages/process/backoff.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';

@@ -4,7 +4,7 @@ import { createListingMemory, readListing } from '../../../packages/cri/listing.
 import type { CompleteListing, Listing } from '../../../packages/cri/listing-types.ts';
 import type { ImageLabels, RuntimeReader } from '../../../packages/cri/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import type { SimulatedImage } from '../../../sim/runtime/objects.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';

@@ -98,7 +98,7 @@ test('among the policies it is never passed over: nothing is known to hold, so e
     logger: silentContext().logger,
     metrics: createMetrics(),
     recheckMs: null,
-    outside: {
+    sources: {
       now: () => performance.now(),
       random: Math.random,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastingTrouble } from '../../../packages/event-log/problems.ts';
+import { ongoingProblem } from '../../../packages/event-log/problems.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { logLines } from '../../support/log-lines.ts';
 
@@ -7,11 +7,11 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-function trouble() {
+function ongoing() {
   const log = logLines();
   const clock = { nowMs: 1_000_000 };
   const logger = createLogger({ service: 'test', level: 'info' }, log);
-  return { ...lastingTrouble({ logger, now: () => clock.nowMs }), clock, lines: log.lines };
+  return { ...ongoingProblem({ logger, now: () => clock.nowMs }), clock, lines: log.lines };
 }
 
 const told = (lines: readonly string[]): readonly unknown[] =>
@@ -21,10 +21,10 @@ const told = (lines: readonly string[]): readonly unknown[] =>
   });
 
 test('what lasts is told once, then at growing intervals with how often it was met', () => {
-  const { met, clock, lines } = trouble();
+  const { occurred, clock, lines } = ongoing();
 
   for (let second = 0; second <= 70; second++) {
-    met('LOG_UNREACHABLE', {}, 'no broker answers');
+    occurred('LOG_UNREACHABLE', {}, 'no broker answers');
     clock.nowMs += SECOND;
   }
 
@@ -34,24 +34,24 @@ test('what lasts is told once, then at growing intervals with how often it was m
 });
 
 test('a day of it is told a few dozen times, however often it is met', () => {
-  const { met, clock, lines } = trouble();
+  const { occurred, clock, lines } = ongoing();
 
   for (let second = 0; second < 24 * 3600; second++) {
-    met('LOG_UNREACHABLE', {}, 'no broker answers');
-    met('GROUP_LOST', {}, 'fell silent');
+    occurred('LOG_UNREACHABLE', {}, 'no broker answers');
+    occurred('GROUP_LOST', {}, 'fell silent');
     clock.nowMs += SECOND;
   }
 
   expect(lines.length).toBeLessThan(70);
 });
 
-test('one that comes and goes is the same trouble, and its end is told once', () => {
-  const { met, well, clock, lines } = trouble();
+test('one that comes and goes is the same problem, and its end is told once', () => {
+  const { occurred, resolved, clock, lines } = ongoing();
 
   const ends = Array.from({ length: 9 }, () => {
-    met('LOG_UNREACHABLE', {}, 'no broker answers');
+    occurred('LOG_UNREACHABLE', {}, 'no broker answers');
     clock.nowMs += SECOND / 2;
-    const isEnd = well();
+    const isEnd = resolved();
     clock.nowMs += SECOND / 2;
     return isEnd;
   });
@@ -61,14 +61,14 @@ test('one that comes and goes is the same trouble, and its end is told once', ()
 });
 
 test('after a minute without it, it is a new one; a clock that is set back keeps none silent', () => {
-  const { met, well, clock, lines } = trouble();
-  met('LOG_UNREACHABLE', {}, 'no broker answers');
-  well();
+  const { occurred, resolved, clock, lines } = ongoing();
+  occurred('LOG_UNREACHABLE', {}, 'no broker answers');
+  resolved();
   clock.nowMs += MINUTE;
-  met('LOG_UNREACHABLE', {}, 'no broker answers');
+  occurred('LOG_UNREACHABLE', {}, 'no broker answers');
   expect(told(lines)).toEqual(['warn: no broker answers', 'warn: no broker answers']);
 
   clock.nowMs -= HOUR;
-  met('LOG_UNREACHABLE', {}, 'no broker answers');
+  occurred('LOG_UNREACHABLE', {}, 'no broker answers');
   expect(lines).toHaveLength(3);
 });

@@ -44,7 +44,7 @@ test('a handler that returns after its partition was lost commits nothing: the r
 /** An hour's tries. */
 const TRIES = 720;
 const RETRY_MS = 5_000;
-/** What makes every back-off take no time. */
+/** What makes every backoff take no time. */
 const NO_WAIT = () => -1;
 
 test('an outage in ever other words is told once for each cause, then at growing intervals', async () => {

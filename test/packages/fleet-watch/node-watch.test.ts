@@ -25,7 +25,10 @@ function watched(policies: () => PolicySet = () => NO_POLICIES) {
   const hear = (afterMs: number, over: Partial<DiskStats> = {}, at = offset++): void => {
     const takenAt = instant({ wallTimeMs: NOW + afterMs, sinceBootMs: HOUR + afterMs });
     const event = diskStats({}, { takenAt, ...over });
-    watch.heard(event, recordOf(nodeOutput('diskStats', event), { offset: at, timestampMs: NOW + afterMs }));
+    watch.received(
+      event,
+      recordOf(nodeOutput('diskStats', event), { offset: at, timestampMs: NOW + afterMs }),
+    );
   };
   return {
     hear,
@@ -45,7 +48,7 @@ test('a clock that is a day ahead is warned of once and counted, again after an 
   const node = watched();
   for (let minute = 0; minute < 59; minute++) node.hear(minute * MINUTE, ahead(minute * MINUTE));
   expect(node.warnings()).toHaveLength(1);
-  expect(node.warnings()[0]).toContain('prod/web-1: its clock is 24 hours ahead of that of the log');
+  expect(node.warnings()[0]).toContain('prod/web-1: its clock is 24 hours ahead of that of the event log');
   expect(await node.metric('clock')).toBe('1');
   node.hear(60 * MINUTE, ahead(60 * MINUTE));
   expect(node.warnings()).toHaveLength(2);

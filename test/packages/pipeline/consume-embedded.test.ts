@@ -137,7 +137,7 @@ test('policies and pauses are followed as they are applied and deleted', async (
   const log = await embeddedLog();
   const { monotonicNow: now, random, wait } = systemSources;
   const metrics = createMetrics();
-  const settings = { log, trust: TRUST_OFF, logger, metrics, recheckMs: 200, outside: { now, random, wait } };
+  const settings = { log, trust: TRUST_OFF, logger, metrics, recheckMs: 200, sources: { now, random, wait } };
   await using policies = startPolicySource(settings);
   await policies.caughtUp;
   expect(policies.current.node().policies).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listedTwice } from '../../../packages/decision/listing.ts';
+import { listedTwice } from '../../../packages/decision/inventory-checks.ts';
 
 test.each([
   ['nothing', [], []],

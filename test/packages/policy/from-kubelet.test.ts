@@ -296,7 +296,7 @@ test('every field is named once: taken over, ignored, or not known', () => {
   if (!reading.valid) throw new Error('refused');
   const { configuration } = reading;
   expect(reportOf(configuration, policyFromKubelet(configuration, CHOICES))).toEqual({
-    told: [
+    reported: [
       'Taken over:',
       '  imageGCHighThresholdPercent: 75',
       '  imageGCLowThresholdPercent: 70',
@@ -341,11 +341,11 @@ const ELSEWHERE: readonly string[] = ['podLogsDir', 'evictionPressureTransitionP
 
 test('every field about garbage collection is taken over, or named as something else', () => {
   const lines = Object.entries(ABOUT_COLLECTION).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  const { policy, told, warnings } = reported(...lines);
+  const { policy, reported: notes, warnings } = reported(...lines);
   const expected = Object.entries(ABOUT_COLLECTION).filter(([key]) => !ELSEWHERE.includes(key));
   expect(policy).toEqual({ ...CHOICES, ...Object.fromEntries(expected) });
   for (const field of Object.keys(ABOUT_COLLECTION))
-    expect(told.filter((line) => new RegExp(`\\b${field}\\b`).test(line))).toHaveLength(1);
+    expect(notes.filter((line) => new RegExp(`\\b${field}\\b`).test(line))).toHaveLength(1);
   expect(warnings).toEqual([]);
 });
 
@@ -367,11 +367,11 @@ test.each<{ name: string; lines: string[]; told: string }>([
     told: 'Replaced by the values of nodefs or imagefs, as the kubelet does it: evictionHard.containerfs.available. containerfs has no thresholds of its own.',
   },
 ])('tells $name', ({ lines, told }) => {
-  expect(reported(...lines).told).toContain(told);
+  expect(reported(...lines).reported).toContain(told);
 });
 
 test('a map of which every signal is ignored is not told twice', () => {
-  const { told } = reported(
+  const { reported: told } = reported(
     'evictionSoft: {memory.available: 1Gi}',
     'evictionSoftGracePeriod: {memory.available: 1m}',
   );

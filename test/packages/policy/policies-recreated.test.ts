@@ -43,7 +43,7 @@ function follow(log: Awaited<ReturnType<typeof openLog>>) {
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),
     metrics: createMetrics(),
     recheckMs: null,
-    outside: {
+    sources: {
       now: () => performance.now(),
       random: Math.random,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),

@@ -61,7 +61,7 @@ function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}
     logger: createLogger({ service: 'test', level: 'info' }, out),
     metrics,
     recheckMs,
-    outside: { now: () => clock.nowMs, random: () => 0.5, wait },
+    sources: { now: () => clock.nowMs, random: () => 0.5, wait },
   });
   onTestFinished(() => source[Symbol.asyncDispose]());
   const reading = (index: number): ScriptedReading => {

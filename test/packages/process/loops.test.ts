@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pause } from '../../../packages/process/back-off.ts';
+import { pause } from '../../../packages/process/backoff.ts';
 import { createWakeSignal, runEvery, runTogether } from '../../../packages/process/loops.ts';
 
 const never = new AbortController().signal;

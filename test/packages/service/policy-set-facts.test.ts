@@ -14,27 +14,27 @@ const first = policySet('node', [web, batch], []);
 const second = policySet('node', [web], [pauseRecord()]);
 
 /** A log that notes what it takes and, while `refuses`, takes nothing. */
-function telling() {
-  const told: Output[] = [];
+function reporting() {
+  const reported: Output[] = [];
   const state = { set: first, refuses: false };
   const facts = createPolicySetFacts(() => state.set, {
     publish: async (outputs) => {
       if (state.refuses) throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
-      told.push(...outputs);
+      reported.push(...outputs);
     },
   });
-  return { told, state, facts };
+  return { reported, state, facts };
 }
 
-const hashesOf = (told: readonly Output[]): readonly string[] => told.map(({ key }) => key);
+const hashesOf = (reported: readonly Output[]): readonly string[] => reported.map(({ key }) => key);
 
-async function toldOf(set: PolicySet): Promise<PolicySetRecord> {
-  const { told, state, facts } = telling();
+async function reportedOf(set: PolicySet): Promise<PolicySetRecord> {
+  const { reported, state, facts } = reporting();
   state.set = set;
   facts.policies();
-  await facts.tell();
-  expect(told).toMatchObject([{ topic: 'policyVersions', key: set.hash }]);
-  return PolicySetRecord.parse(told[0]?.event);
+  await facts.publish();
+  expect(reported).toMatchObject([{ topic: 'policyVersions', key: set.hash }]);
+  return PolicySetRecord.parse(reported[0]?.event);
 }
 
 const finding =
@@ -43,47 +43,47 @@ const finding =
     records.find((record) => record.hash === hash);
 
 test('a set is told with all that it takes to put it together again', async () => {
-  expect(rebuiltPolicySet('node', await toldOf(first), finding(web, batch))).toEqual(first);
-  expect(rebuiltPolicySet('node', await toldOf(second), finding(web, batch))).toEqual(second);
+  expect(rebuiltPolicySet('node', await reportedOf(first), finding(web, batch))).toEqual(first);
+  expect(rebuiltPolicySet('node', await reportedOf(second), finding(web, batch))).toEqual(second);
 });
 
 test('a content that was applied twice has the version that was in force', async () => {
   const again = policySet('node', [{ ...web, policyVersion: 3 }], []);
-  expect(rebuiltPolicySet('node', await toldOf(again), finding(web))).toEqual(again);
+  expect(rebuiltPolicySet('node', await reportedOf(again), finding(web))).toEqual(again);
 });
 
 test('a set with a policy that is not found, or that is not what its hash says, is none', async () => {
-  const record = await toldOf(first);
+  const record = await reportedOf(first);
   expect(rebuiltPolicySet('node', record, finding(web))).toBeNull();
   expect(rebuiltPolicySet('node', { ...record, pauses: [pauseRecord()] }, finding(web, batch))).toBeNull();
   expect(rebuiltPolicySet('node', { ...record, hash: second.hash }, finding(web, batch))).toBeNull();
 });
 
 test('each set once, also when it comes back, and none under which nothing was decided', async () => {
-  const { told, state, facts } = telling();
-  await facts.tell();
-  expect(told).toEqual([]);
+  const { reported, state, facts } = reporting();
+  await facts.publish();
+  expect(reported).toEqual([]);
   for (const set of [first, first, second, first]) {
     state.set = set;
     facts.policies();
-    await facts.tell();
+    await facts.publish();
   }
-  expect(hashesOf(told)).toEqual([first.hash, second.hash]);
+  expect(hashesOf(reported)).toEqual([first.hash, second.hash]);
 });
 
 test('two decisions at once tell one set once, and both wait for it', async () => {
-  const { told, facts } = telling();
+  const { reported, facts } = reporting();
   facts.policies();
-  await Promise.all([facts.tell(), facts.tell()]);
-  expect(hashesOf(told)).toEqual([first.hash]);
+  await Promise.all([facts.publish(), facts.publish()]);
+  expect(hashesOf(reported)).toEqual([first.hash]);
 });
 
 test('what the log did not take is told again', async () => {
-  const { told, state, facts } = telling();
+  const { reported, state, facts } = reporting();
   facts.policies();
   state.refuses = true;
-  await expect(facts.tell()).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
+  await expect(facts.publish()).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
   state.refuses = false;
-  await facts.tell();
-  expect(hashesOf(told)).toEqual([first.hash]);
+  await facts.publish();
+  expect(hashesOf(reported)).toEqual([first.hash]);
 });

@@ -21,8 +21,8 @@ export async function startDeciders(
 ): Promise<DeciderRun> {
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
   const metrics = createMetrics();
-  const outside = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs, outside });
+  const sources = { now: monotonicNow, random, wait };
+  const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs, sources });
   await policies.caughtUp;
   const deps = {
     log,

@@ -1,4 +1,4 @@
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import type { SimulatedImage } from '../../../sim/runtime/objects.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 
@@ -16,7 +16,7 @@ export interface GuardRules {
   readonly isKept: (image: SimulatedImage) => boolean;
 }
 
-/** Watches the runtime itself, at the moment of each removal, with the simulator's own knowledge. */
+/** Watches the runtime itself, at the moment of each removal, with what the simulated runtime itself knows. */
 export function guard({ runtime }: SimulatedNode, time: PipelineTime, rules: GuardRules): Guards {
   const violations: string[] = [];
   const gone = new Map<string, number>();

@@ -10,18 +10,18 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
-import { rememberPods } from '../../../services/node/managed-node.ts';
+import { cachePods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { policyInForce } from '../../../services/node-executor/checks/command-checks.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts';
 import { nodeSubscription } from '../../../services/node-executor/main.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import { killable, killableState, type Life } from '../../../sim/fleet-run/killable.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import { killable, killableState, type ProcessState } from '../../../sim/fleet-run/killable.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node-executor/support/memory-state.ts';
 import { directRuntime } from '../../support/runtime/direct-connection.ts';
@@ -50,7 +50,7 @@ const AGENT_LOOPS = 6;
 
 export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const { node, time, log: wholeLog, logger } = parts;
-  const life: Life = { dead: false };
+  const life: ProcessState = { dead: false };
   const log = killable(wholeLog, life);
   const state = killableState(parts.state, life);
   const metrics = createMetrics();
@@ -65,9 +65,9 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     logger,
     metrics,
     recheckMs: null,
-    outside: { now: monotonicNow, random, wait: parts.wait },
+    sources: { now: monotonicNow, random, wait: parts.wait },
   });
-  const pods = rememberPods(node.kubelet, ['api']);
+  const pods = cachePods(node.kubelet, ['api']);
   const clock = { now: () => time.now() };
   const agent = new NodeAgent({
     identity: NODE,
@@ -76,7 +76,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     runtime,
     contents: loggedContentReading({ containerd: containerd && killable(containerd, life), clock, logger }),
     filesystems: node.filesystems,
-    logs: logReader(node),
+    podLogs: podLogReader(node),
     pods: pods.source,
     podSources: ['api'],
     state,

@@ -4,7 +4,10 @@ import type {
   InventoryContainer,
   InventoryPod,
 } from '../../../schemas/events/inventory.ts';
-import type { InventoryLogSymlink, InventoryPodLogDirectory } from '../../../schemas/events/log-entries.ts';
+import type {
+  InventoryLogSymlink,
+  InventoryPodLogDirectory,
+} from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { arbitraryNode, arbitraryPolicy } from '../../fixtures/arbitrary-node.ts';
 import { gonePod, podLogDirectory, uid } from '../../fixtures/inventory.ts';

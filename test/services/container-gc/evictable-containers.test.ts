@@ -79,13 +79,13 @@ describe('a container is evictable', () => {
     },
     { name: '[M41] not without a name', given: { name: '' }, goes: false, rule: 'M41' },
     {
-      name: '[M33] not in back-off',
+      name: '[M33] not in backoff',
       given: { backoff: { failures: 1, untilMs: NOW + 1 } },
       goes: false,
       rule: 'M33',
     },
     {
-      name: '[M33] when the back-off is over',
+      name: '[M33] when the backoff is over',
       given: { backoff: { failures: 1, untilMs: NOW } },
       goes: true,
       rule: 'G7',

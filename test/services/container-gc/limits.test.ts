@@ -138,7 +138,7 @@ describe('the limit of the node', () => {
 });
 
 describe('what is selected and does not go', () => {
-  test('[G14, M33] in back-off counts as done, so it costs no other container its place', () => {
+  test('[G14, M33] in backoff counts as done, so it costs no other container its place', () => {
     const failing = dead('oldest', 'a', 3, { backoff: { failures: 2, untilMs: NOW + 1 } });
     const containers = [failing, dead('old', 'a', 2), dead('new', 'a', 1)];
     expect(removed(containers)).toEqual(['old']);

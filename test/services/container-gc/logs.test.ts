@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory, InventoryPod } from '../../../schemas/events/inventory.ts';
-import type { InventoryLogSymlink } from '../../../schemas/events/log-entries.ts';
+import type { InventoryLogSymlink } from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/container-gc/decide.ts';
 import {

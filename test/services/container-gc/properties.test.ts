@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory, InventoryPod } from '../../../schemas/events/inventory.ts';
-import { containerIdOfSymlink } from '../../../schemas/events/log-entries.ts';
+import { containerIdOfSymlink } from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/container-gc/decide.ts';
 import { shuffled } from '../../fixtures/arbitrary-node.ts';
@@ -65,7 +65,7 @@ describe('on any node, under any policy', () => {
     });
   });
 
-  test('[M33, G20] nothing in back-off and nothing with a log path that is not trusted ever goes', () => {
+  test('[M33, G20] nothing in backoff and nothing with a log path that is not trusted ever goes', () => {
     holds((given, settings) => {
       const ids = plan(given, settings).items.map(({ id }) => id);
       const backingOff = [...given.containers, ...given.sandboxes].filter(
@@ -282,7 +282,7 @@ const added = (before: Planned, after: Planned): string[] => {
 const withoutLinks = (ids: readonly string[]) => ids.filter((id) => !id.endsWith('.log'));
 
 describe.each(['fleetgc', 'kubelet'] as const)('profile %s', (profile) => {
-  /** Without what the specification does not speak of: back-off, log paths, deaths. */
+  /** Without what the specification does not speak of: backoff, log paths, deaths. */
   const plain = arbitraryContainerNode.map((given) => ({
     ...given,
     containers: given.containers.map((one) => ({ ...one, backoff: null, logPath: null })),

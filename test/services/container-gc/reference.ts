@@ -7,7 +7,7 @@ import type { Policy } from '../../../schemas/policy/policy.ts';
 
 /**
  * Sections G, H and I once more, for both profiles, written down sentence by sentence without a thought for speed or
- * shape, to compare the decider with. It knows nothing of back-off, doubles, log paths, limits of a command or deaths.
+ * shape, to compare the decider with. It knows nothing of backoff, doubles, log paths, limits of a command or deaths.
  */
 export function referencePass(inventory: CompleteInventory, policy: Policy) {
   const containers = referenceContainers(inventory, policy);

@@ -127,7 +127,7 @@ describe('a sandbox with containers', () => {
     ]);
   });
 
-  test('[H1, M33] stays when one of them is in back-off', () => {
+  test('[H1, M33] stays when one of them is in backoff', () => {
     const backoff = { failures: 1, untilMs: NOW + 1 };
     const containers = [container('c1', { sandboxId: '1' }), container('c2', { sandboxId: '1', backoff })];
     expect(removed([old('1', 1)], { ...gone, containers })).toEqual(['c1']);
@@ -162,7 +162,7 @@ describe('a sandbox is kept', () => {
       given: { pod: { uid: 'pod-2', name: 'web', namespace: 'default' } },
       rule: 'M41',
     },
-    { name: '[M33] in back-off', given: { backoff: { failures: 1, untilMs: NOW + 1 } }, rule: 'M33' },
+    { name: '[M33] in backoff', given: { backoff: { failures: 1, untilMs: NOW + 1 } }, rule: 'M33' },
   ])('$name', ({ given, rule }) => {
     const pods = [gonePod('pod-1'), gonePod('pod-2')];
     expect(rules([sandbox('1', given)], { pods })).toEqual([`keep ${rule}`]);

@@ -5,7 +5,7 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { fleetNodes } from '../../../services/fleet-status/fleet-nodes.ts';
-import { readHeardNodes } from '../../../services/fleet-status/heard-nodes.ts';
+import { readReportingNodes } from '../../../services/fleet-status/reporting-nodes.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
@@ -27,7 +27,7 @@ async function heardLog(heard: readonly (readonly [agoMs: number, over: Partial<
     const event = diskStats({}, { id: `stats-${index}`, takenAt, ...over });
     await publishAt(atMs, outgoing(nodeOutput('diskStats', event)));
   }
-  const read = () => readHeardNodes({ log, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
+  const read = () => readReportingNodes({ log, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
   return { log, read, nodes: async (policies = NO_POLICIES) => fleetNodes(await read(), policies, NOW) };
 }
 
@@ -114,7 +114,7 @@ test('not all of the log is read, however much there is', async () => {
       }
     },
   };
-  const heard = await readHeardNodes({ log: counting, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
+  const heard = await readReportingNodes({ log: counting, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
   expect(heard.nodes.size).toBe(1);
   expect(read).toBeLessThan(40);
 });

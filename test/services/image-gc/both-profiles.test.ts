@@ -55,7 +55,7 @@ describe('in any mode, on any node, under any policy of either profile, never go
           return believed.every((other) => other === image || other.firstDetectedMs < image.firstDetectedMs);
         }),
     ));
-  test('[M33] in back-off, in the profile fleetgc, and in a command of either', () => {
+  test('[M33] in backoff, in the profile fleetgc, and in a command of either', () => {
     never(({ backoff }, { settings }) => settings.profile === 'fleetgc' && (backoff?.untilMs ?? 0) > NOW);
     holds(({ given, settings }) => {
       const ids = decide(given, settings).items.map(({ id }) => id);

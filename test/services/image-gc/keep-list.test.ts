@@ -56,7 +56,7 @@ describe('[M11, M12] what cannot be pulled again', () => {
 });
 
 describe('[M12] what this node did not pull', () => {
-  const fateOf = (profile: Policy['profile'], unpullable: boolean, given: InventoryImage) => {
+  const judged = (profile: Policy['profile'], unpullable: boolean, given: InventoryImage) => {
     const facts = inventory({ images: [given, ...USED], reclaim: reclaim() });
     const { verdicts, holders } = decide(facts, policy({ profile, keep: keepList({ unpullable }) }));
     return { verdict: verdicts[0], holders };
@@ -65,23 +65,23 @@ describe('[M12] what this node did not pull', () => {
 
   describe.each(BOTH)('in profile %s', (profile) => {
     test.each(['not-pulled', 'unknown'] as const)('%s: stays, whatever its names say', (origin) => {
-      const { verdict, holders } = fateOf(profile, true, image('a', { origin }));
+      const { verdict, holders } = judged(profile, true, image('a', { origin }));
       expect(verdict).toMatchObject({ action: 'keep', rule: 'M12', facts: { origin } });
       expect(holders).toContainEqual({ reason: 'no-digest', objects: 1, bytes: 10 });
     });
 
     test.each(['not-pulled', 'unknown'] as const)('%s: goes where the policy says so', (origin) => {
-      expect(fateOf(profile, false, image('a', { origin })).verdict).toMatchObject({ action: 'remove' });
+      expect(judged(profile, false, image('a', { origin })).verdict).toMatchObject({ action: 'remove' });
     });
 
     test('one that was pulled, or of which no runtime can tell it, goes', () => {
-      expect(fateOf(profile, true, image('a')).verdict).toMatchObject({ action: 'remove' });
+      expect(judged(profile, true, image('a')).verdict).toMatchObject({ action: 'remove' });
     });
   });
 
   test('[M11] of one without a repo digest that is the reason, as on any runtime', () => {
     const given = image('a', { origin: 'not-pulled', repoDigests: [] });
-    expect(fateOf('fleetgc', true, given).verdict).toMatchObject({ rule: 'M11' });
+    expect(judged('fleetgc', true, given).verdict).toMatchObject({ rule: 'M11' });
   });
 });
 

@@ -60,12 +60,12 @@ describe('an image is kept', () => {
       settings: { imageMinimumGCAgeMs: -HOUR },
     },
     {
-      name: '[M17, M33] in back-off',
+      name: '[M17, M33] in backoff',
       kept: { backoff: { failures: 2, untilMs: NOW + 1 } },
       rule: 'M33',
     },
     {
-      name: '[M33] in the longest back-off',
+      name: '[M33] in the longest backoff',
       kept: { backoff: { failures: 9, untilMs: NOW + HOUR } },
       rule: 'M33',
     },
@@ -88,9 +88,9 @@ describe('an image is kept', () => {
       goes: { firstDetectedMs: NOW },
       settings: { imageMinimumGCAgeMs: -1 },
     },
-    { name: '[M33] back-off over', goes: { backoff: { failures: 3, untilMs: NOW } } },
+    { name: '[M33] backoff over', goes: { backoff: { failures: 3, untilMs: NOW } } },
     {
-      name: '[M33] a back-off longer than any, from before the clock was set back',
+      name: '[M33] a backoff longer than any, from before the clock was set back',
       goes: { backoff: { failures: 3, untilMs: NOW + HOUR + 1 } },
     },
     {

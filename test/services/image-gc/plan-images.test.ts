@@ -133,7 +133,7 @@ describe('[D3] a whole pass', () => {
     expect(removed({ mode: 'periodic', settings: hundred, facts: at('10') })).toEqual(['a E3']);
   });
 
-  test('[E4, D10] what age may take, usage may not: each image has one fate', () => {
+  test('[E4, D10] what age may take, usage may not: each image has one verdict', () => {
     const young = image('young', { lastUsedMs: null, firstDetectedMs: ago(MINUTE) });
     const given = {
       mode: 'periodic',

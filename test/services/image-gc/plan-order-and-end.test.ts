@@ -112,7 +112,7 @@ describe('the end of the plan', () => {
   });
 });
 
-test('[M17, M18] an image in back-off costs no other its place', () => {
+test('[M17, M18] an image in backoff costs no other its place', () => {
   const failing = image('failing', {
     sizeBytes: 100,
     lastUsedMs: null,

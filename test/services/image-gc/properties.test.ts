@@ -35,7 +35,7 @@ describe('on any node, under any policy, never goes an image that is', () => {
     never(({ firstDetectedMs }) => firstDetectedMs > NOW));
   test('[M11] without a digest', () => never(({ repoDigests }) => repoDigests.length === 0));
   test('[M11] on the keep list', () => never((one, { keep }) => keepMatcher(keep)(one) !== undefined));
-  test('[M33] in back-off', () => never(({ backoff }) => (backoff?.untilMs ?? 0) > NOW));
+  test('[M33] in backoff', () => never(({ backoff }) => (backoff?.untilMs ?? 0) > NOW));
 });
 
 /** Ways to protect one image, or to have doubts about it. */
@@ -46,7 +46,7 @@ const PROTECTIONS: Readonly<Record<string, (image: InventoryImage) => InventoryI
   'a younger age': (one) => ({ ...one, firstDetectedMs: NOW }),
   'a use at the time of the inventory': (one) => ({ ...one, lastUsedMs: NOW }),
   'no digest': (one) => ({ ...one, repoDigests: [] }),
-  'a back-off': (one) => ({ ...one, backoff: { failures: 1, untilMs: NOW + 1 } }),
+  'a backoff': (one) => ({ ...one, backoff: { failures: 1, untilMs: NOW + 1 } }),
 };
 
 describe('one protection more', () => {

@@ -11,13 +11,10 @@ import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { NodeAgent, type NodeAgentDeps } from '../../../services/node-agent/agent.ts';
-import {
-  loggedContentReading,
-  NOBODY_TELLS,
-} from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { loggedContentReading, NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/simulated-node.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
@@ -76,9 +73,9 @@ async function setUp(over: Partial<SimulatedNodeOptions> = {}) {
       nodeLabels: { zone: 'a' },
       policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
       runtime,
-      contents: async () => NOBODY_TELLS,
+      contents: async () => NO_CONTENTS,
       filesystems: node.filesystems,
-      logs: logReader(node),
+      podLogs: podLogReader(node),
       pods: node.kubelet,
       podSources: ['api'],
       state,
@@ -450,7 +447,7 @@ describe('an agent on a simulated node', () => {
     expect(later?.history.imagefs.availableBytes.length).toBeGreaterThan(10);
   });
 
-  test('[M1] a damaged history is reported on the log once, and images count as just detected', async () => {
+  test('[M1] a damaged history is reported by the logger once, and images count as just detected', async () => {
     const { time, node, state, start } = await setUp();
     await node.runtime.pullImage('nginx:1');
     const damaged: Pick<typeof state, 'open' | 'openReadOnly'> = {

@@ -7,9 +7,9 @@ import {
   contentReading,
   type DetectedImage,
   type ImageOrigin,
-  type Silence,
+  type MissingContents,
 } from '../../../services/node-agent/inventory/content-reading.ts';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../sim/node/simulated-node.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 
@@ -22,7 +22,7 @@ interface Reading {
   readonly layers: () => Promise<LayerTable | null>;
   /** By the first name of each image that is there by now. */
   readonly origins: () => Promise<Origins>;
-  readonly told: readonly Silence[];
+  readonly told: readonly MissingContents[];
 }
 
 /** The images of the node; nginx is listed since then. */
@@ -36,8 +36,12 @@ async function reading(options: Partial<SimulatedNodeOptions> = {}): Promise<Rea
   const node = await simulatedNode({ hasContainerdApi: true, ...options });
   const containerd = connectContainerd(node.endpoint);
   onTestFinished(() => containerd[Symbol.dispose]());
-  const told: Silence[] = [];
-  const contentsOf = contentReading({ containerd, clock: node.clock, tell: (silence) => told.push(silence) });
+  const told: MissingContents[] = [];
+  const contentsOf = contentReading({
+    containerd,
+    clock: node.clock,
+    onMissing: (missing) => told.push(missing),
+  });
   await node.runtime.pullImage('nginx:1');
   const listed = () => [...node.runtime.images.values()];
   const read = (againSinceMs = 0) => contentsOf(detected(node, againSinceMs));
@@ -164,7 +168,7 @@ test('[M12] a runtime that has told origins has not lost them when it says that 
       images: (ms) => (isWithout ? Promise.reject(without) : containerd.images(ms)),
     },
     clock: node.clock,
-    tell: () => {},
+    onMissing: () => {},
   });
   const listed = detected(node);
   await contentsOf(listed);
@@ -201,12 +205,12 @@ test('a snapshot that vanished meanwhile is no layer', async () => {
 });
 
 test('[M7, M12] where nobody is to be asked nothing is known, and nothing is said', async () => {
-  const told: Silence[] = [];
+  const told: MissingContents[] = [];
   const { node } = await reading();
   const contentsOf = contentReading({
     containerd: null,
     clock: node.clock,
-    tell: (silence) => told.push(silence),
+    onMissing: (missing) => told.push(missing),
   });
   const listed = detected(node);
   const { layers, originOf } = await contentsOf(listed);

@@ -37,7 +37,7 @@ test.each<{
     expected: true,
   },
   {
-    name: 'a number of inodes that breathes, as on XFS',
+    name: 'a number of inodes that goes up and down, as on XFS',
     before: { inodes: '1000000', inodesFree: '505000' },
     after: { inodes: '1000100', inodesFree: '505100' },
     expected: false,

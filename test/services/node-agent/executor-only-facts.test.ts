@@ -3,10 +3,10 @@ import type { KubeletPod } from '../../../packages/kubelet/pod-source.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { openHistory } from '../../../services/node-agent/images/kept-history.ts';
-import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { executorOnlyFacts } from '../../../services/node-agent/inventory/executor-only-facts.ts';
-import { openBackoff } from '../../../services/node-executor/results/backoff.ts';
 import { openRemovedImages } from '../../../services/node-executor/results/late-removals.ts';
+import { openBackoff } from '../../../services/node-executor/results/removal-backoff.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { listedContainer, runtimeImage } from '../../fixtures/listing.ts';
 import { HOUR, MINUTE, SECOND } from '../../fixtures/time.ts';
@@ -30,9 +30,9 @@ function setUp() {
       identity: NODE,
       nodeLabels: {},
       runtime,
-      contents: async () => NOBODY_TELLS,
+      contents: async () => NO_CONTENTS,
       filesystems: runtime,
-      logs: async () => ({ podLogDirectories: [], danglingSymlinks: [] }),
+      podLogs: async () => ({ podLogDirectories: [], danglingSymlinks: [] }),
       pods: { list: async () => ({ kubeletInstance: 'one', pods: kubelet }) },
       podSources: ['api'],
       clock,

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { imageUsage } from '../../../packages/cri/usage.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
 import { ownInventory } from '../../../services/node-agent/inventory/inventory-for-executor.ts';
+import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import {
   type ContentsOfScan,
   contentsOfScans,
-} from '../../../services/node-agent/inventory/inventory-objects.ts';
-import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
+} from '../../../services/node-agent/inventory/objects-from-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { completeListing } from '../../fixtures/listing.ts';
@@ -28,7 +28,7 @@ const completeScan = (takenAt: Instant): CompleteScan => {
     clockSteadySinceMs: 0,
     pods: [],
     allSourcesReady: true,
-    logs: { podLogDirectories: [], danglingSymlinks: [] },
+    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
   };
 };
 
@@ -40,7 +40,7 @@ async function restsOn(last: NodeScan | null, afterMs: number, actions: readonly
     lastScan: () => last,
     events: agentEvents({ identity: NODE, nodeLabels: {}, startedAt: clock.now() }),
     backoff: () => [],
-    contentsOf: async () => NOBODY_TELLS,
+    contentsOf: async () => NO_CONTENTS,
     clock,
   });
   const { takenAt } = await take(null, actions);
@@ -75,7 +75,7 @@ test('containerd is asked once for each scan, and not at all for an incomplete o
   let asked = 0;
   const contentsOf: ContentsOfScan = contentsOfScans(async () => {
     asked += 1;
-    return NOBODY_TELLS;
+    return NO_CONTENTS;
   });
   const { takenAt, readings } = LAST;
   await contentsOf({ status: 'incomplete', problems: [], takenAt, readings });

@@ -49,7 +49,7 @@ function scan(over: Partial<CompleteScan> = {}): CompleteScan {
     clockSteadySinceMs: 0,
     pods: [],
     allSourcesReady: true,
-    logs: { podLogDirectories: [], danglingSymlinks: [] },
+    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
     ...over,
   };
 }
@@ -226,7 +226,7 @@ test('a stepped wall clock changes no age', () => {
   expect(complete(given).images[0]?.firstDetectedMs).toBe(stepped.wallTimeMs - HOUR);
 });
 
-test('[M17, M33] failing objects carry their back-off; one of another clock has no force', () => {
+test('[M17, M33] failing objects carry their backoff; one of another clock has no force', () => {
   const listing = completeListing({
     images: [runtimeImage('app'), runtimeImage('other')],
     containers: [listedContainer('c1', { imageId: APP })],

@@ -17,8 +17,8 @@ import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { NOBODY_TELLS } from '../../../services/node-agent/inventory/content-reading.ts';
-import { logReader } from '../../../services/node-agent/inventory/log-entries.ts';
+import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
+import { podLogReader } from '../../../services/node-agent/inventory/read-pod-logs.ts';
 import { runNodeAgent } from '../../../services/node-agent/main.ts';
 import { byTheClock } from '../../../services/node-agent/task-schedule.ts';
 import { observe } from '../../fixtures/observe.ts';
@@ -68,9 +68,9 @@ async function startAgent() {
     nodeLabels: {},
     policies: () => policySet({ imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 }),
     runtime,
-    contents: async () => NOBODY_TELLS,
+    contents: async () => NO_CONTENTS,
     filesystems: node.filesystems,
-    logs: logReader(node),
+    podLogs: podLogReader(node),
     pods: node.kubelet,
     podSources: ['api' as const],
     state,

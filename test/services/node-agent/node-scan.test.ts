@@ -64,7 +64,7 @@ describe('the fingerprint', () => {
         { uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false, initContainers: [] },
       ],
       allSourcesReady: true,
-      logs: NO_LOGS,
+      podLogs: NO_LOGS,
       ...over,
     };
   };
@@ -143,7 +143,7 @@ describe('a scan', () => {
     const scan = createNodeScanner({
       runtime: { ...reader, ...disturb(reader) },
       filesystems: node.filesystems,
-      logs: async () => NO_LOGS,
+      podLogs: async () => NO_LOGS,
       clock,
       pods: {
         ask: async () => {
@@ -188,7 +188,7 @@ describe('a scan', () => {
           throw new Error('unreadable');
         },
       },
-      logs: async () => NO_LOGS,
+      podLogs: async () => NO_LOGS,
       clock,
       pods: {
         ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }),
@@ -228,7 +228,7 @@ describe('a scan', () => {
           return await node.filesystems.read();
         },
       },
-      logs: async () => NO_LOGS,
+      podLogs: async () => NO_LOGS,
       clock,
       pods: { ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }), problem: () => null },
       history: {

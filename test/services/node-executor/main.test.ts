@@ -4,7 +4,7 @@ import { partitionOf } from '../../../packages/event-log/partition.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
-import { pause } from '../../../packages/process/back-off.ts';
+import { pause } from '../../../packages/process/backoff.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

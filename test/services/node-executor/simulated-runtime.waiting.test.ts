@@ -10,7 +10,7 @@ import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { createNodeExecutor } from '../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../services/node-executor/node-files.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeletPod, PodListing } from '../../../packages/kubelet/pod-source.ts';
-import { openKubeletPods, rememberPods } from '../../../services/node/managed-node.ts';
+import { cachePods, openKubeletPods } from '../../../services/node/managed-node.ts';
 
 const pod = (uid: string, source: string): KubeletPod => ({
   uid,
@@ -29,14 +29,14 @@ function answering(...answers: readonly (PodListing | Error)[]) {
 
 test('what the kubelet told last is remembered, and its answers are passed on', async () => {
   const answer = listing(pod('web', 'api'));
-  const pods = rememberPods(answering(answer), ['api']);
+  const pods = cachePods(answering(answer), ['api']);
 
   expect(await pods.source?.list()).toBe(answer);
   expect(pods.wanted()?.map(({ uid }) => uid)).toEqual(['web']);
 });
 
 test('[C10, M5] until the configured kubelet told once, nobody knows what pods want', async () => {
-  const pods = rememberPods(answering(listing(pod('static', 'file')), listing(pod('web', 'api'))), ['api']);
+  const pods = cachePods(answering(listing(pod('static', 'file')), listing(pod('web', 'api'))), ['api']);
 
   expect(pods.wanted()).toBeNull();
   await pods.source?.list();
@@ -46,7 +46,7 @@ test('[C10, M5] until the configured kubelet told once, nobody knows what pods w
 });
 
 test('a kubelet that falls silent takes nothing away', async () => {
-  const pods = rememberPods(answering(listing(pod('web', 'api')), new Error('connection refused')), ['api']);
+  const pods = cachePods(answering(listing(pod('web', 'api')), new Error('connection refused')), ['api']);
   await pods.source?.list();
 
   await expect(pods.source?.list()).rejects.toThrow('connection refused');
@@ -54,7 +54,7 @@ test('a kubelet that falls silent takes nothing away', async () => {
 });
 
 test('an answer in which a source has not delivered adds to the last whole one', async () => {
-  const pods = rememberPods(
+  const pods = cachePods(
     answering(listing(pod('web', 'api')), listing(pod('static', 'file')), listing(pod('new', 'api'))),
     ['api'],
   );
@@ -80,7 +80,7 @@ test('[A7] the pods of this moment are told by an answer in which every source h
     listing(pod('static', 'file')),
     new Error('connection refused'),
   ];
-  const pods = rememberPods(answering(...answers), ['api']);
+  const pods = cachePods(answering(...answers), ['api']);
 
   expect((await pods.now?.())?.map(({ uid }) => uid)).toEqual(['web']);
   await expect(pods.now?.()).rejects.toMatchObject({ code: 'PODS_UNREADABLE' });

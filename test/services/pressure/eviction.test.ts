@@ -113,7 +113,7 @@ describe('the past in the event', () => {
     ).begin;
   const below = [bucket(10 * SECOND, 99)];
 
-  test('[J10] minimum reclaim keeps a threshold met between its two bars', () => {
+  test('[J10] minimum reclaim keeps a threshold met between its two limits', () => {
     const history = { imagefs: { availableBytes: below, inodesFree: [] } };
     expect(past({ history }, '149')?.target).toMatchObject({ resource: 'availableBytes', atLeast: '150' });
     expect(past({ history }, '150')).toBeNull();

@@ -16,7 +16,7 @@ interface Case {
 /** Met below 100, cleared at 150. */
 const met = ({ free, past = [], graceMs = 0 }: Omit<Case, 'name' | 'met'>): boolean =>
   isMet(BigInt(free), past, {
-    bars: { threshold: 100n, cleared: 150n, gracePeriodMs: graceMs },
+    limits: { threshold: 100n, cleared: 150n, gracePeriodMs: graceMs },
     nowMs: NOW_MS,
   });
 
@@ -24,17 +24,17 @@ describe('a hard threshold', () => {
   test.each<Case>([
     { name: '[J9] is met below it', free: 99, met: true },
     { name: '[J9] is not met at it', free: 100, met: false },
-    { name: '[J10] stays met below the higher bar', free: 149, past: [bucket(10 * SECOND, 99)], met: true },
-    { name: '[J10] is cleared at the higher bar', free: 150, past: [bucket(10 * SECOND, 99)], met: false },
-    { name: '[J10] is not met below the higher bar alone', free: 149, past: [bucket(0, 100)], met: false },
+    { name: '[J10] stays met below the higher limit', free: 149, past: [bucket(10 * SECOND, 99)], met: true },
+    { name: '[J10] is cleared at the higher limit', free: 150, past: [bucket(10 * SECOND, 99)], met: false },
+    { name: '[J10] is not met below the higher limit alone', free: 149, past: [bucket(0, 100)], met: false },
     {
-      name: '[J10] stays met through buckets between the bars',
+      name: '[J10] stays met through buckets between the limits',
       free: 149,
       past: [bucket(30 * SECOND, 99), bucket(20 * SECOND, 120), bucket(10 * SECOND, 149)],
       met: true,
     },
     {
-      name: '[J10] once cleared, is met only below the lower bar again',
+      name: '[J10] once cleared, is met only below the lower limit again',
       free: 149,
       past: [bucket(30 * SECOND, 99), bucket(20 * SECOND, 120, 150), bucket(10 * SECOND, 120)],
       met: false,
@@ -153,7 +153,7 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
       met: false,
     },
     {
-      name: 'stays met below the higher bar, once past its grace',
+      name: 'stays met below the higher limit, once past its grace',
       free: 149,
       past: [...steady(2 * MINUTE, 99).slice(0, 8), ...steady(40 * SECOND, 149)],
       met: true,
@@ -165,7 +165,7 @@ describe('[J11] a soft threshold with a grace of a minute', () => {
       met: false,
     },
     {
-      name: 'is cleared at the higher bar',
+      name: 'is cleared at the higher limit',
       free: 99,
       past: [...steady(2 * MINUTE, 99).slice(0, 8), bucket(40 * SECOND, 99, 150), ...steady(30 * SECOND, 99)],
       met: false,
@@ -183,7 +183,7 @@ test('[J11] time counts from a reboot at the earliest; that a threshold was met 
         const value = String(atSeconds < 0 ? 99 : free);
         return [atSeconds * SECOND, value, value, value];
       }),
-      { bars: { threshold: 100n, cleared: 150n, gracePeriodMs }, nowMs: MINUTE },
+      { limits: { threshold: 100n, cleared: 150n, gracePeriodMs }, nowMs: MINUTE },
     );
   expect(over(99, MINUTE)).toBe(true);
   expect(over(99, MINUTE + 1)).toBe(false);

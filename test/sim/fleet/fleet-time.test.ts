@@ -9,7 +9,7 @@ function machine({ rate, turnMs = 0 }: { rate: number | null; turnMs?: number })
   return createFleetTime({
     rate,
     realNow: () => realMs,
-    breathe: async () => {
+    yieldToEventLoop: async () => {
       realMs += turnMs;
     },
     wait: async (ms) => {

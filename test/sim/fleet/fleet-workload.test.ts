@@ -15,13 +15,13 @@ async function lived(seed: number, disturb: (nodes: readonly FleetNode[]) => voi
   rollOut(busyFleet, nodes);
   busyFleet.time.at(HOUR_MS / 2, () => disturb(nodes));
   await busyFleet.time.run(HOUR_MS, signal);
-  return { told: busyFleet.told, readings: nodes.map((node) => readingsAt(node, HOUR_MS)) };
+  return { reported: busyFleet.reported, readings: nodes.map((node) => readingsAt(node, HOUR_MS)) };
 }
 
 test('the same seed gives the same lives, another seed others', async () => {
   const first = await lived(7);
   expect(await lived(7)).toEqual(first);
-  expect((await lived(8)).told).not.toEqual(first.told);
+  expect((await lived(8)).reported).not.toEqual(first.reported);
 });
 
 test('what is removed changes nothing that happens later', async () => {
@@ -31,17 +31,17 @@ test('what is removed changes nothing that happens later', async () => {
       for (const id of disk.images.keys()) if (!wanted.has(id)) drop(disk, id);
     }
   };
-  expect((await lived(7, removeUnused)).told).toEqual((await lived(7)).told);
+  expect((await lived(7, removeUnused)).reported).toEqual((await lived(7)).reported);
 });
 
 test('pods come, crash, and end; releases reach all nodes that run the application within minutes', async () => {
-  const { told } = await lived(7);
-  const kinds = new Set(told.map(({ what }) => what));
+  const { reported } = await lived(7);
+  const kinds = new Set(reported.map(({ what }) => what));
   expect([...kinds].toSorted()).toEqual(
     expect.arrayContaining(['crashed', 'deployed', 'job-finished', 'job-started', 'rolled-out']),
   );
   const rollOuts = Map.groupBy(
-    told.filter(({ what }) => what === 'rolled-out'),
+    reported.filter(({ what }) => what === 'rolled-out'),
     ({ about }) => about,
   );
   for (const [, events] of rollOuts) expect(spanMs(events)).toBeLessThanOrEqual(5 * 60 * 1000);

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { fleetCatalogue } from '../../../sim/fleet/catalogue.ts';
+import { fleetCatalogue } from '../../../sim/fleet/fleet-catalogue.ts';
 import { createFleetNode, type FleetNode } from '../../../sim/fleet/fleet-node.ts';
 import { createFleetTime } from '../../../sim/fleet/fleet-time.ts';
 import type { BusyFleet, WorkloadEvent } from '../../../sim/fleet/fleet-workload.ts';
@@ -8,19 +8,22 @@ import { setInitialState } from '../../../sim/fleet/initial-state.ts';
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 /** A fleet whose time jumps from one timer to the next. */
-export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { readonly told: WorkloadEvent[] } {
-  const told: WorkloadEvent[] = [];
+export function fleetInNoTime(
+  seed: number,
+  untilMs: number,
+): BusyFleet & { readonly reported: WorkloadEvent[] } {
+  const reported: WorkloadEvent[] = [];
   const time = createFleetTime({
     rate: null,
     realNow: () => 0,
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     wait: async () => {
       await setImmediate();
     },
   });
   const catalogue = fleetCatalogue(seed, EPOCH_MS);
-  const tell = (event: WorkloadEvent): void => {
-    told.push(event);
+  const report = (event: WorkloadEvent): void => {
+    reported.push(event);
   };
   return {
     cluster: 'prod',
@@ -30,8 +33,8 @@ export function fleetInNoTime(seed: number, untilMs: number): BusyFleet & { read
     catalogue,
     untilMs,
     isOver: () => false,
-    tell,
-    told,
+    report,
+    reported,
   };
 }
 

@@ -37,10 +37,10 @@ const end = ({ pod }: Scene): void => {
 };
 const forget = (scene: Scene): void => {
   end(scene);
-  scene.pod.told = null;
+  scene.pod.listed = null;
 };
 const finish = ({ pod }: Scene): void => {
-  if (pod.told !== null) pod.told = { ...pod.told, finished: true };
+  if (pod.listed !== null) pod.listed = { ...pod.listed, finished: true };
 };
 const withoutContainers = ({ pod }: Scene): void => {
   pod.containers.length = 0;

@@ -26,7 +26,7 @@ export interface KubeletNodeOptions extends Omit<NodeOptions, 'runtime' | 'forKu
 export interface Kubelet {
   /** Gives it a pod of this name; resolves to the pod's UID. */
   put(pod: WantedPod): Promise<string>;
-  /** Makes it look at a pod at once: in a back-off of whatever length it would wait for 10 s and more. */
+  /** Makes it look at a pod at once: in a backoff of whatever length it would wait for 10 s and more. */
   nudge(pod: WantedPod): Promise<void>;
   /** Deletes a pod. */
   remove(name: string): Promise<void>;

@@ -8,7 +8,7 @@ import type { RpcMethod } from '../../../packages/cri/rpc.ts';
 import type { CriHandlers } from '../../../packages/cri/server.ts';
 import { socketPathOf } from '../../../packages/cri/socket-path.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import type { SimulatedNode } from '../../../sim/node/node.ts';
+import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 
 /**
  * Reads a simulated node and removes from it without HTTP/2 in between, which costs most of the time of a test that lives

@@ -37,7 +37,7 @@ export const findingsLines = (findings: ArchiveFindings): readonly string[] => {
     ...deviations.map((deviation) => `DEVIATION: ${printableLine(deviation)}`),
     ...gaps.map(
       ({ topic, partition, firstOffset, lastOffset, notedAtMs }) =>
-        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the log before they were archived (noted ${timeText(notedAtMs)})`,
+        `gap: ${topic}/${partition}, offsets ${firstOffset} to ${lastOffset} were deleted from the event log before they were archived (noted ${timeText(notedAtMs)})`,
     ),
     ...unfinished.map((file) => `unfinished: ${printableLine(file)}; "fleetgc audit archive" clears it away`),
     `${counted(records, 'record')} in ${counted(files, 'file')}, ${sizeText(BigInt(sizeBytes))}`,
@@ -62,17 +62,17 @@ export const findingsNdjson = ({ deviations, gaps, unfinished, ...counts }: Arch
     .map((line) => `${JSON.stringify(line)}\n`)
     .join('');
 
-const TELL_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 5_000;
 
 /** Tells a long check now and then how far it is. */
 export function checkingProgress(
-  tell: (line: string) => void,
+  report: (line: string) => void,
   now: () => number,
 ): (progress: CheckProgress) => void {
-  let toldMs = now();
+  let reportedMs = now();
   return ({ done, of }) => {
-    if (now() - toldMs < TELL_EVERY_MS) return;
-    toldMs = now();
-    tell(`${done} of ${of} files checked`);
+    if (now() - reportedMs < REPORT_EVERY_MS) return;
+    reportedMs = now();
+    report(`${done} of ${of} files checked`);
   };
 }

@@ -69,7 +69,7 @@ export async function followArchive(
         onRun(run);
       },
       onFailure: (error) => {
-        tellFailure(logger, error, failure);
+        reportFailure(logger, error, failure);
         failure = error;
         look();
       },
@@ -79,7 +79,7 @@ export async function followArchive(
 }
 
 /** That the log is away the log itself tells, once; so its reason stands beside. */
-function tellFailure(
+function reportFailure(
   logger: FollowProcess['logger'],
   error: FleetGcError,
   before: FleetGcError | null,
@@ -120,19 +120,19 @@ function archiveCounts(metrics: Metrics, retention: RetentionWatch, now: () => n
   };
 }
 
-const HOURS_TOLD = 48;
+const HOURS_REPORTED = 48;
 
 /** `90 min`, `13 h` or `9 d`: as near as a warning needs it. */
 function roughly(durationMs: number): string {
   const hours = durationMs / HOUR_MS;
   if (hours < 2) return `${Math.floor(durationMs / MINUTE_MS)} min`;
-  return hours < HOURS_TOLD ? `${Math.floor(hours)} h` : `${Math.floor(hours / 24)} d`;
+  return hours < HOURS_REPORTED ? `${Math.floor(hours)} h` : `${Math.floor(hours / 24)} d`;
 }
 
 /** That retention may overtake the archive: where, how long is left, and what to do. `null` where nothing is at stake. */
 export function retentionText({ topic, lagMs, retentionMs, leftMs }: TopicLag): string | null {
   if (retentionMs === null || leftMs === null) return null;
-  const lag = `${topic}: what came in the last ${roughly(lagMs)} may not be archived yet, and the log keeps it for ${roughly(retentionMs)}`;
+  const lag = `${topic}: what came in the last ${roughly(lagMs)} may not be archived yet, and the event log keeps it for ${roughly(retentionMs)}`;
   const left = leftMs > 0 ? `${roughly(leftMs)} are left` : 'records may be lost already';
   return `${lag}; ${left}. See what holds the archiver up (its other warnings, its disk, the broker), or keep the topic longer (retention.ms) until it has caught up`;
 }

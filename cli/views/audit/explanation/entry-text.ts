@@ -2,7 +2,7 @@ import { freedSpace } from '../../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { EntryOf, ExplainedUser, SeenHow, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
-import { freedText } from '../../narration/freed-text.ts';
+import { freedText } from '../../activity/freed-text.ts';
 import { commandResultText, decisionText, notSeenText, unrelievedText } from './node-entry-text.ts';
 import { type EntryText, factsText, reasonText, repeatedText, spreadText } from './values-text.ts';
 
@@ -104,16 +104,16 @@ function ruleWith(
   { because, rule }: Pick<EntryOf<'verdict'>, 'because' | 'rule'>,
   { user: _, ...facts }: EntryOf<'verdict'>['facts'],
 ): string {
-  const untold = Object.entries(facts).filter(
+  const notShown = Object.entries(facts).filter(
     ([, value]) => typeof value !== 'string' || !because.includes(value),
   );
-  const told = factsText(Object.fromEntries(untold));
-  return `${because} (${[rule, told].filter((part) => part !== '').join(': ')})`;
+  const shown = factsText(Object.fromEntries(notShown));
+  return `${because} (${[rule, shown].filter((part) => part !== '').join(': ')})`;
 }
 
 function commandText({ rule, expectedBytes, lifetimeMs, answered }: EntryOf<'command'>): string {
   const size = expectedBytes === null ? '' : `, which is to free ${sizeText(BigInt(expectedBytes))}`;
-  const answer = answered ? '' : '; the log has no answer to it';
+  const answer = answered ? '' : '; the event log has no answer to it';
   return `remove it (${rule}) within ${lifetimeMs / 1_000} s${size}${answer}`;
 }
 
@@ -142,6 +142,6 @@ export function goneText({ object, commandOpen, otherInstance }: EntryOf<'gone'>
   if (object.kind === 'pod') return 'nothing of it is listed any more';
   if (otherInstance) return 'not listed any more since the node was installed anew';
   return commandOpen
-    ? 'not listed any more; a command to remove it has no answer on the log'
+    ? 'not listed any more; a command to remove it has no answer on the event log'
     : 'not listed any more, and not removed by FleetGC';
 }

@@ -27,10 +27,10 @@ function explainedLines(explained: Explained): readonly string[] {
   const header = parts.size > 1 ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
   const rows = timeline.map((entry) => {
     const { word, text } = entryText(entry);
-    const told = `${text}${nodeTimeText(entry)}`;
+    const shown = `${text}${nodeTimeText(entry)}`;
     return parts.size > 1
-      ? [timeText(entry.loggedAtMs), partText(entry, subject), word, told]
-      : [timeText(entry.loggedAtMs), word, told];
+      ? [timeText(entry.loggedAtMs), partText(entry, subject), word, shown]
+      : [timeText(entry.loggedAtMs), word, shown];
   });
   return [
     headText(subject),
@@ -73,7 +73,7 @@ function readingText(reading: Explained['reading'], timeline: readonly TimelineE
   const node = timeline.some(isApart)
     ? ` [node: …] is the node's own clock, where it says otherwise or the record came late.`
     : '';
-  return `Times are UTC by the clock of the log${span}.${node}`;
+  return `Times are UTC by the clock of the event log${span}.${node}`;
 }
 
 /** What to ask for instead, as the first column. */

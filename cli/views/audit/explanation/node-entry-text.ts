@@ -2,8 +2,8 @@ import { freedSpace } from '../../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import type { DecisionOutcome } from '../../../../schemas/events/decision.ts';
 import type { EntryOf } from '../../../../schemas/reports/timeline.ts';
-import { freedText } from '../../narration/freed-text.ts';
-import { holdersText } from '../../narration/holder-text.ts';
+import { freedText } from '../../activity/freed-text.ts';
+import { holdersText } from '../../activity/holder-text.ts';
 import { type EntryText, reasonText, spreadText } from './values-text.ts';
 
 const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
@@ -25,7 +25,7 @@ export function decisionText(entry: EntryOf<'decision'>): string {
   const { decider, outcome, answered } = entry;
   const reason = spreadText(entry, { reason: entry.reason, facts: {} }, (said) => reasonText(said.reason));
   const goes = entry.removals === 0 ? '' : `: ${removalsText(entry)}`;
-  const answer = answered === false ? '; the log has no answer to its command' : '';
+  const answer = answered === false ? '; the event log has no answer to its command' : '';
   return `${decider}: ${OUTCOMES[outcome]}${goes}${reason === '' ? '' : `: ${reason}`}${answer}`;
 }
 

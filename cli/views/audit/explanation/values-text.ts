@@ -1,7 +1,7 @@
 import { durationText } from '../../../../packages/policy/value-text.ts';
 import { signedSizeText, sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
-import type { EntryOf, Said } from '../../../../schemas/reports/timeline.ts';
+import type { EntryOf, StatedReason } from '../../../../schemas/reports/timeline.ts';
 import { shortIds } from '../short-id.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
@@ -55,8 +55,8 @@ const PART = /\d{4}-\d\d-\d\dT[\d:.]+Z|\d[\d.]*(?:(?:ms|[hms])\d*)*(?: ?(?:[kMGT
 /** What a row of several says: `used to 60% to 73%`, where the first said 60 and another 73. */
 export function spreadText(
   { spread }: Pick<EntryOf<'verdict'>, 'spread'>,
-  said: Said,
-  textOf: (said: Said) => string,
+  said: StatedReason,
+  textOf: (said: StatedReason) => string,
 ): string {
   if (spread === undefined) return textOf(said);
   const [least, most] = [textOf(spread.least).match(PART) ?? [], textOf(spread.most).match(PART) ?? []];

@@ -42,7 +42,7 @@ function summaryPart(dryRun: AuditReport['dryRun'], wouldGo: readonly WouldGo[])
       ...(unnamed === 0
         ? []
         : [
-            `Of ${counted(unnamed, 'decision')} the objects are not known: their inventories lie before this time, or are not on the log any more.`,
+            `Of ${counted(unnamed, 'decision')} the objects are not known: their inventories lie before this time, or are not on the event log any more.`,
           ]),
     ],
     table: table(

@@ -4,8 +4,8 @@ import { counted } from '../../../../packages/text/counted.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit-report.ts';
-import { freedSumText } from '../../narration/freed-text.ts';
-import { holdersText } from '../../narration/holder-text.ts';
+import { freedSumText } from '../../activity/freed-text.ts';
+import { holdersText } from '../../activity/holder-text.ts';
 import { keptText } from '../kept-times.ts';
 import { dryRunParts, plannedText } from './report-dry-run-parts.ts';
 import { type ReportPart, table } from './report-part.ts';
@@ -44,7 +44,7 @@ export function introduction({ range, read, kept = null }: AuditReport): readonl
     read.unreadable === 0
       ? []
       : [`${counted(read.unreadable, 'record')} could not be read and are left out.`];
-  return [`From ${from} to ${to}. Times are UTC, by the clock of the log.`, span, ...unreadable];
+  return [`From ${from} to ${to}. Times are UTC, by the clock of the event log.`, span, ...unreadable];
 }
 
 function freedPart({ removed, pulledAgain, dryRun, wouldGo }: AuditReport): ReportPart {

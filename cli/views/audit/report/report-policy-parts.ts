@@ -55,7 +55,7 @@ export const pausesPart = (report: AuditReport): ReportPart => ({
     ...(report.pauses.length === 0 ? [nothingText(report, 'Nothing was paused.')] : []),
     ...(report.pauses.some(isAbout)
       ? [
-          '"By" is when the first decision was made that knew of it; the record itself is not on the log any more.',
+          '"By" is when the first decision was made that knew of it; the record itself is not on the event log any more.',
         ]
       : []),
   ],

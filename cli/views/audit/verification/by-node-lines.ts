@@ -12,12 +12,12 @@ export function notOursLines({ total, first }: FoundList<NotOurs>): readonly str
   const groups = [...Map.groupBy(first, ({ node, kind }) => `${node} ${kind}`).values()].toSorted(
     (a, b) => b.length - a.length,
   );
-  const told = groups.slice(0, MOST_LINES);
-  const more = total - told.reduce((sum, group) => sum + group.length, 0);
+  const shown = groups.slice(0, MOST_LINES);
+  const more = total - shown.reduce((sum, group) => sum + group.length, 0);
   return [
-    ...told.map(groupLine),
+    ...shown.map(groupLine),
     ...(more > 0 ? [`… and ${more} more`] : []),
-    ...(total > told.length ? ['-o json names them, up to 1,000 of each kind'] : []),
+    ...(total > shown.length ? ['-o json names them, up to 1,000 of each kind'] : []),
   ];
 }
 
@@ -40,9 +40,9 @@ export function unansweredLines({ total, first }: FoundList<Unanswered>): readon
   const groups = [...Map.groupBy(first, ({ node }) => node).values()].toSorted(
     (a, b) => livingOn(b) - livingOn(a) || b.length - a.length,
   );
-  const told = groups.slice(0, MOST_LINES);
-  const more = total - told.reduce((sum, group) => sum + group.length, 0);
-  return [...told.map(nodeLine), ...(more > 0 ? [`… and ${more} more; -o json names them`] : [])];
+  const shown = groups.slice(0, MOST_LINES);
+  const more = total - shown.reduce((sum, group) => sum + group.length, 0);
+  return [...shown.map(nodeLine), ...(more > 0 ? [`… and ${more} more; -o json names them`] : [])];
 }
 
 const livingOn = (group: readonly Unanswered[]): number => Number(group.some(isLivingOn));

@@ -48,7 +48,7 @@ const uncheckedLines = ({ outOfRange }: Found['counts']): readonly string[] =>
 
 /** What is neither right nor wrong, since the other side of it is not there. */
 export const uncheckedText = (outOfRange: number): string =>
-  `${counted(outOfRange, 'command, order, fact or result', 'commands, orders, facts or results')} that could not be checked: what belongs to ${outOfRange === 1 ? 'it' : 'them'} was deleted from the log, or lies before what was read`;
+  `${counted(outOfRange, 'command, order, fact or result', 'commands, orders, facts or results')} that could not be checked: what belongs to ${outOfRange === 1 ? 'it' : 'them'} was deleted from the event log, or lies before what was read`;
 
 function section<Item>(
   heading: string,
@@ -56,12 +56,12 @@ function section<Item>(
   lines: (item: Item) => readonly string[],
 ): readonly string[] {
   if (total === 0) return [];
-  const told = first.slice(0, MOST_LINES);
-  const more = total - told.length;
+  const shown = first.slice(0, MOST_LINES);
+  const more = total - shown.length;
   const listed = first.length === total ? 'them' : `the first ${MOST_TOLD} of each kind`;
   return [
     `${heading} (${total})`,
-    ...told.flatMap(lines).map((line) => `  ${line}`),
+    ...shown.flatMap(lines).map((line) => `  ${line}`),
     ...(more > 0 ? [`  … and ${more} more; -o ndjson lists ${listed}`] : []),
     '',
   ];
@@ -111,9 +111,9 @@ const COUNTED = [
 
 /** Told where there are any. */
 const ASIDE = [
-  ['duplicates', 'on the log more than once, unchanged'],
+  ['duplicates', 'on the event log more than once, unchanged'],
   ['expired', 'commands that expired without a result of their own'],
-  ['open', 'effects that may still come: the log ends right after their cause'],
+  ['open', 'effects that may still come: the event log ends right after their cause'],
   ['ofEarlier', 'results that agree with a command from before --from'],
   [
     'outOfRange',
@@ -123,9 +123,9 @@ const ASIDE = [
 ] as const satisfies readonly (readonly [keyof Found['counts'], string])[];
 
 function countLines(counts: Found['counts']): readonly string[] {
-  const told = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
-  const width = Math.max(...told.map(([key]) => String(counts[key]).length));
-  return told.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
+  const shown = [...COUNTED, ...ASIDE.filter(([key]) => counts[key] > 0)];
+  const width = Math.max(...shown.map(([key]) => String(counts[key]).length));
+  return shown.map(([key, text]) => `${String(counts[key]).padStart(width)}  ${text}`);
 }
 
 /** A line for each finding, and one for all that was counted. */
@@ -160,7 +160,7 @@ export const verificationNdjson = ({
     .join('');
 
 const WHY: Readonly<Record<GapKind, string>> = {
-  'input-gone': 'what they were decided on is not on the log any more',
+  'input-gone': 'what they were decided on is not on the event log any more',
   'disk-stats-gone':
     'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
   'topic-recreated':
@@ -168,7 +168,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-decider': 'this release does not have their decider',
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',
-  'records-missing': 'gaps in the log',
+  'records-missing': 'gaps in the event log',
   'answer-missing': 'commands whose own result is overdue',
 };
 

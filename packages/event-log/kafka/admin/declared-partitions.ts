@@ -1,5 +1,5 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { pause } from '../../../process/back-off.ts';
+import type { pause } from '../../../process/backoff.ts';
 import { TOPIC_NAMES } from '../../partition.ts';
 import type { TopicDifference } from '../../port.ts';
 import { partitionDifference, refusal } from '../../topic-differences.ts';
@@ -85,12 +85,12 @@ interface WatchedPartitions {
   readonly random: () => number;
   readonly wait: typeof pause;
   /** A sentence for people; `null` when nothing differs. */
-  readonly tell: (topic: TopicName, problem: string | null) => void;
+  readonly report: (topic: TopicName, problem: string | null) => void;
 }
 
 /** Tells of partitions that were added or taken away, until `over` aborts. Those that are read stay the declared ones. */
 export async function watchPartitions(
-  { cluster, topics, random, wait, tell }: WatchedPartitions,
+  { cluster, topics, random, wait, report }: WatchedPartitions,
   over: AbortSignal,
 ): Promise<void> {
   while (!over.aborted) {
@@ -100,7 +100,7 @@ export async function watchPartitions(
     await cluster.refreshMetadata().catch(() => undefined);
     if (over.aborted) return;
     for (const topic of topics)
-      tell(
+      report(
         topic,
         partitionDifference(topic, cluster.findTopicPartitionMetadata(topic).length)?.message ?? null,
       );

@@ -80,7 +80,7 @@ export async function withAdmin<T>(
   const admin = client.kafka.admin();
   try {
     await inTime(admin.connect());
-    watchdog.heard();
+    watchdog.answered();
     return await work(admin, inTime);
   } finally {
     await waitAtMost(admin.disconnect(), END_MS);

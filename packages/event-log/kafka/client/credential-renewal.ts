@@ -1,4 +1,4 @@
-import { pause } from '../../../process/back-off.ts';
+import { pause } from '../../../process/backoff.ts';
 import { toFleetGcError } from '../../../process/errors.ts';
 import { withAdmin } from './admin.ts';
 import type { KafkaConnection } from './kafka-connection.ts';

@@ -116,7 +116,7 @@ const isAnswerOfNobody = (error: Error): boolean =>
   error instanceof TypeError && error.message.includes('topicMetadata');
 
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
-export function toLogError(brokers: readonly string[], error: unknown): FleetGcError {
+export function toEventLogError(brokers: readonly string[], error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const errors = chain(error);
   const deepest = errors.at(-1)?.message ?? String(error);

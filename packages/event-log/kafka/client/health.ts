@@ -1,5 +1,5 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { LogHealth } from '../../port.ts';
+import type { EventLogHealth } from '../../port.ts';
 
 /** How one client is. */
 export interface ClientHealth {
@@ -10,7 +10,7 @@ export interface ClientHealth {
 
 export const followerName = (topic: TopicName): string => `follower of ${topic}`;
 
-function healthOf(clients: readonly ClientHealth[]): LogHealth {
+function healthOf(clients: readonly ClientHealth[]): EventLogHealth {
   const failing = clients.filter(({ problem }) => typeof problem === 'string');
   const last = failing.at(-1)?.problem ?? null;
   const isWell = clients.some(({ problem }) => problem === null);
@@ -31,7 +31,7 @@ export class Health {
     this.#clients.add(this.former);
   }
 
-  of(follows?: TopicName): LogHealth {
+  of(follows?: TopicName): EventLogHealth {
     const [wrong] = this.#wrongTopics.values();
     if (wrong !== undefined) return { connected: false, problem: wrong };
     const all = [...this.#clients];

@@ -1,9 +1,9 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
-import type { EventLogContext, LogHealth } from '../../port.ts';
-import { type LastingTrouble, lastingTrouble } from '../../problems.ts';
+import type { EventLogContext, EventLogHealth } from '../../port.ts';
+import { type OngoingProblem, ongoingProblem } from '../../problems.ts';
 import type { KafkaClient } from './client.ts';
-import { toLogError } from './errors.ts';
+import { toEventLogError } from './errors.ts';
 import { type ClientHealth, Health } from './health.ts';
 import type { KafkaOptions } from './options.ts';
 
@@ -12,7 +12,7 @@ interface Shared {
   readonly options: KafkaOptions;
   readonly context: EventLogContext;
   readonly health: Health;
-  readonly outage: LastingTrouble;
+  readonly outage: OngoingProblem;
   readonly clients: Set<Pick<KafkaClient, 'cutConnections'>>;
 }
 
@@ -42,7 +42,7 @@ export class KafkaConnection implements Disposable {
   /**
    * The same for one client of several, which reaches the brokers or not whatever the others do: a producer that is refused
    * must not look well because a consumer goes on over a connection that it made before. Who has the same name is the same client.
-   * Disposed of, its trouble is forgotten.
+   * Disposed of, its problem is forgotten.
    */
   forClient(name: string): KafkaConnection {
     return new KafkaConnection(this.#shared, this.#shared.health.clientOf(name));
@@ -54,9 +54,9 @@ export class KafkaConnection implements Disposable {
    */
   explain(error: unknown): FleetGcError {
     const { options, outage, health } = this.#shared;
-    const failure = toLogError(options.brokers, error);
+    const failure = toEventLogError(options.brokers, error);
     if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
-    outage.met(failure.code, { code: failure.code, client: this.#client.name }, failure.message);
+    outage.occurred(failure.code, { code: failure.code, client: this.#client.name }, failure.message);
     health.note(this.#client, failure.message);
     return failure;
   }
@@ -65,11 +65,11 @@ export class KafkaConnection implements Disposable {
   reached(): void {
     const { options, context, outage, health } = this.#shared;
     health.note(this.#client, null);
-    if (health.of().connected && outage.well())
+    if (health.of().connected && outage.resolved())
       context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
   }
 
-  health(follows?: TopicName): LogHealth {
+  health(follows?: TopicName): EventLogHealth {
     return this.#shared.health.of(follows);
   }
 
@@ -85,6 +85,6 @@ export class KafkaConnection implements Disposable {
 
 export function createConnection(options: KafkaOptions, context: EventLogContext): KafkaConnection {
   const health = new Health();
-  const outage = lastingTrouble(context);
+  const outage = ongoingProblem(context);
   return new KafkaConnection({ options, context, health, outage, clients: new Set() }, health.former);
 }

@@ -4,7 +4,7 @@ import { interrupted } from '../../stopping.ts';
 /** Looks after somebody who waits for brokers, though not for ever. */
 export interface Watchdog extends Disposable {
   /** A broker answered, or nothing was asked of any meanwhile. */
-  heard(): void;
+  answered(): void;
   /**
    * Settles as `work` does. Rejects with what `silent` says when nothing was heard for too long, and with `INTERRUPTED` when
    * `signal` aborts; then `work` is left to end by itself.
@@ -17,7 +17,7 @@ export function watchAnswers(limitMs: number | null, silent: () => FleetGcError)
   let giveUp = (_error: FleetGcError): void => undefined;
   const timer = limitMs === null ? null : setTimeout(() => giveUp(silent()), limitMs);
   return {
-    heard: () => void timer?.refresh(),
+    answered: () => void timer?.refresh(),
     waitFor: async (work, signal) => {
       const { promise: ended, reject } = Promise.withResolvers<never>();
       const onAbort = (): void => reject(interrupted());

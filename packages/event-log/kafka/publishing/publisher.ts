@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { backOffMs } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { setImmediate } from 'node:timers/promises';
+import { backoffMs } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext, OutgoingRecord } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { missingTopic, refusal } from '../../topic-differences.ts';
-import { isBetweenLeaders, protocolType, toLogError } from '../client/errors.ts';
+import { isBetweenLeaders, protocolType, toEventLogError } from '../client/errors.ts';
 import { type Batch, toBatches } from './batches.ts';
 
 /** What one request carries at most, before compression; a single larger batch goes all the same. */
@@ -56,13 +56,13 @@ export class Publisher {
   /** Settles when nothing is on its way. */
   async idle(): Promise<void> {
     while (this.#requests.size > 0 || this.#waiting.length > 0)
-      await Promise.race([...this.#requests, nextTurn()]);
+      await Promise.race([...this.#requests, setImmediate()]);
   }
 
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    void nextTurn().then(() => {
+    void setImmediate().then(() => {
       this.#isScheduled = false;
       for (let group = this.#take(); group.length > 0; group = this.#take()) this.#start(group);
     });
@@ -133,7 +133,7 @@ export async function sendWithRetries({ send, random, wait, tries }: Retries, ba
       return await send([batch]);
     } catch (error) {
       if (isEnough(error, failures, tries)) throw aboutTopic(error, batch);
-      await wait(backOffMs(BACK_OFFS.batch, failures - 1, random));
+      await wait(backoffMs(RETRY_BACKOFFS.batch, failures - 1, random));
     }
   }
 }
@@ -147,4 +147,4 @@ function isEnough(error: unknown, failures: number, tries: number): boolean {
 }
 
 /** Not when the broker looked at the batch, or at who sent it, and said no; nor for a fault of ours. */
-const mayHelp = (error: unknown): boolean => toLogError([], error).code === 'LOG_UNREACHABLE';
+const mayHelp = (error: unknown): boolean => toEventLogError([], error).code === 'LOG_UNREACHABLE';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backOffMs, pause } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs, pause } from '../../../process/backoff.ts';
 import { refuseTooLarge } from '../../limits.ts';
 import type { OutgoingRecord } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { DeclaredCheck } from '../admin/declared-partitions.ts';
 import { withAdmin } from '../client/admin.ts';
@@ -90,7 +90,10 @@ export class Publishing {
         return this.#connection.reached();
       } catch (error) {
         this.#connection.explain(error);
-        await pause(backOffMs(BACK_OFFS.producer, failures, this.#connection.context.random), this.#closing);
+        await pause(
+          backoffMs(RETRY_BACKOFFS.producer, failures, this.#connection.context.random),
+          this.#closing,
+        );
       }
     }
   }

@@ -1,7 +1,7 @@
-import { backOffMs, pause } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs, pause } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import type { Broker, Cluster } from '../client/cluster.ts';
 import { tolerantWithin, withinBytes } from '../protocol/compression.ts';
 import { type Asked, ask, type Cursor, distribute, topicsOf } from './cursor.ts';
@@ -171,7 +171,7 @@ export class Fetcher {
       return await this.#restart(lost);
     }
     report(error);
-    await pause(backOffMs(BACK_OFFS.partition, failures, context.random), signal);
+    await pause(backoffMs(RETRY_BACKOFFS.partition, failures, context.random), signal);
     if (!signal.aborted) await this.#reconnect(error);
   }
 

@@ -1,7 +1,7 @@
-import { backOffMs } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs } from '../../../process/backoff.ts';
 import { partitionName, topicSpec } from '../../partition.ts';
 import type { ReadFrom, ReadRequest } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
@@ -52,7 +52,7 @@ export async function readRanges(
       return found;
     } catch (error) {
       if (isLast(failures + 1, error)) throw error;
-      await wait(backOffMs(BACK_OFFS.range, failures, connection.context.random), signal);
+      await wait(backoffMs(RETRY_BACKOFFS.range, failures, connection.context.random), signal);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { pause } from '../../../process/back-off.ts';
+import { pause } from '../../../process/backoff.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
 import { recordBytes } from '../../limits.ts';
 import { requirePartition } from '../../partition.ts';
@@ -35,7 +35,7 @@ class ReadBuffer {
   #isMarked = false;
   #answers = 0;
   /** What brokers, or the way to them, answered last, where that passes by itself. */
-  trouble: FleetGcError | null = null;
+  failure: FleetGcError | null = null;
 
   get isMarked(): boolean {
     return this.#isMarked;
@@ -122,12 +122,12 @@ function createReport({ request: { topic, to }, connection, buffer, watchdog }: 
     const failure = connection.explain(error);
     if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffer.fail(recreatedTopic(topic));
     if (!failure.retry) buffer.fail(failure);
-    buffer.trouble = failure;
+    buffer.failure = failure;
   };
   return (error: unknown): void => {
     if (error === null) {
-      buffer.trouble = null;
-      watchdog.heard();
+      buffer.failure = null;
+      watchdog.answered();
       connection.reached();
     } else note(error);
     buffer.answered();
@@ -145,12 +145,12 @@ interface Reading {
 
 async function findRanges({ consumer, request, connection, watchdog, signal }: Reading): Promise<Range[]> {
   await consumer.connect();
-  watchdog.heard();
+  watchdog.answered();
   return await readRanges(consumer.cluster, request, {
     connection,
     wait: pause,
     signal,
-    onAnswer: watchdog.heard,
+    onAnswer: watchdog.answered,
   });
 }
 
@@ -167,7 +167,7 @@ const watchTopics = ({
       topics: [topic],
       random: connection.context.random,
       wait: pause,
-      tell: (name, problem) => connection.noteTopic(name, problem),
+      report: (name, problem) => connection.noteTopic(name, problem),
     },
     signal,
   );
@@ -195,7 +195,7 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
     yield* buffer.events(isCaughtUp);
     if (buffer.isMarked && request.to !== 'forever') return;
     // While the reader was at work nobody asked the brokers for more than fits.
-    if (isGiven) watchdog.heard();
+    if (isGiven) watchdog.answered();
     fetcher.kick();
     await watchdog.waitFor(buffer.nextAnswer(seen), signal);
   }
@@ -216,7 +216,7 @@ export async function* readRecords(
   const { options, context, clients } = connection;
   const { silenceMs } = timeLimits(options);
   const buffer = new ReadBuffer();
-  const silent = (): FleetGcError => buffer.trouble ?? unanswered(options.brokers, silenceMs);
+  const silent = (): FleetGcError => buffer.failure ?? unanswered(options.brokers, silenceMs);
   const ended = new AbortController();
   const over = AbortSignal.any([signal, ended.signal]);
   using watchdog = watchAnswers(request.to === 'forever' ? null : silenceMs, silent);

@@ -1,6 +1,6 @@
-import { backOffMs, pause } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs, pause } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { waitAtMost, waitUnless } from '../../stopping.ts';
 import type { Assignment } from '../client/assigner.ts';
 import type { TopicPartition } from '../reading/offsets.ts';
@@ -85,7 +85,7 @@ export class AssignedPartitions {
         return;
       } catch (error) {
         report(error);
-        await pause(backOffMs(BACK_OFFS.partition, failures, connection.context.random), over);
+        await pause(backoffMs(RETRY_BACKOFFS.partition, failures, connection.context.random), over);
       }
     }
   }

@@ -1,8 +1,8 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import { backOffMs, pause } from '../../../process/back-off.ts';
-import { BACK_OFFS } from '../../back-offs.ts';
+import { backoffMs, pause } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
 import type { EventLogContext } from '../../port.ts';
+import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import type { Consumer } from '../client/consumer.ts';
 import { isGroupChange } from '../client/errors.ts';
 import { noteOf } from './partition-deaths.ts';
@@ -66,7 +66,7 @@ export class Committer {
         report(null);
       } catch (error) {
         if (!isGroupChange(error)) report(error);
-        await pause(backOffMs(BACK_OFFS.partition, failures, context.random), signal);
+        await pause(backoffMs(RETRY_BACKOFFS.partition, failures, context.random), signal);
         failures += 1;
       }
     }

@@ -94,7 +94,7 @@ class GroupSession {
         former.memberId = memberId;
         state.joined = true;
         state.problems.clear();
-        this.#tellOfPartitions();
+        this.#reportPartitions();
         this.#partitions.assign(assignment);
       },
       crashed: (error) => this.#fail(error),
@@ -102,7 +102,7 @@ class GroupSession {
   }
 
   /** kafkajs joins again when it learns of more partitions. Ours stay the declared ones; somebody should know. */
-  #tellOfPartitions(): void {
+  #reportPartitions(): void {
     const { consumer, connection, state, subscription } = this.#session;
     for (const topic of subscription.topics) {
       const found = consumer.cluster.findTopicPartitionMetadata(topic).length;

@@ -1,4 +1,4 @@
-import { pause } from '../../../process/back-off.ts';
+import { pause } from '../../../process/backoff.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Subscription } from '../../port.ts';
 import { settleWork, waitUnless } from '../../stopping.ts';
@@ -69,7 +69,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
       topics: subscription.topics,
       random: connection.context.random,
       wait: pause,
-      tell: (topic, problem) => {
+      report: (topic, problem) => {
         state.problems.set(topic, problem);
         connection.noteTopic(topic, problem);
       },

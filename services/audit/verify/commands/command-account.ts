@@ -33,7 +33,7 @@ export interface Account {
   isTurnedAway: boolean;
 }
 
-/** Many are remembered, and most of a command is not needed for it. */
+/** Many are kept, and most of a command is not needed for it. */
 export function openAccount(command: Command, place: Place): Account {
   const { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs } = command;
   const items = command.items.map((item) => ({ kind: item.kind, id: item.id, rule: item.rule }));

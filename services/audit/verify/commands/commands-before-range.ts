@@ -64,7 +64,7 @@ function checkAnswer(findings: Findings, account: Account, answer: Placed<Answer
 const isOver = ({ command: { event, place } }: Account, { beforeMs }: Judging): boolean =>
   place.timestampMs + event.lifetimeMs + LATE_RESULT_MS < beforeMs;
 
-/** So many are remembered; whoever forges more is told of the rest at once. */
+/** So many are kept; of what is forged beyond that is told at once. */
 const MOST = 10_000;
 
 /**

@@ -10,7 +10,7 @@ import type { PolicyHistory } from '../../policies/policy-history.ts';
 import type { Coverages } from '../coverage.ts';
 import type { Deviation, Findings, Gap } from '../findings.ts';
 import { firstDifference, sameJson } from '../same-json.ts';
-import { type ReadFromLog, whyNeverWas } from './missing-input.ts';
+import { type ReadFromLog, whyImpossible } from './inputs.ts';
 import { judgeOvertaken, type LookingAgain, type PassedOver } from './overtaken.ts';
 
 /** What a decider gives beside its record, as far as anybody knows it. */
@@ -72,7 +72,7 @@ function tellNotInForce(decision: RecordedDecision, { policies, inForce, finding
 }
 
 async function notFound(decision: RecordedDecision, parts: DecidingAgain): Promise<null> {
-  const why = await whyNeverWas(decision, parts);
+  const why = await whyImpossible(decision, parts);
   if (why === null) return await tellInputGone(decision, parts);
   const message = `what the record says was decided on cannot have been at ${placeText(decision.head.input)}: ${why}`;
   parts.findings.deviation({ kind: 'input-never-was', message, ...whereOf(decision) });

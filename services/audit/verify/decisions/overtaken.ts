@@ -85,7 +85,7 @@ function problemOf(event: NewerEvent | null, overtakenBy: MessageReference): str
 const needed = (overtakenBy: MessageReference): string =>
   `${placeText(overtakenBy)} does not make it needless: it is not complete, not late enough, of another node or installation, or not about the same order`;
 
-/** What a decider reads of a newer message, without its lists, which are not to be remembered. */
+/** What a decider reads of a newer message, without its lists, which are not to be kept. */
 interface NewerEvent {
   readonly id: string;
 }

@@ -10,7 +10,7 @@ import { firstDifference, sameJson } from '../same-json.ts';
 /** What an executor says of a reclaim follows from its command. */
 export type OfReclaim = ReclaimContinues | PressureUnrelieved;
 
-/** Facts of a reclaim come within minutes; so many commands of one partition are remembered. */
+/** Facts of a reclaim come within minutes; so many commands of one partition are kept. */
 const MOST_COMMANDS = 20_000;
 /** The id of a fact follows from the id of its command: it goes on with the reclaim, or it ends it. */
 const FACT_IDS = [continuesId, unrelievedId];
@@ -29,7 +29,7 @@ interface Commanded extends Pick<Command, 'id' | 'cluster' | 'node' | 'nodeInsta
   readonly place: Place;
 }
 
-/** Remembers from which commands of a reclaim an executor may go on with it, and how. */
+/** Keeps from which commands of a reclaim an executor may go on with it, and how. */
 export class ExecutedReclaims {
   readonly #byFactId = new Map<string, Commanded>();
 
@@ -38,7 +38,7 @@ export class ExecutedReclaims {
     if (reclaim === null) return;
     const holders = 'holders' in command ? command.holders : [];
     const commanded = { id, cluster, node, nodeInstance, reclaim, holders, place: placeOf(record) };
-    for (const idOf of FACT_IDS) remember(this.#byFactId, idOf(id), commanded);
+    for (const idOf of FACT_IDS) keep(this.#byFactId, idOf(id), commanded);
   }
 
   /** `null` where it follows from no command of its reclaim. */
@@ -53,7 +53,7 @@ export class ExecutedReclaims {
   }
 }
 
-function remember(byFactId: Map<string, Commanded>, factId: string, commanded: Commanded): void {
+function keep(byFactId: Map<string, Commanded>, factId: string, commanded: Commanded): void {
   // A command that comes again says the same.
   if (byFactId.has(factId)) return;
   byFactId.set(factId, commanded);

@@ -4,7 +4,7 @@ import type {
   InventoryPod,
   InventorySandbox,
 } from '../../../../schemas/events/inventory.ts';
-import type { InventoryPodLogDirectory } from '../../../../schemas/events/log-entries.ts';
+import type { InventoryPodLogDirectory } from '../../../../schemas/events/pod-log-entries.ts';
 import { container, gonePod, inventory, pod, sandbox } from '../../../fixtures/inventory.ts';
 import { DAY, HOUR, MINUTE, NOW, nsAgo } from '../../../fixtures/time.ts';
 import { digestOf, fullNode } from '../../inventories.ts';

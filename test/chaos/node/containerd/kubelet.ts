@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeReader, RuntimeRemover } from '../../../../packages/cri/port.ts';
-import { type PodWish, uidOf } from '../../../../sim/kubelet/kubelet-pod.ts';
+import { type PodManifest, uidOf } from '../../../../sim/kubelet/kubelet-pod.ts';
 import { kubeletLabels, type PodSpec, type Workload } from '../../../support/nodes/cri-workload.ts';
 import type { LivelyKubelet } from '../chaos-node.ts';
 import type { RuntimeAccount } from './account.ts';
@@ -14,7 +14,7 @@ interface Container {
 
 interface Pod {
   readonly uid: string;
-  readonly wish: PodWish;
+  readonly manifest: PodManifest;
   readonly spec: PodSpec;
   phase: 'Pending' | 'Running';
   sandboxId: string | null;
@@ -46,16 +46,16 @@ export class ContainerdKubelet implements LivelyKubelet {
     this.#parts = parts;
   }
 
-  async startPod(wish: PodWish): Promise<void> {
+  async startPod(manifest: PodManifest): Promise<void> {
     this.#admitted += 1;
     const uid = uidOf(`${this.#parts.nodeName}/${this.#admitted}`);
-    const { name, namespace } = wish;
+    const { name, namespace } = manifest;
     const directory = `${namespace}_${name}_${uid}`;
     const labels = kubeletLabels({ uid, name, namespace });
     const spec = { uid, name, namespace, attempt: 0, labels, logDirectory: `${LOGS_IN_NODE}/${directory}` };
     const pod: Pod = {
       uid,
-      wish,
+      manifest,
       spec,
       phase: 'Pending',
       sandboxId: null,
@@ -98,11 +98,11 @@ export class ContainerdKubelet implements LivelyKubelet {
 
   async #startContainers(pod: Pod): Promise<void> {
     const { account, workload, logs } = this.#parts;
-    for (const image of Object.values(pod.wish.containers)) await this.#pullMissing(image);
-    for (const name of Object.keys(pod.wish.containers))
+    for (const image of Object.values(pod.manifest.containers)) await this.#pullMissing(image);
+    for (const name of Object.keys(pod.manifest.containers))
       await mkdir(join(logs.podLogsDir, directoryOf(pod), name), { recursive: true });
     pod.sandboxId ??= await account.hold('life', () => workload.runSandbox(pod.spec));
-    for (const [name, image] of Object.entries(pod.wish.containers))
+    for (const [name, image] of Object.entries(pod.manifest.containers))
       await this.#startContainer(pod, pod.sandboxId, { name, image });
     pod.phase = 'Running';
   }

@@ -11,7 +11,7 @@ import { DIFFERENT_IMAGES } from '../../fleet/image-source.ts';
 import { truthFile } from '../../truth.ts';
 import type { ChaosNode } from '../chaos-node.ts';
 import { METHODS, type NodeStart } from '../messages.ts';
-import { noTricks, type Remove, type Tricks, trickedRemovals } from '../tricks.ts';
+import { faultyRemovals, noRemovalFaults, type RemovalFaults, type Remove } from '../removal-faults.ts';
 import { RuntimeAccount } from './account.ts';
 import { ContainerdDisk } from './disk.ts';
 import { type Between, serveForwarded } from './forwarder.ts';
@@ -26,11 +26,11 @@ const ROOT_ON_DISK = 'containerd';
 /** A real containerd, whose socket agent and executor reach through a forwarder that keeps its account and plays the faults. */
 export async function containerdNode(
   { name, diskDirectory, socketPath, truthPath, capacityBytes, runtimeEndpoint }: ContainerdStart,
-  stopped: Tricks['stopped'],
+  stopped: RemovalFaults['stopped'],
 ): Promise<ChaosNode> {
   const write = truthFile(truthPath);
   const faults = createFaults();
-  const tricks = noTricks(stopped);
+  const removalFaults = noRemovalFaults(stopped);
   const reader = connectReader(runtimeEndpoint);
   const disk = new ContainerdDisk(diskDirectory, BigInt(capacityBytes), write);
   const usedPercent = (): number => disk.usedPercent();
@@ -54,13 +54,13 @@ export async function containerdNode(
     account,
     faults,
     disk,
-    remove: trickedRemovals(tricks, write),
+    remove: faultyRemovals(removalFaults, write),
     diskDirectory,
   });
   return {
     kubelet,
     faults,
-    tricks,
+    removalFaults,
     disk,
     differentImages: DIFFERENT_IMAGES,
     imageNames: async () =>

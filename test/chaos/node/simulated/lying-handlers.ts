@@ -1,5 +1,5 @@
 import type { CriHandlers } from '../../../../packages/cri/server.ts';
-import type { Remove } from '../tricks.ts';
+import type { Remove } from '../removal-faults.ts';
 
 /** CRI with what its calls that remove do beside that. */
 export const lyingHandlers = (handlers: CriHandlers, remove: Remove): CriHandlers => ({

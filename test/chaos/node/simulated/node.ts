@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { serveCri } from '../../../../packages/cri/server.ts';
 import { linuxClock } from '../../../../packages/machine/clock.ts';
 import { createKubelet } from '../../../../sim/kubelet/kubelet.ts';
-import { SANDBOX_IMAGE } from '../../../../sim/node/node.ts';
+import { SANDBOX_IMAGE } from '../../../../sim/node/simulated-node.ts';
 import { containerdHandlers } from '../../../../sim/runtime/containerd-handlers.ts';
 import { criHandlers } from '../../../../sim/runtime/cri-handlers.ts';
 import { createDisk } from '../../../../sim/runtime/disk.ts';
@@ -15,7 +15,7 @@ import { truthFile } from '../../truth.ts';
 import { openBallast } from '../ballast.ts';
 import { type ChaosNode, USUAL_OTHER_PERCENT } from '../chaos-node.ts';
 import type { NodeStart } from '../messages.ts';
-import { noTricks, type Tricks, trickedRemovals } from '../tricks.ts';
+import { faultyRemovals, noRemovalFaults, type RemovalFaults } from '../removal-faults.ts';
 import { lyingHandlers } from './lying-handlers.ts';
 import { recordedRuntime } from './recorded-runtime.ts';
 
@@ -28,19 +28,19 @@ const PINNED_IMAGE = 'registry.example/shop/pinned:1';
 /** A made up runtime. */
 export function simulatedNode(
   { name, diskDirectory, socketPath, truthPath, capacityBytes }: NodeStart,
-  stopped: Tricks['stopped'],
+  stopped: RemovalFaults['stopped'],
 ): ChaosNode {
   const clock = linuxClock();
   const faults = createFaults();
-  const tricks = noTricks(stopped);
+  const removalFaults = noRemovalFaults(stopped);
   const write = truthFile(truthPath);
   const capacity = BigInt(capacityBytes);
   const otherBytes = (capacity * USUAL_OTHER_PERCENT) / 100n;
-  const logs = {
+  const podLogs = {
     podLogsDir: join(diskDirectory, 'pods'),
     containerLogsDir: join(diskDirectory, 'containers'),
   };
-  for (const directory of Object.values(logs)) mkdirSync(directory, { recursive: true });
+  for (const directory of Object.values(podLogs)) mkdirSync(directory, { recursive: true });
   const disk = createDisk({
     options: { capacityBytes: capacity, otherBytes },
     mountpoint: diskDirectory,
@@ -70,12 +70,12 @@ export function simulatedNode(
   const byLife = recordedRuntime(runtime, 'life', recording);
   for (const reference of [SANDBOX_IMAGE, PINNED_IMAGE]) byLife.addImage(pinned(reference));
   const byCri = recordedRuntime(runtime, 'cri', recording);
-  const removals = trickedRemovals(tricks, write);
+  const removals = faultyRemovals(removalFaults, write);
   const cri = criHandlers({ runtime: byCri, faults, age: 'current', mountpoint: diskDirectory });
   return {
-    kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, logs }),
+    kubelet: createKubelet({ nodeName: name, runtime: byLife, faults, podLogs }),
     faults,
-    tricks,
+    removalFaults,
     differentImages: Number.MAX_SAFE_INTEGER,
     disk: {
       capacityBytes: capacity,

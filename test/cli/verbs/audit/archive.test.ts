@@ -72,7 +72,7 @@ test('records that retention deleted first end the run with 1, after what is the
 
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: expect.stringContaining('2 records were deleted from the log before being archived'),
+    stderr: expect.stringContaining('2 records were deleted from the event log before being archived'),
   });
   expect(stdout).toMatch(/^LOST: 2 records of gc\.node\.inventory\/\d+, offsets 1 to 2$/m);
   expect(stdout).toMatch(/^1 record archived in 1 file$/m);
@@ -147,7 +147,9 @@ test('audit verify reads it too, and names the file that is not as it was writte
 
   expect(nothingDecided).toMatchObject({
     exitCode: 3,
-    stderr: expect.stringContaining('there is nothing to verify: of 1 record on the log none is a decision'),
+    stderr: expect.stringContaining(
+      'there is nothing to verify: of 1 record on the event log none is a decision',
+    ),
   });
   expect(await inProcess([...asked, '--threads', '2'])).toMatchObject({
     exitCode: 1,

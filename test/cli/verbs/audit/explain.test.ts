@@ -89,7 +89,7 @@ test('what never was: nothing on stdout, a sentence with near names, exit code 1
 });
 
 test.each([
-  { args: [], where: 'on the log' },
+  { args: [], where: 'on the event log' },
   { args: ['--node', 'web-1'], where: 'on web-1' },
   { args: ['--node', 'prod/web-1', '--from', '2000-01-01'], where: 'on prod/web-1 in that time' },
 ])('what is not there is told of where it was looked for: $where', async ({ args, where }) => {
@@ -104,7 +104,7 @@ test('an empty range says that there is nothing to say', async () => {
   const { exitCode, stderr } = await run('audit', 'explain', 'shop/web', '--to', '2020-01-01');
 
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('there is no record of any such node on the log in that time');
+  expect(stderr).toContain('there is no record of any such node on the event log in that time');
 });
 
 test.each(['json', 'ndjson'])('%s is as its schema says', async (output) => {

@@ -78,7 +78,7 @@ test('all verified: exit code 0, and what was verified', async () => {
       '0  orders to observe',
       '0  results',
       '0  of them: an object was removed',
-      '1  effects that may still come: the log ends right after their cause',
+      '1  effects that may still come: the event log ends right after their cause',
       '',
     ].join('\n'),
   );
@@ -95,7 +95,7 @@ test('a deviation: exit code 1, and both positions', async () => {
     /^DEVIATIONS \(1\)\n {2}\S+Z {2}gc\.node\.commands\/\d+@0 {2}prod\/web-1 {2}not-decided\n/,
   );
   expect(stderr).toMatch(
-    /^fleetgc audit verify: 1 deviation: what lies on the log is not what FleetGC decided and did/,
+    /^fleetgc audit verify: 1 deviation: what lies on the event log is not what FleetGC decided and did/,
   );
 });
 
@@ -171,7 +171,7 @@ test.each<{ name: string; args: string[]; exitCode: number; says: string }>([
     name: 'an empty log',
     args: [],
     exitCode: 3,
-    says: 'there is nothing to verify: no record of any node lies on the log',
+    says: 'there is nothing to verify: no record of any node lies on the event log',
   },
   {
     name: 'an empty time',

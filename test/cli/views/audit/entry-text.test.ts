@@ -195,7 +195,7 @@ test.each<{ is: string; entry: TimelineEntry }>([
     entry: { what: 'gone', ...base, commandOpen: false, otherInstance: false },
   },
   {
-    is: 'gone: not listed any more; a command to remove it has no answer on the log',
+    is: 'gone: not listed any more; a command to remove it has no answer on the event log',
     entry: { what: 'gone', ...base, commandOpen: true, otherInstance: false },
   },
   {
@@ -207,7 +207,7 @@ test.each<{ is: string; entry: TimelineEntry }>([
     entry: { what: 'not-seen', ...base, ...repeated, status: 'too-large', problems: [] },
   },
   {
-    is: 'decided: image-gc: commands: 2 to go, about 7 B: disk full; the log has no answer to its command',
+    is: 'decided: image-gc: commands: 2 to go, about 7 B: disk full; the event log has no answer to its command',
     entry: {
       what: 'decision',
       ...base,

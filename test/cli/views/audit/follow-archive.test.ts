@@ -90,7 +90,7 @@ const lag = (lagHours: number) => ({
 test.each([
   {
     hours: 13,
-    says: 'what came in the last 13 h may not be archived yet, and the log keeps it for 24 h; 11 h are left',
+    says: 'what came in the last 13 h may not be archived yet, and the event log keeps it for 24 h; 11 h are left',
   },
   { hours: 23.5, says: '30 min are left' },
   { hours: 24, says: 'records may be lost already' },

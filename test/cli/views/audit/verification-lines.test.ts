@@ -23,7 +23,7 @@ describe('the answer', () => {
 
   test('says what was not checked', () => {
     expect(lines({ outOfRange: 7 })[1]).toBe(
-      'Except for 7 commands, orders, facts or results that could not be checked: what belongs to them was deleted from the log, or lies before what was read.',
+      'Except for 7 commands, orders, facts or results that could not be checked: what belongs to them was deleted from the event log, or lies before what was read.',
     );
   });
 });

@@ -54,7 +54,7 @@ export async function startFleet({ services = ['decide'] }: FleetOptions = {}): 
   return { ...fleet, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-interface Furniture {
+interface FleetParts {
   readonly network: TestNetwork;
   readonly broker: Broker;
   readonly registry: Registry;
@@ -66,12 +66,12 @@ async function furnish({
   broker,
   registry,
   stack,
-}: Furniture): Promise<Omit<Fleet, typeof Symbol.asyncDispose>> {
-  const voices: { readonly name: string; readonly output: () => Promise<string> | string }[] = [];
+}: FleetParts): Promise<Omit<Fleet, typeof Symbol.asyncDispose>> {
+  const outputs: { readonly name: string; readonly output: () => Promise<string> | string }[] = [];
   const said = async (): Promise<string> =>
     (
       await Promise.all(
-        voices.map(
+        outputs.map(
           async ({ name, output }) => `${name} said last:\n${(await output()).slice(-SHOWN_CHARACTERS)}`,
         ),
       )
@@ -97,19 +97,19 @@ async function furnish({
     apply: async (policy) => void (await cli(['policy', 'apply', '-'], JSON.stringify(policy))),
     startService: async (...command) => {
       const service = stack.use(await startService({ network, command, environment }));
-      voices.push({ name: command.join(' '), output: service.output });
+      outputs.push({ name: command.join(' '), output: service.output });
       await service.ready();
       return service;
     },
     startNode: async (options) => {
       const node = stack.use(await startFleetNode({ network, log, environment }, options));
-      voices.push({ name: node.name, output: node.output });
+      outputs.push({ name: node.name, output: node.output });
       return node;
     },
     startKubeletNode: async (options) => {
       const node = stack.use(await startFleetKubeletNode({ network, log, environment }, options));
-      voices.push({ name: node.name, output: node.output });
-      voices.push({ name: `the kubelet of ${node.name}`, output: node.kubelet.output });
+      outputs.push({ name: node.name, output: node.output });
+      outputs.push({ name: `the kubelet of ${node.name}`, output: node.kubelet.output });
       return node;
     },
   };

@@ -40,7 +40,7 @@ export function failingHandlerContract(tried: () => TriedLog): void {
     },
   );
 
-  test('a poison message holds up its own partition only, with back-off, and shows as a problem', async (context) => {
+  test('a poison message holds up its own partition only, with backoff, and shows as a problem', async (context) => {
     const { log, publishTexts } = tried();
     const poison = uniqueKey();
     const well = keyElsewhere(poison, 'gc.node.results', partitionOf);

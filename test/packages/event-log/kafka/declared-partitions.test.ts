@@ -8,7 +8,7 @@ const DECLARED: number = TOPICS.commands.partitions;
 /** Looks once for each of these answers, a broker that fails to answer among them, and gives what was told. */
 async function looks(partitions: readonly (number | 'no answer')[]) {
   const over = new AbortController();
-  const told: [TopicName, string | null][] = [];
+  const reported: [TopicName, string | null][] = [];
   const waits: number[] = [];
   let [look, known] = [-1, DECLARED];
   await watchPartitions(
@@ -35,17 +35,17 @@ async function looks(partitions: readonly (number | 'no answer')[]) {
         look += 1;
         if (look === partitions.length) over.abort();
       },
-      tell: (topic, problem) => told.push([topic, problem]),
+      report: (topic, problem) => reported.push([topic, problem]),
     },
     over.signal,
   );
-  return { told, waits };
+  return { reported, waits };
 }
 
 test('partitions that were added behind our back are told, and no more when they are as declared', async () => {
-  const { told, waits } = await looks([DECLARED, DECLARED + 1, DECLARED]);
+  const { reported, waits } = await looks([DECLARED, DECLARED + 1, DECLARED]);
 
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [TOPIC, null],
     [TOPIC, expect.stringContaining(`has ${DECLARED + 1} partitions, but ${DECLARED} are declared`)],
     [TOPIC, null],
@@ -54,9 +54,9 @@ test('partitions that were added behind our back are told, and no more when they
 });
 
 test('a topic that is gone is told; a broker that does not answer changes nothing of what was told', async () => {
-  const { told } = await looks([0, 'no answer', DECLARED]);
+  const { reported } = await looks([0, 'no answer', DECLARED]);
 
-  expect(told.map(([, problem]) => problem)).toEqual([
+  expect(reported.map(([, problem]) => problem)).toEqual([
     expect.stringContaining('is missing'),
     expect.stringContaining('is missing'),
     null,
@@ -64,5 +64,5 @@ test('a topic that is gone is told; a broker that does not answer changes nothin
 });
 
 test('a reader that has ended is told nothing', async () => {
-  expect((await looks([])).told).toEqual([]);
+  expect((await looks([])).reported).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isGroupChange, toLogError } from '../../../../packages/event-log/kafka/client/errors.ts';
+import { isGroupChange, toEventLogError } from '../../../../packages/event-log/kafka/client/errors.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 
 const kafkaError = (name: string, message: string, over: object = {}): Error =>
@@ -31,7 +31,7 @@ describe('what kafkajs reports, in our words', () => {
     { error: protocol('NOT_ENOUGH_REPLICAS'), code: 'LOG_UNREACHABLE', retry: true },
   ])('$error.name $error.type is $code, also when wrapped', ({ error, code, retry }) => {
     for (const given of [error, wrapped(error), wrapped(wrapped(error))]) {
-      expect(toLogError(['kafka:9092'], given)).toMatchObject({
+      expect(toEventLogError(['kafka:9092'], given)).toMatchObject({
         code,
         retry,
         message: expect.stringMatching(new RegExp(`^Kafka at kafka:9092: ${error.message}\\. .+`)),
@@ -43,7 +43,7 @@ describe('what kafkajs reports, in our words', () => {
   test('of several topics that were not created, the cause of the first is told', () => {
     const cause = protocol('INVALID_REPLICATION_FACTOR', 'Replication-factor is invalid');
     const error = kafkaError('KafkaJSAggregateError', 'Topic creation errors', { errors: [cause, cause] });
-    expect(toLogError(['kafka:9092'], error)).toMatchObject({
+    expect(toEventLogError(['kafka:9092'], error)).toMatchObject({
       code: 'TOPICS_MISSING',
       retry: true,
       message: expect.stringMatching(/: Replication-factor is invalid\. There are fewer brokers/),
@@ -59,19 +59,21 @@ describe('what kafkajs reports, in our words', () => {
     ['LEADER_NOT_AVAILABLE', /gets another leader/],
     ['NOT_ENOUGH_REPLICAS', /min\.insync\.replicas/],
   ])('%s, which a broker answered, is no fault of addresses or TLS', (type, advice) => {
-    const failure = toLogError(['kafka:9092'], protocol(type));
+    const failure = toEventLogError(['kafka:9092'], protocol(type));
     expect(failure).toMatchObject({ code: 'LOG_UNREACHABLE', message: expect.stringMatching(advice) });
     expect(failure.message).not.toMatch(/address|TLS/);
   });
 
   test('a fault of our own is not blamed on Kafka', () => {
-    expect(toLogError(['kafka:9092'], new TypeError('x is undefined'))).toMatchObject({ code: 'INTERNAL' });
-    expect(toLogError(['kafka:9092'], 'text')).toMatchObject({ code: 'INTERNAL', message: 'text' });
+    expect(toEventLogError(['kafka:9092'], new TypeError('x is undefined'))).toMatchObject({
+      code: 'INTERNAL',
+    });
+    expect(toEventLogError(['kafka:9092'], 'text')).toMatchObject({ code: 'INTERNAL', message: 'text' });
   });
 
   test('that no broker answered a question for metadata is unreachability: kafkajs reads in null', () => {
     const thrown = new TypeError("Cannot read properties of null (reading 'topicMetadata')");
-    expect(toLogError(['kafka:9092'], thrown)).toMatchObject({
+    expect(toEventLogError(['kafka:9092'], thrown)).toMatchObject({
       code: 'LOG_UNREACHABLE',
       message: expect.stringMatching(/^Kafka at kafka:9092: every broker that was asked went away\. /),
     });
@@ -79,7 +81,7 @@ describe('what kafkajs reports, in our words', () => {
 
   test('what has a code already keeps it', () => {
     const error = new FleetGcError('TOPICS_DIFFER', 'other');
-    expect(toLogError(['kafka:9092'], error)).toBe(error);
+    expect(toEventLogError(['kafka:9092'], error)).toBe(error);
   });
 });
 

@@ -9,7 +9,7 @@ import kafkajs, { Kafka } from 'kafkajs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../../../packages/event-log/kafka/client/client.ts';
 import { Consumer } from '../../../../packages/event-log/kafka/client/consumer.ts';
-import { isGroupChange, toLogError } from '../../../../packages/event-log/kafka/client/errors.ts';
+import { isGroupChange, toEventLogError } from '../../../../packages/event-log/kafka/client/errors.ts';
 import { repairKafkajs } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import { KafkaOptions } from '../../../../packages/event-log/kafka/client/options.ts';
 import { gzipCodec, zstdCodec } from '../../../../packages/event-log/kafka/protocol/compression.ts';
@@ -216,7 +216,7 @@ describe('errors', () => {
     ['NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'LOG_UNREACHABLE'],
     ['REQUEST_TIMED_OUT', 'LOG_UNREACHABLE'],
   ])('%s of a broker is known by that name, as %s', (type, code) => {
-    expect(toLogError(['kafka:9092'], protocolError(type))).toMatchObject({ code });
+    expect(toEventLogError(['kafka:9092'], protocolError(type))).toMatchObject({ code });
   });
 
   test('a change of the group is found in what kafkajs wraps around it', () => {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { Batch } from '../../../../packages/event-log/kafka/publishing/batches.ts';
 import { Publisher, sendWithRetries } from '../../../../packages/event-log/kafka/publishing/publisher.ts';
@@ -30,7 +30,7 @@ test('of one partition one batch is on its way at a time, in the order of the ca
   const publishes = ['1', '2', '3'].map((value) => publisher.publish([record(key, value)]));
   for (const value of ['1', '2', '3']) {
     await until(`request ${value}`, () => requests.at(-1)?.texts.includes(value) === true);
-    await nextTurn();
+    await setImmediate();
     expect(requests.at(-1)?.texts).toEqual([value]);
     requests.at(-1)?.answer.resolve();
   }

@@ -35,7 +35,7 @@ function looking({ lag, log }: { readonly lag: () => number; readonly log?: Pick
     log: log ?? readable.log,
     state: async () => ({ lag: new Map([[`${TOPIC}/0`, lag()]]), assigned: [`${TOPIC}/0`] }),
     logger: createLogger({ service: 'test', level: 'info' }, out),
-    breathe: async () => undefined,
+    yieldToEventLoop: async () => undefined,
   });
   /** The offset that is known to lie behind the slice `from` to `to`, both included. */
   const ahead = async (from: number, to: number, signal = still) =>
@@ -129,7 +129,7 @@ test('partitions are read ahead one after another', async () => {
     log: counted,
     state: async () => ({ lag: new Map([0, 1, 2].map((n) => [`${TOPIC}/${n}`, 400])), assigned: [] }),
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),
-    breathe: async () => undefined,
+    yieldToEventLoop: async () => undefined,
   });
   await Promise.all([0, 1, 2].map((partition) => look([{ ...reading(0), partition }], still)));
   expect(most).toBe(1);

@@ -33,7 +33,11 @@ async function scan(records: readonly LogRecord[], signal = new AbortController(
   const { log, readings: parts } = readableLog(records);
   const topic = records[0]?.topic ?? 'gc.node.inventory';
   const backlog = { topic, partition: 0, from: 0n, end: BigInt(records.length) };
-  const found = await scanAhead(backlog, { parse: parseRecord, log, breathe: async () => undefined }, signal);
+  const found = await scanAhead(
+    backlog,
+    { parse: parseRecord, log, yieldToEventLoop: async () => undefined },
+    signal,
+  );
   return { found: new Map([...found].map(([key, { reference }]) => [key, Number(reference.offset)])), parts };
 }
 
@@ -112,7 +116,7 @@ describe('of a node is found', () => {
     const backlog = { topic: 'gc.node.inventory', partition: 0, from: 0n, end: 1n } as const;
     const one = await scanAhead(
       { ...backlog, from: -31n },
-      { parse: parseRecord, log, breathe: async () => undefined },
+      { parse: parseRecord, log, yieldToEventLoop: async () => undefined },
       new AbortController().signal,
     );
     expect(JSON.stringify([...one.values()]).length).toBeLessThan(1000);

@@ -119,7 +119,11 @@ async function seeTwice(
   const behind = Math.ceil(cuts.end * (records.length - cut));
   // The last quarter of it is all that lies behind the slice.
   const backlog = { from: BigInt(cut - 3 * behind), end: BigInt(cut + behind), topic: TOPIC, partition: 0 };
-  const scanning = { log: readableLog(records).log, parse: parseRecord, breathe: async () => undefined };
+  const scanning = {
+    log: readableLog(records).log,
+    parse: parseRecord,
+    yieldToEventLoop: async () => undefined,
+  };
   const found = await scanAhead(backlog, scanning, new AbortController().signal);
   const first = lookAhead(records.slice(0, cut), parseRecord, (key) => found.get(key ?? '') ?? null);
   const second = lookAhead(records.slice(cut), parseRecord);

@@ -125,7 +125,7 @@ test('beyond ten a minute of one key they are counted, and the next one says so'
   expect(text).toContain('fleetgc_dead_letters_suppressed_total{cause="not-json"} 3');
 });
 
-test('the log has a line for each one that is kept, with the stack when a handler failed', async () => {
+test('the logger writes a line for each one that is kept, with the stack when a handler failed', async () => {
   const { out, deadLetters } = setUp();
   const error = new FleetGcError('INTERNAL', 'broken', { cause: new TypeError('broken') });
   await deadLetters.write([

@@ -45,7 +45,8 @@ export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => 
   },
 });
 
-const isAsked = (record: LogRecord, { topic, partition, from }: ReadRequest): boolean =>
-  record.topic === topic &&
-  (partition === undefined || record.partition === partition) &&
-  (typeof from === 'string' || !('offset' in from) || record.offset >= from.offset);
+function isAsked(record: LogRecord, { topic, partition, from }: ReadRequest): boolean {
+  if (record.topic !== topic || (partition !== undefined && record.partition !== partition)) return false;
+  if (from === 'earliest') return true;
+  return 'offset' in from ? record.offset >= from.offset : record.timestampMs >= from.timestampMs;
+}

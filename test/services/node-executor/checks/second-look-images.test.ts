@@ -56,11 +56,11 @@ describe('an image', () => {
       listing: { images: [runtimeImage('app', { repoDigests: [] })] },
     },
     {
-      name: '[M17] whose back-off ends now',
+      name: '[M17] whose backoff ends now',
       restrictions: { backoff: [{ kind: 'image', id: APP, failures: 1, untilMs: NOW + 100 }] },
     },
     {
-      name: 'whose back-off was written before the clock was set back',
+      name: 'whose backoff was written before the clock was set back',
       restrictions: {
         backoff: [{ kind: 'image', id: APP, failures: 1, untilMs: NOW + 365 * 24 * 60 * MINUTE }],
       },

@@ -132,7 +132,7 @@ describe('the journal', () => {
       await until('the result', () => node.result());
       await executor.stop();
       expect(node.runtime.gone).toEqual(ids.slice(items.length));
-      expect(node.logLines.filter((line) => line.includes('journal mended'))).toHaveLength(1);
+      expect(node.logLines.filter((line) => line.includes('journal repaired'))).toHaveLength(1);
     },
   );
 

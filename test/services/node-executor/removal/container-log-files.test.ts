@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { LogRoots } from '../../../../services/node-executor/node-files.ts';
+import type { PodLogAccess } from '../../../../services/node-executor/node-files.ts';
 import {
-  type FoundLogs,
+  type FoundLogFiles,
   findLogFiles,
   flatSymlink,
   foreignLogPath,
@@ -105,7 +105,7 @@ describe('the flat symlink', () => {
 describe('log files', () => {
   function setUp() {
     const base = temporaryDirectory();
-    const directories: LogRoots = {
+    const directories: PodLogAccess = {
       openDirectory,
       podLogsDir: join(base, 'pods'),
       containerLogsDir: join(base, 'containers'),
@@ -128,7 +128,7 @@ describe('log files', () => {
     return { base, directories, logPath, container, find, findAndRemove };
   }
 
-  const pathsIn = ({ directories, files, symlink }: FoundLogs, roots: LogRoots) => [
+  const pathsIn = ({ directories, files, symlink }: FoundLogFiles, roots: PodLogAccess) => [
     ...files.map((name) => join(roots.podLogsDir, ...directories, name)),
     ...(symlink === null ? [] : [join(roots.containerLogsDir, symlink)]),
   ];

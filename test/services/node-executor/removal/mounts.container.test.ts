@@ -14,7 +14,7 @@ const NAME = 'default_web_pod-1';
 const REMOVAL = `
   import { statSync } from 'node:fs';
   import { openDirectory } from '/opt/fleetgc/services/node-executor/removal/open-directory.ts';
-  import { removePodLogDirectory } from '/opt/fleetgc/services/node-executor/removal/remove-log-entry.ts';
+  import { removePodLogDirectory } from '/opt/fleetgc/services/node-executor/removal/remove-pod-log-entry.ts';
   const devices = ['/logs', '/logs/${NAME}/mounted'].map((path) => statSync(path).dev);
   const logs = { podLogsDir: '/logs', openDirectory };
   const attempt = await removePodLogDirectory({ name: '${NAME}', podUid: 'pod-1' }, logs);

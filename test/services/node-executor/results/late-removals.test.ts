@@ -10,12 +10,12 @@ import {
   RemovedImagesFile,
 } from '../../../../schemas/state/removed-images.ts';
 import { EMPTY_JOURNAL } from '../../../../services/node-executor/journal/journal-state.ts';
-import { openBackoff } from '../../../../services/node-executor/results/backoff.ts';
 import {
   createLateRemovals,
   openRemovedImages,
   type RemovedImages,
 } from '../../../../services/node-executor/results/late-removals.ts';
+import { openBackoff } from '../../../../services/node-executor/results/removal-backoff.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { instant, NOW } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
@@ -151,7 +151,7 @@ function lateRemovals() {
   return { late, backoff, noted };
 }
 
-test('a list of images ends the back-off of the images that it lacks', () => {
+test('a list of images ends the backoff of the images that it lacks', () => {
   const { late, backoff, noted } = lateRemovals();
   for (const id of ['sha256:a', 'sha256:b']) backoff.failed({ kind: 'image', id }, NOW);
   late.seen([{ id: 'sha256:b' }]);
@@ -159,7 +159,7 @@ test('a list of images ends the back-off of the images that it lacks', () => {
   expect(noted).toEqual(['sha256:a']);
 });
 
-test('[M17, M33] a list of images says nothing of other objects: their back-off goes on', () => {
+test('[M17, M33] a list of images says nothing of other objects: their backoff goes on', () => {
   const { late, backoff, noted } = lateRemovals();
   const others = ['container', 'sandbox', 'pod-log-directory', 'log-symlink'] as const;
   for (const kind of others) backoff.failed({ kind, id: `${kind}-1` }, NOW);

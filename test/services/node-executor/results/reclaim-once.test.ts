@@ -32,7 +32,7 @@ const decided = fc.record({
 type Decided = typeof decided extends fc.Arbitrary<infer T> ? T : never;
 
 /** What befalls the commands: each waits on the log, and something happens at the n-th call or write that follows. */
-const fate = fc.record({
+const course = fc.record({
   wasOvertaken: fc.boolean(),
   waitsMs: fc.array(fc.constantFrom(0, 100, 59_000, 60_000), { minLength: 2, maxLength: 2 }),
   strikes: fc.array(
@@ -40,7 +40,7 @@ const fate = fc.record({
     { maxLength: 3 },
   ),
 });
-type Fate = typeof fate extends fc.Arbitrary<infer T> ? T : never;
+type Course = typeof course extends fc.Arbitrary<infer T> ? T : never;
 
 function withObjects({ objects }: Decided): ExecutorNode {
   const node = executorNode();
@@ -73,7 +73,7 @@ async function commandsOf(node: ExecutorNode, { objects, actions, round }: Decid
 }
 
 /** Lets what is to happen happen, once each, also to later processes; returns how to watch another process. */
-function strike(node: ExecutorNode, { strikes }: Pick<Fate, 'strikes'>) {
+function strike(node: ExecutorNode, { strikes }: Pick<Course, 'strikes'>) {
   let [steps, kill] = [0, (): void => {}];
   const happen: Readonly<Record<string, (call: string) => void>> = {
     minute: () => node.clock.advance(60_000),
@@ -97,7 +97,7 @@ function strike(node: ExecutorNode, { strikes }: Pick<Fate, 'strikes'>) {
 }
 
 /** Delivers all commands, again to each process that follows one that was killed, until all have their results. */
-async function carriedOut(node: ExecutorNode, commands: readonly Command[], { strikes, waitsMs }: Fate) {
+async function carriedOut(node: ExecutorNode, commands: readonly Command[], { strikes, waitsMs }: Course) {
   const watch = strike(node, { strikes });
   for (let isDone = false; !isDone; ) {
     const process = node.start();
@@ -129,7 +129,7 @@ const said = ({ published }: ExecutorNode): readonly string[] => {
 
 test('[J14, M8] of each decision of a reclaim follows exactly one thing, whatever becomes of it', async () => {
   await fc.assert(
-    fc.asyncProperty(decided, fate, async (what, become) => {
+    fc.asyncProperty(decided, course, async (what, become) => {
       const node = withObjects(what);
       const commands = await commandsOf(node, what);
       if (become.wasOvertaken) await actBefore(node);

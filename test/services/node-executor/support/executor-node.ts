@@ -24,7 +24,7 @@ import {
   type NodeExecutor,
 } from '../../../../services/node-executor/executor.ts';
 import { filesOnDisk } from '../../../../services/node-executor/node-files.ts';
-import { killable, killableState, type Life, NEVER } from '../../../../sim/fleet-run/killable.ts';
+import { killable, killableState, NEVER, type ProcessState } from '../../../../sim/fleet-run/killable.ts';
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../../fixtures/listing.ts';
@@ -134,7 +134,7 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
 
 function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logger'>): RunningExecutor {
   const stopping = new AbortController();
-  const life: Life = { dead: false };
+  const life: ProcessState = { dead: false };
   const runtime = killable(node.runtime, life);
   const state = killableState(node.state, life);
   const metrics = createMetrics();

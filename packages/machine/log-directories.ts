@@ -1,7 +1,0 @@
-/** Where the kubelet keeps logs. */
-export interface LogDirectories {
-  /** Root of all logs, `/var/log/pods`. */
-  readonly podLogsDir: string;
-  /** Flat symlinks to them, `/var/log/containers`. */
-  readonly containerLogsDir: string;
-}

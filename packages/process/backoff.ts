@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/*
+ * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulation has a time of its own, and
+ * what runs for ever counts its failures from its last success. What a library would take over
+ * is the two lines of `backoffMs`.
+ */
+
+/** Doubling waits with jitter: attempt 0 waits about `firstMs`, and no wait is longer than `mostMs`. */
+export interface RetryBackoff {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
+
+/** Half of the wait is certain, half is chance, so that many members do not come back in step. */
+export function backoffMs(backoff: RetryBackoff, attempt: number, random: () => number): number {
+  const whole = Math.min(backoff.firstMs * 2 ** Math.min(attempt, 30), backoff.mostMs);
+  return Math.round(whole / 2 + (whole / 2) * random());
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. Injected, so that tests wait for nothing. */
+export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+/** By the clock of this machine. */
+export const pause: Sleep = async (ms, signal) => {
+  await sleep(ms, undefined, signal && { signal }).catch(() => undefined);
+};

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import type { Reclaim } from '../../../../../schemas/events/reclaim.ts';
+import type { TopicId } from '../../../../../schemas/events/topics.ts';
+import type { Coverages } from '../../../../../services/audit/verify/coverage.ts';
+import { AnsweredOrders } from '../../../../../services/audit/verify/reclaims/answered-orders.ts';
+import { inventory, NODE } from '../../../../fixtures/inventory.ts';
+import { observe } from '../../../../fixtures/observe.ts';
+import { reclaim } from '../../../../fixtures/reclaim.ts';
+import { HOUR, NOW, SECOND } from '../../../../fixtures/time.ts';
+import { ALL, AT_END, at, findings, midway } from '../support.ts';
+
+function check(coverages: Partial<Coverages> = {}) {
+  const found = findings();
+  return { ...found, orders: new AnsweredOrders(found.collector, { ...ALL, ...coverages }) };
+}
+
+const FIRST = reclaim({ step: 'containers' });
+const OTHER_TARGET = reclaim({ ...FIRST, target: { ...FIRST.target, atLeast: '400' } });
+const OTHER_INSTANCE = '00000000-0000-4000-8000-000000000000';
+
+const answer = (carried: Reclaim | null) => inventory({ reclaim: carried });
+const begun = (carried: Reclaim, over: object = {}) => ({
+  ...NODE,
+  decider: { name: 'pressure', version: '1' },
+  outcome: 'ordered',
+  reclaim: carried,
+  ...over,
+});
+
+describe('an inventory of a reclaim', () => {
+  test('answers an order, whichever lies first on the log', () => {
+    for (const comesFirst of [true, false]) {
+      const { orders, deviations } = check();
+      if (comesFirst) orders.listed(answer(FIRST), at('inventory', 1, SECOND));
+      orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+      if (!comesFirst) orders.listed(answer(FIRST), at('inventory', 1, SECOND));
+      orders.judge(AT_END);
+      expect(deviations()).toEqual([]);
+    }
+  });
+
+  test('that no order has was not decided', () => {
+    const { orders, deviations } = check();
+    orders.listed(answer(FIRST), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['not-decided 1']);
+  });
+
+  test('that is at a round which nobody ordered was not decided', () => {
+    const { orders, deviations } = check();
+    orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+    orders.listed(answer({ ...FIRST, step: 'images', round: 3 }), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['not-decided 1']);
+  });
+
+  test('that was ordered from another installation was not decided', () => {
+    const { orders, deviations } = check();
+    orders.ordered(observe({ nodeInstance: OTHER_INSTANCE, reclaim: FIRST }), at('observe', 0));
+    orders.listed(answer(FIRST), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['not-decided 1']);
+  });
+
+  test('with another target than its order differs from it', () => {
+    const { orders, deviations } = check();
+    orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+    orders.listed(answer(OTHER_TARGET), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['output-differs 1,0']);
+  });
+
+  test('is judged when its order has come, if it ever does', () => {
+    const { orders, deviations } = check();
+    orders.listed(answer(FIRST), at('inventory', 1, HOUR));
+    orders.judge(midway(HOUR));
+    expect(deviations()).toEqual([]);
+    orders.judge(midway(HOUR + SECOND));
+    expect(deviations()).toEqual(['not-decided 1']);
+  });
+
+  test('answers an order of the day before', () => {
+    const { orders, deviations } = check();
+    orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+    orders.judge(midway(23 * HOUR));
+    orders.listed(answer(FIRST), at('inventory', 1, 23 * HOUR));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('that is of no reclaim answers nothing', () => {
+    const { orders, deviations } = check();
+    orders.listed(answer(null), at('inventory', 1));
+    orders.listed('nothing that anybody reads', at('inventory', 2));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+});
+
+const since = (topicId: TopicId) => (asked: TopicId) =>
+  asked === topicId ? NOW + HOUR : Number.NEGATIVE_INFINITY;
+
+describe.each<{ name: string; coverages: Partial<Coverages> }>([
+  { name: 'where retention took orders', coverages: { coverage: since('observe') } },
+  { name: 'where the topic of orders was made anew', coverages: { beganAfter: (id) => id === 'observe' } },
+])('$name, an inventory of a reclaim', ({ coverages }) => {
+  test('is that of the decision that began it, at whatever round', () => {
+    const { orders, deviations, counts } = check(coverages);
+    orders.decided(begun(FIRST), at('decisions', 0));
+    orders.listed(answer({ ...FIRST, step: 'images', round: 2 }), at('inventory', 1));
+    orders.judge(AT_END);
+    expect([...deviations(), counts.outOfRange]).toEqual([0]);
+  });
+
+  test('with another target than that decision differs from it', () => {
+    const { orders, deviations } = check(coverages);
+    orders.decided(begun(FIRST), at('decisions', 0));
+    orders.listed(answer(OTHER_TARGET), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['output-differs 1,0']);
+  });
+
+  test('was not decided where pressure began none', () => {
+    const { orders, deviations } = check(coverages);
+    orders.decided(begun(FIRST, { decider: { name: 'image-gc', version: '1' } }), at('decisions', 0));
+    orders.decided(begun(FIRST, { outcome: 'nothing-to-do' }), at('decisions', 1));
+    orders.listed(answer(FIRST), at('inventory', 1));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(['not-decided 1']);
+  });
+
+  test('is only counted where a decision that nobody reads may have begun it', () => {
+    const { orders, deviations, counts } = check(coverages);
+    orders.unreadDecision();
+    orders.listed(answer(FIRST), at('inventory', 1));
+    orders.judge(AT_END);
+    expect([...deviations(), counts.outOfRange]).toEqual([1]);
+  });
+});
+
+test('without orders and decisions of that time, an inventory of a reclaim is only counted', () => {
+  const { orders, deviations, counts } = check({ coverage: () => NOW });
+  orders.listed(answer(FIRST), at('inventory', 1));
+  orders.judge(AT_END);
+  expect([...deviations(), counts.outOfRange]).toEqual([1]);
+});
+
+test('where orders and decisions were made anew, what an inventory answers is unverified', () => {
+  const { orders, deviations, gaps } = check({ beganAfter: () => true });
+  orders.listed(answer(FIRST), at('inventory', 1));
+  orders.judge(AT_END);
+  expect([...deviations(), ...gaps()]).toEqual(['topic-recreated 1']);
+});
