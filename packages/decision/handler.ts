@@ -16,6 +16,8 @@ export interface Input<Event> {
   readonly position: InputPosition;
   /** For what a handler publishes later by itself: the W3C trace context that follows from the message. */
   readonly trace?: TraceContext;
+  /** The id of the key that signed it, where one did. */
+  readonly signedBy?: string | null;
   /** The message as it lies on the log, for whoever keeps it. */
   readonly bytes?: Buffer;
 }

@@ -5,6 +5,7 @@ import type { OvertakenInput } from '../decision/overtaken-record.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { nextHop, type TraceContext } from '../process/trace.ts';
+import { signerNamed } from '../trust/signature.ts';
 import type { Overtaken, Seen } from './catching-up/slice-look-ahead.ts';
 import type { FailedMessage } from './dead-letters/dead-letters.ts';
 import type { ParsedRecord, Rejection } from './parse/parse-record.ts';
@@ -107,9 +108,11 @@ const inputOf = ({
   partition,
   offset,
   value,
+  headers,
 }: LogRecord): Omit<Input<unknown>, 'event' | 'trace'> => ({
   position: { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') },
   ...(value !== null && { bytes: value }),
+  signedBy: signerNamed(headers),
 });
 
 type Tried =

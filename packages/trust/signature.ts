@@ -43,6 +43,12 @@ export function claimedSignature(headers: Headers): ClaimedSignature {
   return { kind: 'claimed', signature: { keyId, signature, generation: ce_fleetgcgeneration ?? null } };
 }
 
+/** The key that signed a record which was authenticated; of another record it says nothing. */
+export function signerNamed(headers: Headers): KeyId | null {
+  const claimed = claimedSignature(headers);
+  return claimed.kind === 'claimed' ? claimed.signature.keyId : null;
+}
+
 /** What a signature is over: where the message lies, and its bytes. */
 interface Signable {
   readonly topic: TopicName;

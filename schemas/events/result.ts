@@ -19,6 +19,7 @@ export const CommandRefusal = z.enum([
   'held',
   'malformed',
   'unsupported-version',
+  'not-trusted',
 ]);
 export type CommandRefusal = z.infer<typeof CommandRefusal>;
 

@@ -7,7 +7,9 @@ import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
+import type { Trust } from '../../packages/trust/trust.ts';
 import type { Command } from '../../schemas/events/command.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
@@ -35,6 +37,8 @@ interface ExecutorNode {
   readonly state: StateDirectory;
   /** What the policies that this process follows say of the node. */
   readonly policy: () => PolicyInForce;
+  /** Whose commands count. */
+  readonly trust: Pick<Trust, 'objectionTo'>;
   readonly takeInventory: TakeInventory;
   readonly diskHistory: () => DiskStats['history'];
   /** Pods that the kubelet told of, where the process knows; else none. */
@@ -111,10 +115,21 @@ function workerParts(
   const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
   const { journal, backoff } = recorder;
   const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  const distrustOf = (commandId: string): string | null => {
+    const entry = journal.state().entries.find(({ command }) => command.id === commandId);
+    return distrust(node.trust, entry?.signedBy ?? null);
+  };
   const restrictions = async () => {
     const local = await files.localRules();
     const { lastActions, removalRate } = journal.state();
-    return { policy: node.policy(), local, backoff: backoff.entries(), lastActions, removalRate };
+    return {
+      policy: node.policy(),
+      distrustOf,
+      local,
+      backoff: backoff.entries(),
+      lastActions,
+      removalRate,
+    };
   };
   const readFacts = runtimeFacts({ runtime, clock, sleep, wantedByPods, history, onImages });
   const { takeInventory, diskHistory } = node;
@@ -123,6 +138,15 @@ function workerParts(
   const own = { takeInventory, diskHistory, lastActions };
   const judging = { clock, readFacts, podsNow, restrictions, podLogs: files.podLogs };
   return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
+}
+
+/** While nobody can tell, nothing counts. */
+function distrust(trust: Pick<Trust, 'objectionTo'>, keyId: string | null): string | null {
+  try {
+    return trust.objectionTo('commands', keyId);
+  } catch (error) {
+    return toFleetGcError(error).message;
+  }
 }
 
 async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {

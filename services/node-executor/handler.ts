@@ -133,9 +133,10 @@ function dropOldestWaiting({ reclaim }: Command, receiver: Receiver): void {
   reportRefusal(receiver, oldest.command.id, refusal);
 }
 
-const entryOf = ({ event, trace }: Input<Command>): JournalEntry => ({
+const entryOf = ({ event, trace, signedBy }: Input<Command>): JournalEntry => ({
   command: event,
   trace: trace ?? null,
+  signedBy: signedBy ?? null,
   before: null,
   items: event.items.map(() => ({ state: 'waiting' })),
 });
@@ -159,6 +160,9 @@ const resultsPileUp = (): FleetGcError =>
 const REASON: Readonly<Partial<Record<DeadLetterCause, CommandRefusal>>> = {
   'unknown-version': 'unsupported-version',
   'key-mismatch': 'other-node',
+  unsigned: 'not-trusted',
+  'bad-signature': 'not-trusted',
+  'untrusted-key': 'not-trusted',
 };
 
 const text = z.string().min(1).max(500);

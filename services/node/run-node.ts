@@ -199,6 +199,7 @@ function executorDeps(
       clock,
       state,
       policy: () => policyInForce(policies.current.node, { ...identity, nodeLabels }),
+      trust: process.trust,
       takeInventory: own.takeInventory,
       diskHistory: own.diskHistory,
       wantedByPods: pods.wanted,

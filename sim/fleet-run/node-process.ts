@@ -5,6 +5,7 @@ import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
+import { TRUST_OFF } from '../../packages/trust/trust.ts';
 import { cachePods } from '../../services/node/managed-node.ts';
 import { NodeAgent } from '../../services/node-agent/agent.ts';
 import type { ContentReading } from '../../services/node-agent/inventory/content-reading.ts';
@@ -91,6 +92,7 @@ export function startNodeProcess(environment: NodeEnvironment): NodeProcess {
   const executor = createNodeExecutor({
     ...process,
     node: {
+      trust: TRUST_OFF,
       ...shared,
       identity,
       policy: () => policyInForce(environment.policies.current.node, { ...identity, nodeLabels }),

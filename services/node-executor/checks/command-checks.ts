@@ -20,6 +20,8 @@ import type { Refusal } from '../results/results.ts';
 /** What may forbid a removal whatever the runtime says. */
 export interface Restrictions {
   readonly policy: PolicyInForce;
+  /** Whether the key that signed the command still counts; why not, in a sentence. */
+  readonly distrustOf: (commandId: string) => string | null;
   readonly local: LocalRules;
   readonly backoff: readonly BackoffEntry[];
   readonly lastActions: LastActions;
@@ -39,6 +41,7 @@ export const commandRefusal = (command: Command, restrictions: Restrictions, now
   timeRefusal(command, now) ??
   overtakenWhole(command, restrictions.lastActions) ??
   holding(restrictions) ??
+  signerRefusal(command, restrictions) ??
   policyRefusal(command, restrictions.policy);
 
 /** Why nothing at all is removed on this node now. */
@@ -107,6 +110,12 @@ function policyRefusal({ policy: named }: Pick<Command, 'policy'>, policy: Polic
   const { name } = policy.record.policy;
   const message = `it was decided under policy ${named.name} (${named.hash.slice(0, 12)}); in force here is ${name} (${policy.record.hash.slice(0, 12)})`;
   return { reason, message };
+}
+
+/** A key may have been taken back since its command came. */
+function signerRefusal({ id }: Command, { distrustOf }: Restrictions): CommandRefused {
+  const message = distrustOf(id);
+  return message === null ? undefined : { reason: 'not-trusted', message };
 }
 
 function holdRefusal(local: LocalRules): CommandRefused {

@@ -42,6 +42,8 @@ const JournalEntry = z.object({
   command: Command,
   /** `null`: a new one begins with what is published. */
   trace: Trace.nullable(),
+  /** The id of the key that signed it; `null` where none did. Older releases did not keep it. */
+  signedBy: z.string().nullable().default(null),
   /** What was free before the first removal; `null` until the command was begun. */
   before: z
     .object({

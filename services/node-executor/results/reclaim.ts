@@ -59,7 +59,7 @@ interface Refused extends Measurement {
 export function afterRefusal(command: Command, refused: Refused): AfterCommand | undefined {
   const { reclaim } = command;
   const { reason, isContinued, targetReached } = refused;
-  if (reclaim === null || targetReached === true || NOT_OF_THIS_NODE.includes(reason)) return undefined;
+  if (reclaim === null || targetReached === true || SAYS_NOTHING.includes(reason)) return undefined;
   if (DECIDED_AGAIN.includes(reason)) {
     if (isContinued) return undefined;
     const next = nextReclaim(reclaim, true);
@@ -73,8 +73,8 @@ const HOLDING: readonly CommandRefusal[] = ['paused', 'held'];
 /** Another command was first, or another policy is in force: what follows from either is decided on fresh facts. */
 const DECIDED_AGAIN: readonly CommandRefusal[] = ['superseded', 'policy-not-in-force'];
 
-/** Reclaims of others say nothing about the disk of this node. */
-const NOT_OF_THIS_NODE: readonly CommandRefusal[] = ['other-node', 'other-instance'];
+/** Reclaims of others, and of whoever is not believed, say nothing about the disk of this node. */
+const SAYS_NOTHING: readonly CommandRefusal[] = ['other-node', 'other-instance', 'not-trusted'];
 
 /** What follows from a command that the executor could not bring to its end: the reclaim ends with it. */
 export function afterAbandoned(

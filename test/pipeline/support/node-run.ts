@@ -90,6 +90,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   const executor = createNodeExecutor({
     node: {
+      trust: TRUST_OFF,
       identity: NODE,
       runtime,
       filesystems: node.filesystems,

@@ -6,6 +6,7 @@ import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import {
@@ -48,6 +49,7 @@ async function runExecutor() {
     {
       ...deps,
       node: {
+        trust: TRUST_OFF,
         identity,
         runtime,
         filesystems: runtime,

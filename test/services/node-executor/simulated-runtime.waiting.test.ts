@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectRemover } from '../../../packages/cri/client.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
@@ -48,6 +49,7 @@ async function managedNode() {
   const logger = createLogger({ service: 'test', level: 'silent' }, logLines());
   const executor = createNodeExecutor({
     node: {
+      trust: TRUST_OFF,
       identity: NODE,
       runtime,
       filesystems: node.filesystems,

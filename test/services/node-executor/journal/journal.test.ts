@@ -34,6 +34,7 @@ const entry = (id: string, ids: readonly string[] = ['a']): JournalEntry => {
   return {
     command,
     trace: null,
+    signedBy: null,
     before: null,
     items: command.items.map(() => ({ state: 'waiting' })),
   };

@@ -9,6 +9,7 @@ import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../packages/process/metrics.ts';
 import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../schemas/events/topics.ts';
@@ -140,6 +141,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
   const metrics = createMetrics();
   const executor = createNodeExecutor({
     node: {
+      trust: TRUST_OFF,
       identity: NODE,
       runtime,
       filesystems: runtime,

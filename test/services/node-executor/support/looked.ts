@@ -82,6 +82,7 @@ export function look(given: Omit<Given, 'name'>, command: Command) {
   };
   const restrictions: Restrictions = {
     policy: { kind: 'enforced', record: policyRecord({ minimumCreatedContainerAgeMs: 60_000 }) },
+    distrustOf: () => null,
     local: NO_LOCAL_RULES,
     backoff: [],
     lastActions: EMPTY_JOURNAL.lastActions,
