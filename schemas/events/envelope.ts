@@ -20,9 +20,10 @@ export const EnvelopeHeaders = z.object({
     .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
     .optional(),
   tracestate: z.string().optional(),
-  /** Reserved for signed messages. */
-  'fleetgc-key-id': z.string().optional(),
-  'fleetgc-signature': z.string().optional(),
+  /** Of signed messages: the key, its Ed25519 signature in base64, and a number that only grows for what stays in force. */
+  ce_fleetgckeyid: z.string().optional(),
+  ce_fleetgcsignature: z.string().optional(),
+  ce_fleetgcgeneration: z.string().optional(),
 });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 

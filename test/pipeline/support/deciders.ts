@@ -1,8 +1,6 @@
 import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { DECIDERS, type DeciderName } from '../../../services/deciders/run-deciders.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -20,14 +18,16 @@ export async function startDeciders(
   recheckMs: number | null,
 ): Promise<DeciderRun> {
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
+  const { trust, signer, keys } = surroundings.trust;
   const metrics = createMetrics();
   const sources = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs, sources });
+  const policies = startPolicySource({ trust, log, logger, metrics, recheckMs, sources });
+  keys?.onChange(() => policies.readAgain());
   await policies.caughtUp;
   const deps = {
     log,
-    trust: TRUST_OFF,
-    signer: UNSIGNED,
+    trust,
+    signer,
     policies: policies.current.node,
     logger,
     metrics,

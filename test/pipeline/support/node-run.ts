@@ -9,7 +9,6 @@ import { runTogether } from '../../../packages/process/loops.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
@@ -58,15 +57,17 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const runtime = killable(withOtherUses(directRuntime(node), containerd, parts), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
+  const { trust, keys } = parts.trust;
   const publisher = createPublisher({ signer: UNSIGNED, log, source: nodeSource(NODE), now, ids });
   const policies = startPolicySource({
-    trust: TRUST_OFF,
+    trust,
     log: wholeLog,
     logger,
     metrics,
     recheckMs: null,
     sources: { now: monotonicNow, random, wait: parts.wait },
   });
+  keys?.onChange(() => policies.readAgain());
   const pods = cachePods(node.kubelet, ['api']);
   const clock = { now: () => time.now() };
   const agent = new NodeAgent({
@@ -90,7 +91,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   const executor = createNodeExecutor({
     node: {
-      trust: TRUST_OFF,
+      trust,
       identity: NODE,
       runtime,
       filesystems: node.filesystems,
@@ -114,7 +115,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   });
   const subscription = nodeSubscription(NODE);
   const consumer = await startConsumer({
-    trust: TRUST_OFF,
+    trust,
     ...subscription,
     name: 'node',
     log,

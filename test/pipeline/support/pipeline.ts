@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { pause as realWait } from '../../../packages/process/backoff.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { startTrust, type TrustChoice } from '../../../packages/trust/process-trust.ts';
+import { type StateSigner, UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
@@ -30,6 +33,12 @@ export interface PipelineOptions {
   readonly node?: Partial<SimulatedNodeOptions>;
   /** How often the deciders read all policies again. */
   readonly recheckMs?: number;
+  /** Whose messages count; everybody's when not given. */
+  readonly trust?: TrustChoice;
+  /** What lies on `gc.keys` from the beginning. */
+  readonly statements?: readonly OutgoingRecord[];
+  /** Signs policies and pauses. */
+  readonly operator?: StateSigner;
   /** What the log may hold. */
   readonly logBytes?: number;
 }
@@ -48,6 +57,9 @@ export async function startPipeline({
   policy = {},
   node: over = {},
   recheckMs,
+  trust: choice = { kind: 'off' },
+  statements = [],
+  operator = UNSIGNED_STATE,
   logBytes = LOG_BYTES,
 }: PipelineOptions = {}) {
   const cleanup = new AsyncDisposableStack();
@@ -61,6 +73,17 @@ export async function startPipeline({
   );
   cleanup.use(log);
   await log.createTopics();
+  await log.publish(statements);
+  const trust = startTrust({
+    choice,
+    log,
+    logger,
+    metrics: createMetrics(),
+    sources: { now: () => performance.now(), random: () => 0, wait: realWait },
+    nowMs: Date.now,
+  });
+  cleanup.use(trust);
+  await trust.keys?.caughtUp;
 
   const nodeRuns = new Set<NodeRun>();
   let deciders: DeciderRun | null = null;
@@ -82,6 +105,7 @@ export async function startPipeline({
     log,
     logger,
     ids: countedIds(),
+    trust,
     now: Date.now,
     monotonicNow: () => performance.now(),
     random: () => 0,
@@ -92,7 +116,7 @@ export async function startPipeline({
   /** Writes to `gc.policies` and waits until every process knows. */
   const write = async (key: string, record: Parameters<typeof toOutgoing>[1]): Promise<void> => {
     const before = policySources().map((source) => source.current.node().hash);
-    await log.publish([toOutgoing(key, record)]);
+    await log.publish([operator.sign(toOutgoing(key, record))]);
     await waitUntil('the policies to be known everywhere', BOUND_MS, () =>
       policySources().every((source, index) => source.current.node().hash !== before[index]),
     );
@@ -106,6 +130,8 @@ export async function startPipeline({
     directory,
     /** As the first process knows them. */
     policies: (): PolicySet => policySources()[0]?.current.node() ?? policySet('node', [], []),
+    /** As the processes know them; `null` where none count. */
+    keys: () => trust.keys?.ring() ?? null,
     policyProblem: (): string | null => deciders?.policies.problem() ?? null,
     applyPolicy: (changes: Partial<Policy>) => {
       const record = appliedPolicy(changes);
@@ -156,7 +182,7 @@ export async function startPipeline({
   };
   if (policy !== null) {
     const record = appliedPolicy(policy);
-    await log.publish([toOutgoing(record.policy.name, record)]);
+    await log.publish([operator.sign(toOutgoing(record.policy.name, record))]);
   }
   await pipeline.deciders.start();
   return pipeline;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { TraceIds } from '../../../packages/process/trace.ts';
+import type { ProcessTrust } from '../../../packages/trust/process-trust.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 import type { WatchedLog } from './watched-log.ts';
 
@@ -9,6 +10,7 @@ export interface Surroundings {
   readonly log: WatchedLog;
   readonly logger: Logger;
   readonly ids: TraceIds;
+  readonly trust: ProcessTrust;
   /** Epoch milliseconds, for envelopes. */
   readonly now: () => number;
   readonly monotonicNow: () => number;

@@ -9,7 +9,6 @@ import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../packages/process/metrics.ts';
 import { UNSIGNED } from '../../../../packages/trust/signer.ts';
-import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../schemas/events/topics.ts';
@@ -62,6 +61,8 @@ export interface ExecutorNode {
   /** As it is at a start. */
   podsNow: PodsNow | null;
   /** What the policies say; by default everything may go. */
+  /** Whether the key of a command counts at this moment; why not. */
+  objectionTo: (keyId: string | null) => string | null;
   policy: () => PolicyInForce;
   /** What the node sees of itself; by default that everything may go. */
   takeInventory: TakeInventory;
@@ -108,6 +109,7 @@ export function executorNode(shared: Partial<Pick<ExecutorNode, 'runtime' | 'clo
     published: [],
     wantedByPods: [],
     podsNow: async () => [],
+    objectionTo: () => null,
     policy: () => ({ kind: 'enforced', record: AGREEING_POLICY }),
     takeInventory: async (reclaim) =>
       agreeingInventory(
@@ -141,7 +143,7 @@ function startExecutor(node: ExecutorNode, { logger }: Pick<ExecutorDeps, 'logge
   const metrics = createMetrics();
   const executor = createNodeExecutor({
     node: {
-      trust: TRUST_OFF,
+      trust: { objectionTo: (_topic, keyId) => node.objectionTo(keyId) },
       identity: NODE,
       runtime,
       filesystems: runtime,
