@@ -73,7 +73,10 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.node.reclaim-continues':
         case 'fleetgc.policy':
         case 'fleetgc.pause':
+        case 'fleetgc.policy-deletion':
         case 'fleetgc.policy-set':
+        case 'fleetgc.key-certificate':
+        case 'fleetgc.key-revocation':
         case 'fleetgc.dead-letter':
         case 'fleetgc.dead-letter-redrive':
           return [];
