@@ -97,6 +97,11 @@ export const VERB_GROUPS = [
         () => import('./verbs/topics/check.ts'),
       ),
       task(
+        'topics acls',
+        'Print or add the access rules that each role needs on the brokers',
+        () => import('./verbs/topics/acls.ts'),
+      ),
+      task(
         'policy validate',
         'Check policy files; needs no event log',
         () => import('./verbs/policy/validate.ts'),
@@ -208,7 +213,7 @@ export type VerbFamily = VerbName extends infer Name
   : never;
 
 export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
-  topics: 'Create and check the topics',
+  topics: 'Create and check the topics, and who may use them',
   policy: 'Check, apply and look at policies',
   audit: 'Ask the event log what was decided and done, and why',
   'dead-letters': 'Look at messages that could not be processed, and put them back',

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import {
+  accessRules,
+  DECIDER_GROUPS,
+  ROLES,
+  type Role,
+  rightsOf,
+} from '../../../../packages/event-log/access/access-rules.ts';
+import { maySpeak } from '../../../../packages/pipeline/parse/authenticate.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { groupOf, SERVICES } from '../../../../services/fleet-status/fleet-status.ts';
+
+const NOBODY = { node: [], decider: [], operator: [], archiver: [], reader: [] };
+const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
+
+const may = (role: Role, operation: string, name: string): boolean =>
+  rightsOf(role).some((right) => right.operation === operation && right.resource.name === name);
+
+const written = (role: Role): readonly string[] =>
+  rightsOf(role)
+    .filter(({ operation }) => operation === 'Write')
+    .map(({ resource }) => resource.name);
+
+test('the groups are those that the deciders join', () => {
+  expect(DECIDER_GROUPS.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+});
+
+test.each(['node', 'decider', 'operator'] as const)(
+  'a %s may write where it may speak, and only an operator more: facts that are put back',
+  (role) => {
+    const principal = role === 'node' ? ({ kind: 'node', key: 'prod/web-1' } as const) : { kind: role };
+    const spoken = TOPIC_IDS.filter((id) => maySpeak(principal, id, 'prod/web-1')).map(
+      (id) => TOPICS[id].name,
+    );
+    const more = role === 'operator' ? (['diskStats', 'inventory', 'results', 'decisions'] as const) : [];
+    expect(written(role).toSorted()).toEqual([...spoken, ...more.map((id) => TOPICS[id].name)].toSorted());
+  },
+);
+
+test.each(['archiver', 'reader'] as const)('an %s writes nothing and reads all', (role) => {
+  expect(written(role)).toEqual([]);
+  expect(TOPIC_IDS.filter((id) => !may(role, 'Read', TOPICS[id].name))).toEqual([]);
+});
+
+test('orders and commands come from deciders alone', () => {
+  for (const id of ['observe', 'commands'] as const)
+    expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).toEqual(['decider']);
+});
+
+test('every topic has somebody who writes it and somebody who works with it', () => {
+  for (const id of TOPIC_IDS)
+    expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).not.toEqual([]);
+});
+
+test('only deciders join groups, and none but their own', () => {
+  const joined = ROLES.flatMap((role) =>
+    rightsOf(role)
+      .filter(({ resource, operation }) => resource.type === 'group' && operation === 'Read')
+      .map(({ resource }) => `${role} ${resource.name}`),
+  );
+  expect(joined).toEqual(DECIDER_GROUPS.map((group) => `decider ${group}`));
+});
+
+test('whoever plays two roles gets each rule once', () => {
+  const both = accessRules({ ...NOBODY, archiver: ['User:one'], reader: ['User:one'] });
+  expect(both).toHaveLength(rightsOf('reader').length);
+  expect(accessRules(NOBODY)).toEqual([]);
+});
