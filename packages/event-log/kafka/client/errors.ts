@@ -16,7 +16,7 @@ const CODE_BY_TYPE: Readonly<Record<string, ErrorCode>> = {
 
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   LOG_UNAUTHORIZED:
-    'Check the user, its password file or token, and the rights of that user on the topics and groups.',
+    'Check the user, its password file or token, and the rights of that user on the topics and groups ("fleetgc topics acls").',
   TOPICS_MISSING: 'Create the topics with "fleetgc topics create".',
   LOG_RECORD_TOO_LARGE: 'The broker refused a record as too large: compare max.message.bytes of the topic.',
   LOG_UNREACHABLE:
@@ -69,6 +69,10 @@ export const protocolType = (error: unknown): string | null =>
   chain(error)
     .map(typeOf)
     .find((type) => type !== null) ?? null;
+
+/** The broker looked at who asks, and said no. */
+export const isRefusal = (error: unknown): boolean =>
+  CODE_BY_TYPE[protocolType(error) ?? ''] === 'LOG_UNAUTHORIZED';
 
 /** The group changed, or went on without this member: to be answered by joining again. */
 export const isGroupChange = (error: unknown): boolean =>
