@@ -24,14 +24,14 @@ type Access = Readonly<Record<'readers' | 'writers', readonly Role[]>>;
 /** Who looks at the whole log. */
 const ONLOOKERS = ['operator', 'archiver', 'reader'] as const satisfies readonly Role[];
 
-/** Who reads and who writes which topic. An operator writes facts only to put dead letters back, and never an order. */
+/** Who reads and who writes which topic. An operator writes facts of nodes only to put dead letters back, and never an order. */
 const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   observe: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
   results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
-  decisions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
+  decisions: { readers: ONLOOKERS, writers: ['decider'] },
   policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
   policyVersions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
   deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },

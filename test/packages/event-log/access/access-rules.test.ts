@@ -32,7 +32,7 @@ test.each(['node', 'decider', 'operator'] as const)(
     const spoken = TOPIC_IDS.filter((id) => maySpeak(principal, id, 'prod/web-1')).map(
       (id) => TOPICS[id].name,
     );
-    const more = role === 'operator' ? (['diskStats', 'inventory', 'results', 'decisions'] as const) : [];
+    const more = role === 'operator' ? (['diskStats', 'inventory', 'results'] as const) : [];
     expect(written(role).toSorted()).toEqual([...spoken, ...more.map((id) => TOPICS[id].name)].toSorted());
   },
 );
@@ -42,8 +42,8 @@ test.each(['archiver', 'reader'] as const)('an %s writes nothing and reads all',
   expect(TOPIC_IDS.filter((id) => !may(role, 'Read', TOPICS[id].name))).toEqual([]);
 });
 
-test('orders and commands come from deciders alone', () => {
-  for (const id of ['observe', 'commands'] as const)
+test('orders, commands and decisions come from deciders alone', () => {
+  for (const id of ['observe', 'commands', 'decisions'] as const)
     expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).toEqual(['decider']);
 });
 
