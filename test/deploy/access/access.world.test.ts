@@ -81,8 +81,10 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   const archive = join(temporaryDirectory(), 'archive');
   await done('archiver', 'audit', 'archive', '--to', archive);
   await done('archiver', 'audit', 'archive', 'check', '--archive', archive);
+  const following = ['audit', 'archive', '--follow', '--to', archive];
+  await using follower = await startService(following, environments.archiver);
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
-  for (const service of [decide, node]) {
+  for (const service of [decide, node, follower]) {
     expect(await service.readiness()).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(/UNAUTHORIZED|uthoriz|refuse the token/);
   }
