@@ -1,7 +1,8 @@
 import { FleetGcError } from '../packages/process/errors.ts';
 import { nearestName } from '../packages/text/nearest-name.ts';
 import type { ListedVerb } from './framework/verb.ts';
-import { ALL_VERBS, isFamily, VERB_FAMILIES, type VerbFamily } from './verb-list.ts';
+import { isFamily, VERB_FAMILIES, type VerbFamily } from './verb-families.ts';
+import { ALL_VERBS } from './verb-list.ts';
 
 /** What a command line asks for, as far as its first words say. */
 export type Wanted =

@@ -97,6 +97,11 @@ export const VERB_GROUPS = [
         () => import('./verbs/topics/check.ts'),
       ),
       task(
+        'topics acls',
+        'Print or add the access rules that each role needs on the brokers',
+        () => import('./verbs/topics/acls.ts'),
+      ),
+      task(
         'policy validate',
         'Check policy files; needs no event log',
         () => import('./verbs/policy/validate.ts'),
@@ -222,24 +227,6 @@ export const VERB_GROUPS = [
     ],
   },
 ] as const satisfies readonly VerbGroup[];
-
-type VerbName = (typeof VERB_GROUPS)[number]['verbs'][number]['name'];
-/** A word under which several verbs stand, e.g. `policy`. */
-export type VerbFamily = VerbName extends infer Name
-  ? Name extends `${infer Family} ${string}`
-    ? Family
-    : never
-  : never;
-
-export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
-  topics: 'Create and check the topics',
-  policy: 'Check, apply and look at policies',
-  keys: 'Make, certify, revoke and list keys',
-  audit: 'Ask the event log what was decided and done, and why',
-  'dead-letters': 'Look at messages that could not be processed, and put them back',
-};
-
-export const isFamily = (word: string): word is VerbFamily => Object.hasOwn(VERB_FAMILIES, word);
 
 export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);
 

@@ -40,15 +40,32 @@ export const eventLogOptions = (kind: 'kafka' | 'embedded') => ({
   }),
   kafkaCertificateFile: withMeta(FilePath.optional(), { description: 'Own certificate, PEM.' }),
   kafkaKeyFile: withMeta(FilePath.optional(), { description: 'Key of the own certificate, PEM.' }),
-  kafkaSaslMechanism: withMeta(z.enum(['plain', 'scram-sha-512']).optional(), {
-    description: 'How to log in to the brokers.',
-  }),
+  kafkaSaslMechanism: withMeta(
+    z.enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer']).optional(),
+    {
+      description: 'How to log in to the brokers.',
+    },
+  ),
   kafkaPlainWithoutTls: withMeta(Switch.prefault('false'), {
     description: 'Send the password of plain in the clear where TLS is not used.',
   }),
-  kafkaUsername: withMeta(Text.optional(), { description: 'Name to log in with.' }),
+  kafkaUsername: withMeta(Text.optional(), {
+    description: 'Name to log in with; with --kafka-token-url the client’s id.',
+  }),
   kafkaPasswordFile: withMeta(FilePath.optional(), {
-    description: 'File that holds the password; a newline at its end is ignored.',
+    description:
+      'File that holds the password, or with --kafka-token-url the client’s secret; a newline at its end is ignored.',
+  }),
+  kafkaTokenFile: withMeta(FilePath.optional(), {
+    description: 'For oauthbearer: file that holds a token, read anew for each login.',
+  }),
+  kafkaTokenUrl: withMeta(Text.optional(), {
+    placeholder: 'URL',
+    description: 'For oauthbearer: where tokens are asked for, by client credentials; https only.',
+  }),
+  kafkaTokenScope: withMeta(Text.optional(), { description: 'Scope of the tokens that are asked for.' }),
+  kafkaTokenCaFile: withMeta(FilePath.optional(), {
+    description: 'Certificate authorities that sign the certificate of the token URL, PEM.',
   }),
   kafkaReplicationFactor: withMeta(OneOrMore.prefault('3'), {
     description: 'Copies of each record, for topics that are created.',
@@ -90,7 +107,7 @@ export function readEventLogSettings(options: EventLogChoice, context: SettingsC
     minInsyncReplicas: options.kafkaMinInsyncReplicas,
     compression: options.kafkaCompression,
     ...(options.kafkaTls && { ssl: sslOf(options) }),
-    ...(options.kafkaSaslMechanism && { sasl: saslOf(options) }),
+    ...saslOf(options),
   });
 }
 
@@ -114,11 +131,24 @@ const sslOf = (options: EventLogChoice) => ({
   keyFile: options.kafkaKeyFile,
 });
 
-const saslOf = (options: EventLogChoice) => ({
-  mechanism: options.kafkaSaslMechanism,
-  username: options.kafkaUsername,
-  passwordFile: options.kafkaPasswordFile,
-});
+function saslOf(options: EventLogChoice): { readonly sasl?: unknown } {
+  const { kafkaSaslMechanism: mechanism, kafkaUsername: username, kafkaPasswordFile: passwordFile } = options;
+  if (mechanism === undefined) return {};
+  if (mechanism === 'oauthbearer') return { sasl: { mechanism, token: tokenOf(options) } };
+  return { sasl: { mechanism, username, passwordFile } };
+}
+
+const tokenOf = (options: EventLogChoice): unknown =>
+  options.kafkaTokenFile === undefined
+    ? {
+        from: 'client-credentials',
+        url: options.kafkaTokenUrl,
+        clientId: options.kafkaUsername,
+        secretFile: options.kafkaPasswordFile,
+        scope: options.kafkaTokenScope,
+        caFile: options.kafkaTokenCaFile,
+      }
+    : { from: 'file', path: options.kafkaTokenFile };
 
 function* disagreements(options: EventLogChoice): Iterable<string> {
   if (!options.kafkaBrokers?.length)
@@ -130,11 +160,37 @@ function* disagreements(options: EventLogChoice): Iterable<string> {
     }
   }
   yield* together(options, 'kafkaCertificateFile', 'kafkaKeyFile');
+  yield* options.kafkaSaslMechanism === 'oauthbearer'
+    ? tokenDisagreements(options)
+    : passwordDisagreements(options);
+  yield* tlsWithoutUse(options);
+  yield* passwordInTheClear(options);
+}
+
+const TOKEN_OPTIONS = ['kafkaTokenFile', 'kafkaTokenUrl', 'kafkaTokenScope', 'kafkaTokenCaFile'] as const;
+
+function* passwordDisagreements(options: EventLogChoice): Iterable<string> {
   yield* together(options, 'kafkaSaslMechanism', 'kafkaUsername');
   yield* together(options, 'kafkaSaslMechanism', 'kafkaPasswordFile');
   yield* together(options, 'kafkaUsername', 'kafkaPasswordFile');
-  yield* tlsWithoutUse(options);
-  yield* passwordInTheClear(options);
+  for (const key of TOKEN_OPTIONS)
+    if (options[key] !== undefined) yield `${flagOf(key)} needs --kafka-sasl-mechanism oauthbearer`;
+}
+
+/** A token comes from a file, or is asked for with a name and a password. */
+function* tokenDisagreements(options: EventLogChoice): Iterable<string> {
+  const { kafkaTokenFile, kafkaTokenUrl, kafkaTls } = options;
+  if (!kafkaTls)
+    yield '--kafka-sasl-mechanism oauthbearer needs --kafka-tls: without it the token goes over the network in the clear';
+  if ((kafkaTokenFile === undefined) === (kafkaTokenUrl === undefined))
+    yield '--kafka-sasl-mechanism oauthbearer needs either --kafka-token-file or --kafka-token-url';
+  if (kafkaTokenUrl !== undefined && !/^https:\/\/[^/]/.test(kafkaTokenUrl))
+    yield `--kafka-token-url must be an https URL, not ${JSON.stringify(kafkaTokenUrl)}`;
+  yield* together(options, 'kafkaTokenUrl', 'kafkaUsername');
+  yield* together(options, 'kafkaTokenUrl', 'kafkaPasswordFile');
+  for (const key of ['kafkaTokenScope', 'kafkaTokenCaFile'] as const)
+    if (options[key] !== undefined && kafkaTokenUrl === undefined)
+      yield `${flagOf(key)} needs --kafka-token-url`;
 }
 
 function* passwordInTheClear(options: EventLogChoice): Iterable<string> {
@@ -161,7 +217,14 @@ function* tlsWithoutUse(options: EventLogChoice): Iterable<string> {
   }
 }
 
-const FILE_OPTIONS = ['kafkaCaFile', 'kafkaCertificateFile', 'kafkaKeyFile', 'kafkaPasswordFile'] as const;
+const FILE_OPTIONS = [
+  'kafkaCaFile',
+  'kafkaCertificateFile',
+  'kafkaKeyFile',
+  'kafkaPasswordFile',
+  'kafkaTokenFile',
+  'kafkaTokenCaFile',
+] as const;
 
 function* unreadableFiles(options: EventLogChoice, readTextFile: ReadTextFile): Iterable<string> {
   for (const key of FILE_OPTIONS) {

@@ -52,6 +52,16 @@ test('an operator sets a fleet up and steers it', async () => {
   expect((await run('dead-letters', 'list')).stderr).toBe('There are no such dead letters.\n');
 });
 
+test('access rules cannot be added to brokers that keep none', async () => {
+  expect(await run('topics', 'acls', '--apply', '--node-principal', 'User:nodes')).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^fleetgc topics acls: Kafka at .+: these brokers keep no access rules.+set authorizer\.class\.name/,
+    ),
+  });
+});
+
 test('status and nodes tell of brokers, services and nodes, and what is left to do', async () => {
   expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
   const at = ['--kafka-brokers', broker.address];

@@ -44,7 +44,7 @@ test('describes its options for help texts', () => {
   expect(options.get('kafkaSaslMechanism')).toMatchObject({
     flag: '--kafka-sasl-mechanism',
     variable: 'FLEETGC_KAFKA_SASL_MECHANISM',
-    placeholder: 'plain|scram-sha-512',
+    placeholder: 'plain|scram-sha-256|scram-sha-512|oauthbearer',
     required: false,
   });
   expect(options.get('kafkaTls')).toMatchObject({ kind: 'switch', default: 'false' });

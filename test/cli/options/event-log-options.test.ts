@@ -10,6 +10,7 @@ const FILES: Readonly<Record<string, string>> = {
   'cert.pem': 'CERT',
   'key.pem': 'KEY',
   password: 'secret\n',
+  token: 'a.b.c',
   empty: '\n',
 };
 
@@ -29,6 +30,13 @@ const settingsOf = (flags: Record<string, string | boolean>) =>
 
 const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
 const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };
+
+const bearer = { kafkaTls: true, kafkaSaslMechanism: 'oauthbearer' };
+const tokenServer = {
+  kafkaTokenUrl: 'https://idp.example/token',
+  kafkaUsername: 'u',
+  kafkaPasswordFile: 'password',
+};
 
 const kafka = {
   kind: 'kafka',
@@ -91,6 +99,34 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
       sasl: { mechanism: 'plain', username: 'u', passwordFile: 'password' },
     },
   },
+  {
+    name: 'a token in a file',
+    flags: { ...broker, ...bearer, kafkaTokenFile: 'token' },
+    settings: {
+      ...kafka,
+      ssl: {},
+      sasl: { mechanism: 'oauthbearer', token: { from: 'file', path: 'token' } },
+    },
+  },
+  {
+    name: 'tokens that are asked for',
+    flags: { ...broker, ...bearer, ...tokenServer, kafkaTokenScope: 'kafka', kafkaTokenCaFile: 'ca.pem' },
+    settings: {
+      ...kafka,
+      ssl: {},
+      sasl: {
+        mechanism: 'oauthbearer',
+        token: {
+          from: 'client-credentials',
+          url: 'https://idp.example/token',
+          clientId: 'u',
+          secretFile: 'password',
+          scope: 'kafka',
+          caFile: 'ca.pem',
+        },
+      },
+    },
+  },
 ])('gives settings for $name', ({ flags, settings }) => {
   expect(settingsOf(flags)).toEqual(settings);
 });
@@ -139,6 +175,49 @@ test.each<{ name: string; flags: Record<string, string | boolean>; message: stri
     name: 'an authority without TLS',
     flags: { ...broker, kafkaCaFile: 'ca.pem' },
     message: '--kafka-ca-file needs --kafka-tls',
+  },
+  {
+    name: 'a token that would go over the network in the clear',
+    flags: { ...broker, ...bearer, kafkaTls: false, kafkaTokenFile: 'token' },
+    message:
+      '--kafka-sasl-mechanism oauthbearer needs --kafka-tls: without it the token goes over the network in the clear',
+  },
+  {
+    name: 'no token',
+    flags: { ...broker, ...bearer },
+    message: '--kafka-sasl-mechanism oauthbearer needs either --kafka-token-file or --kafka-token-url',
+  },
+  {
+    name: 'two ways to a token',
+    flags: { ...broker, ...bearer, ...tokenServer, kafkaTokenFile: 'token' },
+    message: '--kafka-sasl-mechanism oauthbearer needs either --kafka-token-file or --kafka-token-url',
+  },
+  {
+    name: 'a secret that would go over the network in the clear',
+    flags: { ...broker, ...bearer, ...tokenServer, kafkaTokenUrl: 'http://idp.example/token' },
+    message: '--kafka-token-url must be an https URL, not "http://idp.example/token"',
+  },
+  {
+    name: 'a token server without a secret',
+    flags: { ...broker, ...bearer, kafkaTokenUrl: 'https://idp.example/token', kafkaUsername: 'u' },
+    message: '--kafka-token-url needs --kafka-password-file',
+  },
+  {
+    name: 'a password beside a token',
+    flags: {
+      ...broker,
+      ...bearer,
+      kafkaTokenFile: 'token',
+      kafkaUsername: 'u',
+      kafkaPasswordFile: 'password',
+    },
+    message:
+      '2 problems:\n  --kafka-username needs --kafka-token-url\n  --kafka-password-file needs --kafka-token-url',
+  },
+  {
+    name: 'a token that is not used',
+    flags: { ...broker, ...sasl, kafkaTokenFile: 'token' },
+    message: '--kafka-token-file needs --kafka-sasl-mechanism oauthbearer',
   },
   {
     name: 'files that are missing or empty',

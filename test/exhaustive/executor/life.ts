@@ -3,8 +3,10 @@ import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
-import type { Sleep } from '../../../packages/process/back-off.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../../services/node-executor/executor.ts';
@@ -52,6 +54,7 @@ export class Life {
     const runtime = runtimeOf(node, this, watcher);
     this.#executor = createNodeExecutor({
       node: {
+        trust: TRUST_OFF,
         identity: NODE,
         runtime,
         filesystems: runtime,
@@ -127,6 +130,7 @@ const sleepOf =
 
 const publisherOf = ({ waits }: Life, watcher: Watcher) =>
   createPublisher({
+    signer: UNSIGNED,
     log: {
       publish: (records) => {
         const ids = records.map(({ headers }) => headers.ce_id).join(' ');
@@ -151,7 +155,7 @@ const EMPTY: OpenDirectory = {
 };
 
 const filesOf = ({ waits }: Life): NodeFiles => ({
-  logs: { podLogsDir: PODS, containerLogsDir: '/var/log/containers', openDirectory: async () => EMPTY },
+  podLogs: { podLogsDir: PODS, containerLogsDir: '/var/log/containers', openDirectory: async () => EMPTY },
   localRules: () => waits.ask(WORKER, 'local rules', () => NO_LOCAL_RULES),
 });
 

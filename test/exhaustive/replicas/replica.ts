@@ -6,6 +6,8 @@ import {
 } from '../../../packages/event-log/port.ts';
 import { serveSlices } from '../../../packages/event-log/subscription.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { startImageGc } from '../../../services/image-gc/main.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { AGREEING_POLICY } from '../../services/node-executor/support/agreeing-inventory.ts';
@@ -44,6 +46,8 @@ export class Replica {
     void startImageGc({
       log: this.#log(),
       policies: () => POLICIES,
+      trust: TRUST_OFF,
+      signer: UNSIGNED,
       logger: SILENT,
       metrics: NO_METRICS,
       ids: countedIds(),

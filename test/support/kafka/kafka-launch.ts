@@ -24,6 +24,8 @@ const READY_MS = 60_000;
 export interface Launch {
   /** Published on the loopback address. */
   readonly port: number;
+  /** Published beside it, for listeners of their own. */
+  readonly morePorts?: readonly { readonly container: number; readonly host: number }[];
   readonly network?: TestNetwork | undefined;
   /** Its name on that network, when not the usual one. */
   readonly alias?: string;
@@ -73,7 +75,7 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
 }
 
 function brokerContainer(launch: Launch): TestContainer {
-  const { port, files, command, network, alias, heapMegabytes } = launch;
+  const { port, morePorts = [], files, command, network, alias, heapMegabytes } = launch;
   const data = launch.data ?? join(files, 'data');
   mkdirSync(data, { recursive: true });
   chmodSync(data, 0o777);
@@ -84,7 +86,7 @@ function brokerContainer(launch: Launch): TestContainer {
       { source: files, target: CONFIG_FOLDER, mode: 'ro' },
       { source: data, target: DATA_FOLDER, mode: 'rw' },
     ])
-    .withExposedPorts({ container: 9092, host: port })
+    .withExposedPorts({ container: 9092, host: port }, ...morePorts)
     // The broker is another user than we are, who are to remove what it wrote.
     .withCommand(['bash', '-c', `umask 000; ${command}`])
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))

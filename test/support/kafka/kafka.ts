@@ -151,7 +151,7 @@ function brokerOf(launched: Launched, address: string): Broker {
 }
 
 /** The broker runs as another user than we do, so the folder is open to all. */
-function newFolder(): string {
+export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'fleetgc-broker-'));
   chmodSync(folder, 0o755);
   return folder;

@@ -21,8 +21,8 @@ export async function createTlsFiles(folder: string, serverNames: readonly strin
   const at = (name: string): string => join(folder, name);
   await authority(at('ca'));
   await authority(at('other-ca'));
-  await signed(at('server'), at('ca'), alternativeNames(serverNames));
-  await signed(at('client'), at('ca'), 'DNS:client');
+  await signed(at('server'), at('ca'), { names: alternativeNames(serverNames), subject: '/CN=test' });
+  await signed(at('client'), at('ca'), { names: 'DNS:client', subject: '/CN=test' });
   const serverKeyStore = writeServerKeyStore(folder);
   return {
     authority: at('ca.pem'),
@@ -31,6 +31,17 @@ export async function createTlsFiles(folder: string, serverNames: readonly strin
     clientKey: at('client.key'),
     serverKeyStore,
   };
+}
+
+/** A certificate and key of the same authority, for a client whom brokers know by this subject, such as `/CN=nodes/O=example`. */
+export async function createClient(
+  folder: string,
+  name: string,
+  subject: string,
+): Promise<{ readonly certificate: string; readonly key: string }> {
+  const path = join(folder, name);
+  await signed(path, join(folder, 'ca'), { names: `DNS:${name}`, subject });
+  return { certificate: `${path}.pem`, key: `${path}.key` };
 }
 
 /** Replaces the client's certificate and key by others of the same authority, that end after so many seconds. */
@@ -97,17 +108,22 @@ async function authority(path: string): Promise<void> {
   await openssl(['req', '-x509', ...NEW_KEY, '-days', DAYS, ...subject, ...output(path)]);
 }
 
-async function signed(path: string, by: string, names: string): Promise<void> {
+interface Signed {
+  readonly names: string;
+  readonly subject: string;
+}
+
+async function signed(path: string, by: string, { names, subject }: Signed): Promise<void> {
   const issuer = ['-CA', `${by}.pem`, '-CAkey', `${by}.key`];
-  const subject = [
+  const whom = [
     '-subj',
-    '/CN=test',
+    subject,
     '-addext',
     'basicConstraints=critical,CA:FALSE',
     '-addext',
     `subjectAltName=${names}`,
   ];
-  await openssl(['req', '-x509', ...NEW_KEY, '-days', DAYS, ...issuer, ...subject, ...output(path)]);
+  await openssl(['req', '-x509', ...NEW_KEY, '-days', DAYS, ...issuer, ...whom, ...output(path)]);
 }
 
 function output(path: string): readonly string[] {

@@ -1,6 +1,7 @@
 import kafkajs from 'kafkajs';
 import type { EventLogContext } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
+import type { AccessAdmin } from './access.ts';
 import { openClient } from './client.ts';
 import { unanswered } from './errors.ts';
 import type { KafkaOptions } from './options.ts';
@@ -14,7 +15,7 @@ const NEVER = new AbortController().signal;
 export const TOPIC_RESOURCE: number = kafkajs.ConfigResourceTypes.TOPIC;
 
 /** What is used of kafkajs's administrator. */
-export interface Admin {
+export interface Admin extends AccessAdmin {
   /** Addresses are of the brokers that are there. */
   describeCluster(): Promise<{
     readonly brokers: readonly { readonly host: string; readonly port: number }[];

@@ -16,7 +16,7 @@ const CODE_BY_TYPE: Readonly<Record<string, ErrorCode>> = {
 
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   LOG_UNAUTHORIZED:
-    'Check the user, its password file, and the rights of that user on the topics and groups.',
+    'Check the user, its password file or token, and the rights of that user on the topics and groups ("fleetgc topics acls").',
   TOPICS_MISSING: 'Create the topics with "fleetgc topics create".',
   LOG_RECORD_TOO_LARGE: 'The broker refused a record as too large: compare max.message.bytes of the topic.',
   LOG_UNREACHABLE:
@@ -70,6 +70,10 @@ export const protocolType = (error: unknown): string | null =>
     .map(typeOf)
     .find((type) => type !== null) ?? null;
 
+/** The broker looked at who asks, and said no. */
+export const isRefusal = (error: unknown): boolean =>
+  CODE_BY_TYPE[protocolType(error) ?? ''] === 'LOG_UNAUTHORIZED';
+
 /** The group changed, or went on without this member: to be answered by joining again. */
 export const isGroupChange = (error: unknown): boolean =>
   ['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'NOT_COORDINATOR_FOR_GROUP'].includes(
@@ -117,8 +121,9 @@ const isAnswerOfNobody = (error: Error): boolean =>
 
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
 export function toEventLogError(brokers: readonly string[], error: unknown): FleetGcError {
-  if (error instanceof FleetGcError) return error;
   const errors = chain(error);
+  const own = errors.find((each) => each instanceof FleetGcError);
+  if (own !== undefined) return own;
   const deepest = errors.at(-1)?.message ?? String(error);
   if (errors.some(isAnswerOfNobody)) {
     const message = `Kafka at ${brokers.join(', ')}: every broker that was asked went away. ${ADVICE.LOG_UNREACHABLE}`;

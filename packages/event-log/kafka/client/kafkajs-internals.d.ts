@@ -6,6 +6,13 @@ declare module 'kafkajs/src/broker/index.js' {
   export default broker;
 }
 
+declare module 'kafkajs/src/cluster/brokerPool.js' {
+  import type { AskOneOfThem } from './kafkajs-repairs.ts';
+
+  const pool: { readonly prototype: { withBroker: AskOneOfThem } };
+  export default pool;
+}
+
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   import type { Enforcing, RequestQueue } from './kafkajs-repairs.ts';
 

@@ -2,11 +2,13 @@ import type { Socket } from 'node:net';
 import kafkajs from 'kafkajs';
 import manifest from 'kafkajs/package.json' with { type: 'json' };
 import KafkaBroker from 'kafkajs/src/broker/index.js';
+import KafkaBrokerPool from 'kafkajs/src/cluster/brokerPool.js';
 import KafkaRequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import response from 'kafkajs/src/protocol/requests/fetch/v11/response.js';
 import { FleetGcError } from '../../../process/errors.ts';
 import { gzipCodec, zstdCodec } from '../protocol/compression.ts';
 import { decodeFetch } from '../protocol/fetch-response.ts';
+import { isRefusal } from './errors.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -134,6 +136,28 @@ function repairFirstAnswer(): void {
   };
 }
 
+/** What is asked of one broker after the other, until one of them answers. */
+export type AskOneOfThem = (ask: (of: unknown) => Promise<unknown>) => Promise<unknown>;
+
+/**
+ * kafkajs asks the next broker whatever the first one said, and in the end knows of no answer: who may not use a group or a topic was
+ * told that there is no coordinator, or that every broker went away, and tried again for ever. Here a refusal is the answer.
+ */
+export const tellRefusals = (withBroker: AskOneOfThem): AskOneOfThem =>
+  async function (this: unknown, ask) {
+    const refusals: unknown[] = [];
+    const answer = await withBroker.call(this, async (of) => {
+      try {
+        return await ask(of);
+      } catch (error) {
+        if (isRefusal(error)) refusals.push(error);
+        throw error;
+      }
+    });
+    if (answer === null && refusals.length > 0) throw refusals[0];
+    return answer;
+  };
+
 /**
  * kafkajs has no zstd of its own, and a consumer without it cannot read a topic on which somebody used it; its own gzip decompresses
  * without a bound.
@@ -159,6 +183,7 @@ export function repairKafkajs(): void {
   if (isRepaired) return;
   repairRequestQueue();
   repairFirstAnswer();
+  KafkaBrokerPool.prototype.withBroker = tellRefusals(KafkaBrokerPool.prototype.withBroker);
   response.decode = decodeFetch;
   registerCodecs();
   isRepaired = true;

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
-import type { SASLOptions } from 'kafkajs';
+import type { Mechanism, SASLOptions } from 'kafkajs';
 import { z } from 'zod';
-import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
+import { bearerLogin } from './bearer-login.ts';
+import { passwordIn, readSecret, whileRunning } from './secrets.ts';
+import { BearerToken, requireTokenFiles, tokenProvider } from './tokens.ts';
 
 const Address = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/]+):\d{1,5}$/, { error: 'must be host:port' });
 const Path = z.string().min(1);
@@ -15,12 +16,17 @@ const Ssl = z.strictObject({
   keyFile: Path.optional(),
 });
 
-const Sasl = z.strictObject({
-  mechanism: z.enum(['plain', 'scram-sha-512']),
+const Password = z.strictObject({
+  mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
   username: z.string().min(1),
   /** The password is what the file holds, without the line break at its end. */
   passwordFile: Path,
 });
+
+const Sasl = z.discriminatedUnion('mechanism', [
+  Password,
+  z.strictObject({ mechanism: z.literal('oauthbearer'), token: BearerToken }),
+]);
 
 export const KafkaOptions = z.strictObject({
   kind: z.literal('kafka'),
@@ -39,18 +45,6 @@ export const KafkaOptions = z.strictObject({
 });
 export type KafkaOptions = z.infer<typeof KafkaOptions>;
 
-function readSecret(path: string, what: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new FleetGcError(
-      'CONFIG_INVALID',
-      `The ${what} for Kafka cannot be read: ${toFleetGcError(error).message}. Check the path and the rights of the file.`,
-      { cause: error },
-    );
-  }
-}
-
 /** TLS settings of kafkajs. Throws `CONFIG_INVALID` for a file that cannot be read. */
 export function tlsOf({ ssl }: Pick<KafkaOptions, 'ssl'>) {
   if (ssl === undefined) return null;
@@ -62,32 +56,30 @@ export function tlsOf({ ssl }: Pick<KafkaOptions, 'ssl'>) {
   };
 }
 
-const passwordIn = ({ passwordFile }: { readonly passwordFile: string }): string =>
-  readSecret(passwordFile, 'password file').replace(/\r?\n$/, '');
-
-/** SASL settings of kafkajs; the password is read whenever it is asked for. */
-export function saslOf({ sasl }: Pick<KafkaOptions, 'sasl'>): SASLOptions | null {
+/** SASL settings of kafkajs; the password or token is read whenever it is asked for. */
+export function saslOf({ sasl }: Pick<KafkaOptions, 'sasl'>): SASLOptions | Mechanism | null {
   if (sasl === undefined) return null;
-  return {
-    mechanism: sasl.mechanism,
-    username: sasl.username,
-    get password() {
-      return whileRunning(() => passwordIn(sasl));
-    },
-  };
+  if (sasl.mechanism === 'oauthbearer') return bearerLogin(tokenProvider(sasl.token));
+  return passwordLogin(sasl);
 }
 
-/** What all files with secrets hold now, as one text. Throws `CONFIG_INVALID` for one that cannot be read. */
-export function secretsOf(options: Pick<KafkaOptions, 'ssl' | 'sasl'>): string {
-  const { sasl } = options;
-  return JSON.stringify([tlsOf(options), sasl === undefined ? null : passwordIn(sasl)]);
-}
+const passwordLogin = ({ mechanism, username, passwordFile }: z.infer<typeof Password>): SASLOptions => ({
+  mechanism,
+  username,
+  get password() {
+    return whileRunning(() => passwordIn(passwordFile));
+  },
+});
 
-/** A file that is being replaced may be away or half written: what fails then is tried again, unlike a wrong path at the start. */
-export function whileRunning<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new FleetGcError('LOG_UNREACHABLE', toFleetGcError(error).message, { cause: error });
-  }
+/**
+ * What all files with secrets hold now, as one text: connections are made anew when it changes. Tokens do not count, since each
+ * connection logs in with another one by itself before they end. Throws `CONFIG_INVALID` for a file that cannot be read.
+ */
+export const secretsOf = (options: Pick<KafkaOptions, 'ssl' | 'sasl'>): string =>
+  JSON.stringify([tlsOf(options), options.sasl === undefined ? null : lastingSecretOf(options.sasl)]);
+
+function lastingSecretOf(sasl: z.infer<typeof Sasl>): string | null {
+  if (sasl.mechanism !== 'oauthbearer') return passwordIn(sasl.passwordFile);
+  requireTokenFiles(sasl.token);
+  return null;
 }

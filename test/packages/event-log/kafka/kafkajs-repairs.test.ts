@@ -5,6 +5,7 @@ import {
   type RequestQueue,
   repairRequestQueue,
   scheduleWhenPending,
+  tellRefusals,
 } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import { DAY } from '../../../fixtures/time.ts';
 
@@ -124,3 +125,41 @@ test('the installed kafkajs is repaired: it looks for late requests once a secon
   vi.advanceTimersByTime(1000);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+/** As kafkajs does: whatever a broker says, the next one is asked. */
+async function withBroker(ask: (of: unknown) => Promise<unknown>): Promise<unknown> {
+  for (const broker of ['one', 'two']) {
+    try {
+      return await ask(broker);
+    } catch {}
+  }
+  return null;
+}
+
+test.each<{ readonly name: string; readonly says: readonly unknown[]; readonly answer: unknown }>([
+  { name: 'an answer', says: ['found'], answer: 'found' },
+  { name: 'a broker that is away', says: [new Error('away'), 'found'], answer: 'found' },
+  { name: 'brokers that are away', says: [new Error('away'), new Error('away')], answer: null },
+  {
+    name: 'a refusal that another broker knows nothing of',
+    says: [refused('GROUP_AUTHORIZATION_FAILED'), 'found'],
+    answer: 'found',
+  },
+])('asking one of the brokers gives $name', async ({ says, answer }) => {
+  const left = [...says];
+  const ask = async (): Promise<unknown> => {
+    const next = left.shift();
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  await expect(tellRefusals(withBroker)(ask)).resolves.toBe(answer);
+});
+
+test('a refusal is told, and does not pass for brokers that are away', async () => {
+  const refusal = refused('GROUP_AUTHORIZATION_FAILED');
+  await expect(tellRefusals(withBroker)(() => Promise.reject(refusal))).rejects.toBe(refusal);
+});
+
+function refused(type: string): Error {
+  return Object.assign(new Error('not allowed'), { type });
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { ROLES, type Role } from '../../packages/event-log/access/access-rules.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+
+/** The name of a certificate has commas of its own, so only one before the next principal parts two. */
+const SEPARATOR = /,(?=\s*User:)/;
+
+const Principal = z
+  .string()
+  .regex(/^User:\S/, {
+    error: 'must be User:NAME, as the brokers call the login; of a certificate its whole name',
+  })
+  .refine((principal) => principal !== 'User:*', { error: 'must be one login: User:* is everybody' });
+
+const PrincipalList = z
+  .union([z.string(), z.array(z.string())])
+  .transform((given) =>
+    [given]
+      .flat()
+      .flatMap((text) => text.split(SEPARATOR))
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+  )
+  .pipe(z.array(Principal))
+  .prefault('');
+
+const principals = (description: string) =>
+  withMeta(PrincipalList, { kind: 'list', placeholder: 'User:NAME,…', description });
+
+/** Under which names the brokers know who plays which role. */
+export const principalOptions = {
+  nodePrincipal: principals('Logins of nodes (node, node-agent, node-executor).'),
+  deciderPrincipal: principals('Logins of decision services (decide, pressure, container-gc, image-gc).'),
+  operatorPrincipal: principals(
+    'Logins of people who create topics, write policies and pauses, and put dead letters back.',
+  ),
+  archiverPrincipal: principals('Logins of archivers (audit archive).'),
+  readerPrincipal: principals('Logins of those who only look (audit, status, nodes, dashboards).'),
+} as const satisfies Record<`${Role}Principal`, unknown>;
+
+const PrincipalChoice = z.object(principalOptions);
+export type PrincipalChoice = z.infer<typeof PrincipalChoice>;
+
+export const principalFlags: readonly string[] = ROLES.map((role) => `--${role}-principal`);
+
+export const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, readonly string[]>> => ({
+  node: options.nodePrincipal,
+  decider: options.deciderPrincipal,
+  operator: options.operatorPrincipal,
+  archiver: options.archiverPrincipal,
+  reader: options.readerPrincipal,
+});

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type AccessRule, accessRules, ruleKey } from '../../../packages/event-log/access/access-rules.ts';
+import { grantAccess } from '../../../packages/event-log/access/grant-access.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { Switch, withMeta } from '../../../packages/process/options/options.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import {
+  type EventLogChoice,
+  eventLogOptions,
+  forTask,
+  readEventLogSettings,
+} from '../../options/event-log-options.ts';
+import { principalFlags, principalOptions, principalsOf } from '../../options/principal-options.ts';
+import { accessLines, accessValue, aclCommands, type ReportedRule } from '../../views/topics/access-lines.ts';
+
+export const verb = defineVerb({
+  help: [
+    'With these rules alone each role can do its work, on brokers that deny what no rule allows. Name the logins that play each role, as the brokers call them; a role without a login gets no rule.',
+    'By default it asks nobody, and prints the commands of Kafka’s own tool: put the properties of an administrator’s login into admin.properties. With --apply it adds the rules that the brokers have not. It changes and deletes none, so a login that had more rights keeps them; it says so.',
+    'To add rules takes Describe and Alter on the cluster: use the login of an administrator of Kafka, which no role of FleetGC needs.',
+  ],
+  examples: [
+    'fleetgc topics acls --node-principal User:nodes --decider-principal User:deciders --operator-principal User:operators',
+    "fleetgc topics acls --node-principal 'User:CN=nodes,O=example' -o json",
+    'fleetgc topics acls --apply --dry-run --reader-principal User:dashboard --kafka-brokers kafka:9092',
+  ],
+  options: z.object({
+    print: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Print the rules, and ask nobody; so it is without --apply.',
+    }),
+    apply: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Add the rules that the brokers have not.',
+    }),
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'With --apply: say which rules are missing, and add none.',
+    }),
+    ...principalOptions,
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  checkFlags: ({ print, apply, dryRun }) => {
+    if (print && apply) throw new FleetGcError('USAGE', 'give --print or --apply, not both');
+    if (dryRun && !apply) throw new FleetGcError('USAGE', '--dry-run is for --apply');
+  },
+  run: async ({ print: _, apply, dryRun, output, ...options }, context) => {
+    const wanted = accessRules(principalsOf(options));
+    if (wanted.length === 0)
+      throw new FleetGcError('USAGE', `name a login of at least one role: ${principalFlags.join(', ')}`);
+    if (options.log === 'embedded') throw noRules();
+    if (!apply) {
+      const rules = reported(wanted, () => 'wanted');
+      const lines = aclCommands(wanted, options.kafkaBrokers ?? []);
+      return context.print(formatResult(output, { value: accessValue(rules), lines }));
+    }
+    const rules = await applied(wanted, { options, dryRun, context });
+    context.print(formatResult(output, { value: accessValue(rules), lines: accessLines(rules) }));
+    if (dryRun) context.logger.info('Dry run: nothing was changed.');
+  },
+});
+
+const noRules = (): FleetGcError =>
+  new FleetGcError(
+    'USAGE',
+    'the embedded log has no access rules: the rights of its file say who may read and write it',
+  );
+
+interface Applying {
+  readonly options: EventLogChoice;
+  readonly dryRun: boolean;
+  readonly context: VerbContext;
+}
+
+async function applied(
+  wanted: readonly AccessRule[],
+  { options, dryRun, context }: Applying,
+): Promise<readonly ReportedRule[]> {
+  const settings = forTask(readEventLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
+  if (settings.kind === 'embedded') throw noRules();
+  const { added, others } = await grantAccess(
+    {
+      options: settings,
+      work: dryRun ? 'look' : 'add',
+      context: {
+        logger: context.logger.child({}, { level: 'error' }),
+        now: Date.now,
+        random: Math.random,
+        newId: randomUUID,
+      },
+    },
+    wanted,
+  );
+  if (others > 0)
+    context.logger.warn(
+      `These principals have ${counted(others, 'other rule')}, which FleetGC does not need and leaves as it is: kafka-acls.sh --list --principal … shows them.`,
+    );
+  const isNew = new Set(added.map(ruleKey));
+  return reported(wanted, (rule) => {
+    if (!isNew.has(ruleKey(rule))) return 'there already';
+    return dryRun ? 'missing' : 'added';
+  });
+}
+
+const reported = (
+  rules: readonly AccessRule[],
+  stateOf: (rule: AccessRule) => ReportedRule['state'],
+): readonly ReportedRule[] => rules.map((rule) => ({ ...rule, state: stateOf(rule) }));

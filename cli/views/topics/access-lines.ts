@@ -1,0 +1,75 @@
+import type { AccessRule, Resource } from '../../../packages/event-log/access/access-rules.ts';
+import { tableLines } from '../../framework/output.ts';
+
+/** `wanted`: nobody asked the brokers. `missing`: they have it not, and nobody gave it to them. */
+export type RuleState = 'wanted' | 'there already' | 'added' | 'missing';
+
+export interface ReportedRule extends AccessRule {
+  readonly state: RuleState;
+}
+
+/** For machines: one rule of Kafka each. */
+export const accessValue = (rules: readonly ReportedRule[]) =>
+  rules.map(({ principal, resource: { type, name }, operation, state }) => ({
+    principal,
+    permission: 'Allow',
+    operation,
+    resourceType: type,
+    resourceName: name,
+    patternType: 'literal',
+    host: '*',
+    state,
+  }));
+
+/** A line for each principal and resource. */
+export const accessLines = (rules: readonly ReportedRule[]): readonly string[] =>
+  tableLines(
+    ['PRINCIPAL', 'RESOURCE', 'OPERATIONS', 'STATE'],
+    groups(rules, ({ principal, resource: { type, name }, state }) => [principal, type, name, state]).map(
+      ({ first: { principal, resource, state }, members }) => [
+        principal,
+        `${resource.type} ${resource.name}`,
+        members.map(({ operation }) => operation).join(', '),
+        state,
+      ],
+    ),
+  );
+
+/** Commands of Kafka's own tool: one for all resources on which a principal may do the same. */
+export function aclCommands(rules: readonly AccessRule[], servers: readonly string[]): readonly string[] {
+  const server = servers.length > 0 ? servers.join(',') : 'HOST:PORT';
+  const start = `kafka-acls.sh --bootstrap-server ${server} --command-config admin.properties --add`;
+  const perResource = groups(rules, ({ principal, resource: { type, name } }) => [principal, type, name]).map(
+    ({ first: { principal, resource }, members }) => ({
+      principal,
+      resource,
+      operations: members.map(({ operation }) => `--operation ${operation}`).join(' '),
+    }),
+  );
+  return groups(perResource, ({ principal, resource, operations }) => [
+    principal,
+    resource.type,
+    operations,
+  ]).map(
+    ({ first: { principal, operations }, members }) =>
+      `${start} --allow-principal ${quoted(principal)} ${operations} ${members.map(({ resource }) => named(resource)).join(' ')}`,
+  );
+}
+
+const named = ({ type, name }: Resource): string => `--${type} ${name}`;
+
+/** For a shell. */
+const quoted = (text: string): string =>
+  /^[\w:.@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+interface Group<T> {
+  readonly first: T;
+  readonly members: readonly T[];
+}
+
+/** Those with the same key together, in the order of the first of each. */
+const groups = <T>(all: readonly T[], keyOf: (one: T) => readonly string[]): readonly Group<T>[] =>
+  [...Map.groupBy(all, (one) => JSON.stringify(keyOf(one))).values()].flatMap((members) => {
+    const [first] = members;
+    return first === undefined ? [] : [{ first, members }];
+  });

@@ -1,0 +1,96 @@
+import { DeciderName } from '../../../schemas/events/object-kinds.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+
+/** Who comes to the brokers, each with a login of its own. `archiver` and `reader` write nothing. */
+export const ROLES = ['node', 'decider', 'operator', 'archiver', 'reader'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Kafka's own names. Reading and writing a topic, and reading a group, let one describe it too. */
+export type Operation = 'Read' | 'Write' | 'Create' | 'Describe' | 'DescribeConfigs';
+
+/** Nothing is asked for on the cluster, on transactions, or on names by prefix. */
+export interface Resource {
+  readonly type: 'topic' | 'group';
+  readonly name: string;
+}
+
+export interface Right {
+  readonly resource: Resource;
+  readonly operation: Operation;
+}
+
+type Access = Readonly<Record<'readers' | 'writers', readonly Role[]>>;
+
+/** Who looks at the whole log. */
+const ONLOOKERS = ['operator', 'archiver', 'reader'] as const satisfies readonly Role[];
+
+/** Who reads and who writes which topic. An operator writes facts of nodes only to put dead letters back, and never an order. */
+const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
+  diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
+  inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
+  observe: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
+  commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
+  results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
+  decisions: { readers: ONLOOKERS, writers: ['decider'] },
+  policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  keys: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  policyVersions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
+  deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },
+};
+
+/** What else a role may do, on each topic and on each group of the deciders. */
+const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], readonly Operation[]>>>> = {
+  node: { topic: [], group: [] },
+  decider: { topic: [], group: ['Read'] },
+  // Creates the topics, compares their settings, and asks how far the deciders are.
+  operator: { topic: ['Create', 'DescribeConfigs'], group: ['Describe'] },
+  archiver: { topic: [], group: [] },
+  reader: { topic: ['DescribeConfigs'], group: ['Describe'] },
+};
+
+/** The consumer groups of the deciders; nobody else joins one. */
+export const DECIDER_GROUPS: readonly string[] = DeciderName.options.map((name) => `fleetgc-${name}`);
+
+const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
+
+function* messagesOf(id: TopicId, role: Role): Iterable<Operation> {
+  if (TOPIC_ACCESS[id].readers.includes(role)) yield 'Read';
+  if (TOPIC_ACCESS[id].writers.includes(role)) yield 'Write';
+}
+
+/** All that a role may do, in the order of the table of topics. What is not here the brokers are to deny. */
+export function rightsOf(role: Role): readonly Right[] {
+  const { topic, group } = OTHER_RIGHTS[role];
+  return [
+    ...TOPIC_IDS.flatMap((id) =>
+      [...messagesOf(id, role), ...topic].map((operation) => right('topic', TOPICS[id].name, operation)),
+    ),
+    ...DECIDER_GROUPS.flatMap((name) => group.map((operation) => right('group', name, operation))),
+  ];
+}
+
+const right = (type: Resource['type'], name: string, operation: Operation): Right => ({
+  resource: { type, name },
+  operation,
+});
+
+/** Who is allowed what: one rule of Kafka. */
+export interface AccessRule extends Right {
+  /** As Kafka writes it, such as `User:nodes` or `User:CN=nodes,O=example`. */
+  readonly principal: string;
+}
+
+/** The principals of each role; none where nobody has it. */
+export type Principals = Readonly<Record<Role, readonly string[]>>;
+
+/** What the principals need to play their roles. Whoever has several roles gets each rule once. */
+export function accessRules(principals: Principals): readonly AccessRule[] {
+  const rules = ROLES.flatMap((role) =>
+    principals[role].flatMap((principal) => rightsOf(role).map((each) => ({ principal, ...each }))),
+  );
+  return [...new Map(rules.map((rule) => [ruleKey(rule), rule])).values()];
+}
+
+/** The same for rules that say the same. */
+export const ruleKey = ({ principal, resource: { type, name }, operation }: AccessRule): string =>
+  JSON.stringify([principal, type, name, operation]);

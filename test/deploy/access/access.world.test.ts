@@ -1,0 +1,230 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { tableLines } from '../../../cli/framework/output.ts';
+import { ROLES, rightsOf } from '../../../packages/event-log/access/access-rules.ts';
+import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { type Ended, fleetgc } from '../../cli/fleetgc.ts';
+import { silentContext } from '../../packages/event-log/probe.ts';
+import type { TokenOptions } from '../../support/kafka/bearer-tokens.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { REPOSITORY } from '../files.ts';
+import { startService } from '../service-process.ts';
+import { Intruder } from './attempts.ts';
+import { type Attempt, attemptsOf, type Login } from './attempts-of.ts';
+import { allowedIn, deniedIn } from './authorizer-log.ts';
+import { type GuardedFleet, PRINCIPALS, settingsOf, startGuardedFleet, type Who } from './logins.ts';
+
+const REMOVED_MS = 90_000;
+const BOUND_MS = 400_000;
+const POLICY = join(REPOSITORY, 'deploy/compose/policy.yaml');
+const NODE = 'test/node-1';
+const ROLE_FLAGS = ROLES.flatMap((role) => [`--${role}-principal`, PRINCIPALS[role]]);
+const RULES = ROLES.flatMap((role) => rightsOf(role));
+
+let fleet: GuardedFleet;
+beforeAll(async () => {
+  fleet = await startGuardedFleet();
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+const as = (who: Who, ...args: readonly string[]): Promise<Ended> =>
+  fleetgc(args, { environment: fleet.environments[who] });
+
+/** It must end well; what it printed. */
+async function done(who: Who, ...args: readonly string[]): Promise<string> {
+  const ended = await as(who, ...args);
+  expect(ended, `${who}: fleetgc ${args.join(' ')}`).toMatchObject({ exitCode: 0 });
+  expect(ended.stderr, `${who}: fleetgc ${args.join(' ')}`).not.toMatch(/uthoriz|may not/);
+  return ended.stdout;
+}
+
+test('the rules are added by the administrator, once, and by nobody else', async () => {
+  const apply = ['topics', 'acls', '--apply', ...ROLE_FLAGS];
+  const refused = await as('operator', ...apply);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/this login may not read or add access rules.+an administrator of Kafka/);
+
+  const states = async (...more: readonly string[]): Promise<readonly string[]> => {
+    const rules: readonly { readonly state: string }[] = JSON.parse(
+      await done('administrator', ...apply, '-o', 'json', ...more),
+    );
+    expect(rules).toHaveLength(RULES.length);
+    return [...new Set(rules.map(({ state }) => state))];
+  };
+  expect(await states('--dry-run')).toEqual(['missing']);
+  expect(await states()).toEqual(['added']);
+  expect(await states()).toEqual(['there already']);
+});
+
+test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, async () => {
+  await done('operator', 'topics', 'create');
+  await done('operator', 'topics', 'check');
+  await done('operator', 'policy', 'apply', POLICY);
+  const { environments, tokenServer } = fleet;
+  await using decide = await startService(['decide'], environments.decider);
+  const simulated = ['simulate-node', '--cluster', 'test', '--node-name', 'node-1'];
+  await using node = await startService(simulated, environments.node);
+  await waitUntil('the node to remove an image', REMOVED_MS, async () =>
+    /^fleetgc_executor_objects_total\{kind="image",outcome="removed"\} [1-9]/m.test(await node.metrics()),
+  );
+  await waitUntil('its results to be on the log', REMOVED_MS, async () =>
+    /^fleetgc_executor_results_unpublished 0$/m.test(await node.metrics()),
+  );
+  await done('operator', 'pause', '--cluster', 'test');
+  await done('operator', 'resume', '--all');
+  await onlookersWork('reader');
+  await onlookersWork('operator');
+  await deadLettersWork();
+  const archive = join(temporaryDirectory(), 'archive');
+  await done('archiver', 'audit', 'archive', '--to', archive);
+  await done('archiver', 'audit', 'archive', 'check', '--archive', archive);
+  const following = ['audit', 'archive', '--follow', '--to', archive];
+  await using follower = await startService(following, environments.archiver);
+  await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
+  for (const service of [decide, node, follower]) {
+    expect(await service.readiness()).toMatchObject({ ready: true });
+    expect(service.output()).not.toMatch(/UNAUTHORIZED|uthoriz|refuse the token/);
+  }
+  await done('operator', 'policy', 'delete', 'demo');
+});
+
+async function onlookersWork(who: 'reader' | 'operator'): Promise<void> {
+  const status = JSON.parse(await done(who, 'status', '-o', 'json'));
+  expect(status.services).toMatchObject([{ members: 1 }, { members: 1 }, { members: 1 }]);
+  expect(status.log.topicProblems).toEqual([]);
+  expect(await done(who, 'nodes')).toMatch(/node-1/);
+  await done(who, 'policy', 'list');
+  await done(who, 'audit', 'report', '--period', '1h');
+  await done(who, 'audit', 'explain', `node/${NODE}`);
+  // What runs on while it is read may be incomplete (3).
+  const verified = await as(who, 'audit', 'verify');
+  expect([0, 3], verified.stderr).toContain(verified.exitCode);
+  expect(verified.stdout).toMatch(/Every decision came out the same again/);
+}
+
+/** What nobody can use is put aside by whoever was to read it, and facts are put back by an operator. */
+async function deadLettersWork(): Promise<void> {
+  const log = await openKafkaLog(settingsOf(fleet.environments.administrator), silentContext());
+  onTestFinished(() => log[Symbol.asyncDispose]());
+  const topics = [TOPICS.diskStats, TOPICS.inventory, TOPICS.results, TOPICS.observe, TOPICS.commands];
+  await log.publish(
+    topics.map(({ name }) => ({ topic: name, key: NODE, value: Buffer.from('not an event'), headers: {} })),
+  );
+  await waitUntil('dead letters of each topic', REMOVED_MS, async () => {
+    const letters = await done('reader', 'dead-letters', 'list');
+    return topics.every(({ name }) => letters.includes(name));
+  });
+  const redriven = await as('operator', 'dead-letters', 'redrive', '--all');
+  expect(redriven.stdout).toBe('3 messages put back\n');
+  expect(redriven.stderr).toMatch(/messages of gc\.node\.commands are not put back/);
+}
+
+/** Before anybody tried what is denied below. */
+test('each rule was needed, and none was missing', () => {
+  const log = fleet.broker.authorizerLog();
+  const used = allowedIn(log);
+  const unused = ROLES.flatMap((role) =>
+    rightsOf(role)
+      .map(({ resource: { type, name }, operation }) => `${PRINCIPALS[role]} ${operation} ${type} ${name}`)
+      .filter((rule) => !used.has(rule)),
+  );
+  expect(unused).toEqual([]);
+  // It was refused rules for others above.
+  expect([...deniedIn(log)]).toEqual([`${PRINCIPALS.operator} Describe cluster kafka-cluster`]);
+});
+
+async function tryAll(who: Login) {
+  await using intruder = new Intruder(settingsOf(fleet.environments[who]));
+  await intruder.connect();
+  const outcomes: (Omit<Attempt, 'attempt'> & { readonly could: boolean })[] = [];
+  for (const { attempt, ...tried } of attemptsOf(who, intruder))
+    outcomes.push({ ...tried, could: await attempt() });
+  return { who, outcomes };
+}
+
+test('what no rule allows is denied, and what one allows is not, by the broker itself', {
+  timeout: BOUND_MS,
+}, async () => {
+  const all: Awaited<ReturnType<typeof tryAll>>[] = [];
+  for (const who of [...ROLES, 'stranger'] as const) all.push(await tryAll(who));
+  const rows = all.map(({ who, outcomes }) => {
+    const denied = (on: Attempt['on']): number =>
+      outcomes.filter((outcome) => outcome.on === on && !outcome.could).length;
+    const counts = [denied('topics'), denied('groups'), denied('the cluster')];
+    const allowed = outcomes.filter(({ could }) => could).length;
+    return [who, ...counts.map(String), `${counts.reduce((a, b) => a + b)}`, `${allowed}`];
+  });
+  const header = ['LOGIN', 'DENIED ON TOPICS', 'ON GROUPS', 'ON THE CLUSTER', 'DENIED IN ALL', 'ALLOWED'];
+  process.stdout.write(`${tableLines(header, rows).join('\n')}\n`);
+  const wrong = all.flatMap(({ who, outcomes }) =>
+    outcomes
+      .filter(({ may, could }) => may !== could)
+      .map(({ what, could }) => `${who}: ${what} was ${could ? 'allowed' : 'denied'}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test.each<{
+  readonly name: string;
+  readonly who: Who;
+  readonly over?: () => Readonly<Record<string, string>>;
+  readonly says: RegExp;
+}>([
+  {
+    name: 'a token for somebody else',
+    who: 'archiver',
+    over: () => tokenOf({ subject: 'archivers', validSeconds: 600, audience: 'others' }),
+    says: /The brokers refuse the token \(invalid_token\)/,
+  },
+  {
+    name: 'a token that has ended',
+    who: 'archiver',
+    over: () => tokenOf({ subject: 'archivers', validSeconds: -600 }),
+    says: /The brokers refuse the token \(invalid_token\)/,
+  },
+  {
+    name: 'a wrong secret at the token server',
+    who: 'decider',
+    over: () => ({ FLEETGC_KAFKA_USERNAME: 'others' }),
+    says: /The token server https:.+ gives no token \(401\): check --kafka-username, --kafka-password-file/,
+  },
+  {
+    name: 'a token server whose authority is not trusted',
+    who: 'decider',
+    over: () => ({ FLEETGC_KAFKA_TOKEN_CA_FILE: fleet.broker.tls.otherAuthority }),
+    says: /The token server https:.+ gives no token: .*certificate/,
+  },
+  {
+    name: 'a login without any rule',
+    who: 'stranger',
+    says: /Kafka at .+ the rights of that user on the topics and groups \("fleetgc topics acls"\)/,
+  },
+])('$name: one clear line', async ({ who, over, says }) => {
+  const environment = { ...fleet.environments[who], ...over?.() };
+  const ended = await fleetgc(['policy', 'list'], { environment });
+  expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(ended.stderr).toMatch(says);
+  expect(
+    ended.stderr
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('Waiting for Kafka')),
+  ).toHaveLength(1);
+});
+
+function tokenOf(options: TokenOptions): Readonly<Record<string, string>> {
+  const path = join(temporaryDirectory(), 'token');
+  writeFileSync(path, fleet.broker.signer.token(options));
+  return { FLEETGC_KAFKA_TOKEN_FILE: path };
+}
+
+test('a decider without rights on its group ends and says why', { timeout: BOUND_MS }, async () => {
+  const ended = await fleetgc(['pressure', '--http-address', 'none'], {
+    environment: fleet.environments.reader,
+  });
+  expect(ended.exitCode).toBe(1);
+  expect(ended.stderr).toMatch(/rights of that user on the topics and groups/);
+});

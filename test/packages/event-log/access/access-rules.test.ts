@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import {
+  accessRules,
+  DECIDER_GROUPS,
+  ROLES,
+  type Role,
+  rightsOf,
+} from '../../../../packages/event-log/access/access-rules.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { groupOf, SERVICES } from '../../../../services/fleet-status/group-progress.ts';
+
+const NOBODY = { node: [], decider: [], operator: [], archiver: [], reader: [] };
+const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
+
+const may = (role: Role, operation: string, name: string): boolean =>
+  rightsOf(role).some((right) => right.operation === operation && right.resource.name === name);
+
+const written = (role: Role): readonly string[] =>
+  rightsOf(role)
+    .filter(({ operation }) => operation === 'Write')
+    .map(({ resource }) => resource.name);
+
+test('the groups are those that the deciders join', () => {
+  expect(DECIDER_GROUPS.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+});
+
+test.each<{ role: Role; writes: readonly TopicId[] }>([
+  { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
+  { role: 'decider', writes: ['observe', 'commands', 'decisions', 'policyVersions', 'deadLetters'] },
+  // Facts only to put dead letters back.
+  {
+    role: 'operator',
+    writes: ['policies', 'policyVersions', 'keys', 'deadLetters', 'diskStats', 'inventory', 'results'],
+  },
+])('a $role writes what it has to say, and no more', ({ role, writes }) => {
+  expect(written(role).toSorted()).toEqual(writes.map((id) => TOPICS[id].name).toSorted());
+});
+
+test.each(['archiver', 'reader'] as const)('an %s writes nothing and reads all', (role) => {
+  expect(written(role)).toEqual([]);
+  expect(TOPIC_IDS.filter((id) => !may(role, 'Read', TOPICS[id].name))).toEqual([]);
+});
+
+test('orders, commands and decisions come from deciders alone', () => {
+  for (const id of ['observe', 'commands', 'decisions'] as const)
+    expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).toEqual(['decider']);
+});
+
+test('every topic has somebody who writes it and somebody who works with it', () => {
+  for (const id of TOPIC_IDS)
+    expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).not.toEqual([]);
+});
+
+test('only deciders join groups, and none but their own', () => {
+  const joined = ROLES.flatMap((role) =>
+    rightsOf(role)
+      .filter(({ resource, operation }) => resource.type === 'group' && operation === 'Read')
+      .map(({ resource }) => `${role} ${resource.name}`),
+  );
+  expect(joined).toEqual(DECIDER_GROUPS.map((group) => `decider ${group}`));
+});
+
+test('whoever plays two roles gets each rule once', () => {
+  const both = accessRules({ ...NOBODY, archiver: ['User:one'], reader: ['User:one'] });
+  expect(both).toHaveLength(rightsOf('reader').length);
+  expect(accessRules(NOBODY)).toEqual([]);
+});
