@@ -7,7 +7,7 @@ import type { Metrics } from '../../process/metrics.ts';
 import { nextHop } from '../../process/trace.ts';
 import { keyOf } from '../parse/record-key.ts';
 import { isTooLarge, type Publisher } from '../publisher.ts';
-import { createDeadLetterLimit, type Place } from './dead-letter-limit.ts';
+import { createDeadLetterRateLimit, type Place } from './dead-letter-rate-limit.ts';
 
 /** A message that cannot be processed, and why. */
 export interface FailedMessage {
@@ -41,7 +41,7 @@ export interface DeadLettersSettings {
 
 export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
   const { publisher, group, metrics, logger, now } = settings;
-  const limit = createDeadLetterLimit();
+  const rateLimit = createDeadLetterRateLimit();
   const labels = { cause: DeadLetterCause.options };
   const kept = metrics.count('dead_letters_total', 'Messages kept as dead letters.', labels);
   const suppressed = metrics.count(
@@ -57,7 +57,7 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
     write: async (failed) => {
       const placed = failed.map((message) => ({
         message,
-        place: limit.take(message.limitedAs ?? message.record.key ?? '', now()),
+        place: rateLimit.take(message.limitedAs ?? message.record.key ?? '', now()),
       }));
       try {
         await publishAll(

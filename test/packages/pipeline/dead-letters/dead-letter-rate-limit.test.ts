@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import {
-  createDeadLetterLimit,
+  createDeadLetterRateLimit,
   DEAD_LETTERS_PER_MINUTE,
-} from '../../../../packages/pipeline/dead-letters/dead-letter-limit.ts';
+} from '../../../../packages/pipeline/dead-letters/dead-letter-rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 
-const take = (times: number, limit = createDeadLetterLimit(), key = 'a', atMs = 0) => ({
+const take = (times: number, limit = createDeadLetterRateLimit(), key = 'a', atMs = 0) => ({
   limit,
   places: Array.from({ length: times }, () => limit.take(key, atMs)),
 });
@@ -55,7 +55,7 @@ test('a count that could not be told is told with the next', () => {
 });
 
 test('the memory for keys is bounded; a key in use is not forgotten', () => {
-  const { limit } = take(10, createDeadLetterLimit(), 'used');
+  const { limit } = take(10, createDeadLetterRateLimit(), 'used');
   for (let i = 0; i < 20_000; i++) {
     limit.take(`key-${i}`, 0);
     if (i % 1000 === 0) limit.take('used', 0);

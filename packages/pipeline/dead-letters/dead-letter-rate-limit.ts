@@ -5,12 +5,12 @@ export const DEAD_LETTERS_PER_MINUTE = 10;
 /** Keys are given by whoever publishes: the memory for them is bounded, and those not seen for longest go first. */
 const MAX_KEYS = 10_000;
 
-/** What the limit says to one message. `undo` is for when its dead letter could not be written. */
+/** What the rate limit says to one message. `undo` is for when its dead letter could not be written. */
 export type Place =
   | { readonly kept: true; readonly suppressedBefore: number; undo(): void }
   | { readonly kept: false; undo(): void };
 
-export interface DeadLetterLimit {
+export interface DeadLetterRateLimit {
   take(key: string, nowMs: number): Place;
 }
 
@@ -19,7 +19,7 @@ interface KeyState {
   suppressed: number;
 }
 
-export function createDeadLetterLimit(): DeadLetterLimit {
+export function createDeadLetterRateLimit(): DeadLetterRateLimit {
   const states = new Map<string, KeyState>();
   return {
     take: (key, nowMs) => {
