@@ -5,16 +5,19 @@ import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { entriesOf } from './inventory-entries.ts';
+import type { KeptRule } from './rule-text.ts';
 
 /** A fact that was missing or impossible, and what follows from it. */
 export type Doubt = Decision['notBelieved'][number];
+/** One for which objects are kept. */
+export type KeepingDoubt = Doubt & { readonly rule: KeptRule };
 /** A finding that decides nothing. */
 export type Note = Decision['notes'][number];
 export type Facts = Verdict['facts'];
 
 /** Why an object is kept. */
 export interface Kept {
-  readonly rule: string;
+  readonly rule: KeptRule;
   readonly facts: Facts;
 }
 

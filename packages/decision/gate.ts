@@ -7,12 +7,14 @@ import {
   selectPolicy,
 } from '../../schemas/policy/policy.ts';
 import type { Doubt } from './conclusion.ts';
-import { OWN_RULES, type OwnRule } from './own-rules.ts';
+import { OWN_RULES } from './own-rules.ts';
+
+type ClosingRule = 'P1' | 'P2';
 
 /** Nothing may be decided for the subject, whatever its facts. */
 export interface ClosedGate {
   readonly kind: 'closed';
-  readonly rule: OwnRule;
+  readonly rule: ClosingRule;
   readonly outcome: Extract<DecisionOutcome, 'paused' | 'no-policy'>;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];
@@ -42,7 +44,7 @@ export function gateFor<Kind extends SubjectKind>(
   }
 }
 
-const closed = (rule: OwnRule, outcome: ClosedGate['outcome'], reason: string): ClosedGate => ({
+const closed = (rule: ClosingRule, outcome: ClosedGate['outcome'], reason: string): ClosedGate => ({
   kind: 'closed',
   rule,
   outcome,

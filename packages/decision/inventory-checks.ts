@@ -51,7 +51,11 @@ function haveDifferentEnds(keys: readonly string[]): boolean {
 }
 
 /** One sentence for any number of objects, so that a record stays readable; none for no objects. */
-export function doubtAbout(rule: string, ids: readonly string[], message: string): Doubt[] {
+export function doubtAbout<Rule extends string>(
+  rule: Rule,
+  ids: readonly string[],
+  message: string,
+): (Doubt & { readonly rule: Rule })[] {
   const [first] = ids.toSorted(compareText);
   return first === undefined ? [] : [{ rule, message: `${ids.length} ${message}; first by name: ${first}` }];
 }

@@ -1,8 +1,7 @@
-import type { DecisionOutcome } from '../../schemas/events/decision.ts';
-import type { Facts, Kept } from './conclusion.ts';
+import type { DecisionOutcome, Verdict } from '../../schemas/events/decision.ts';
 
 /** Rules of removals in plain words (docs/reference/rules.md). */
-const REMOVED_BECAUSE: Readonly<Record<string, string>> = {
+const REMOVED_BECAUSE = {
   D11: 'unused, and least recently used',
   E3: 'unused for longer than the maximum age',
   G6: 'its pod is gone or has ended',
@@ -15,10 +14,11 @@ const REMOVED_BECAUSE: Readonly<Record<string, string>> = {
   I6: 'a link to a log that is gone',
   M27: 'dead for longer than the maximum age',
   M35: 'a link to a log that is gone, of no container that the node knows',
-};
+} as const;
+export type RemovedRule = keyof typeof REMOVED_BECAUSE;
 
 /** Rules of keeping in plain words. */
-const KEPT_BECAUSE: Readonly<Record<string, string>> = {
+const KEPT_BECAUSE = {
   A1: 'how full the disk is could not be read',
   A2: 'no image lies on the disk that is short of space',
   C5: 'listed more than once, so not believed',
@@ -72,15 +72,23 @@ const KEPT_BECAUSE: Readonly<Record<string, string>> = {
   P6: 'no room had to be made',
   P7: 'waits for the reclaim to end',
   P8: 'its id or name is too long for a command',
-};
+} as const;
+export type KeptRule = keyof typeof KEPT_BECAUSE;
 
 /** Why an object goes, in plain words. */
-export const removedBecause = (rule: string): string => REMOVED_BECAUSE[rule] ?? `rule ${rule}`;
+export const removedBecause = (rule: string): string => textIn(REMOVED_BECAUSE, rule);
+
+/** Records of other releases may name any rule. */
+const textIn = (texts: Readonly<Record<string, string>>, rule: string): string =>
+  (Object.hasOwn(texts, rule) ? texts[rule] : undefined) ?? `rule ${rule}`;
+
+type Kept = Pick<Verdict, 'rule' | 'facts'>;
+type Facts = Verdict['facts'];
 
 /** Why an object stays. P6 has two sides: nothing begins with images alone, and containers go before them. */
 export function keptBecause(kept: Kept, outcome: DecisionOutcome): string {
   if (kept.rule === 'P6' && outcome === 'waits-for-containers') return 'containers go first';
-  return keepListText(kept) ?? KEPT_BECAUSE[kept.rule] ?? `rule ${kept.rule}`;
+  return keepListText(kept) ?? textIn(KEPT_BECAUSE, kept.rule);
 }
 
 /** What of a policy's `keep` keeps an object, by the fact that its verdict has of it (M11). */

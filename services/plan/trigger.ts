@@ -1,4 +1,5 @@
 import type { Doubt } from '../../packages/decision/conclusion.ts';
+import type { KeptRule } from '../../packages/decision/rule-text.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { Reclaim, ReclaimAction } from '../../schemas/events/reclaim.ts';
 import { EvictionSignal } from '../../schemas/policy/eviction.ts';
@@ -26,7 +27,7 @@ export type Ordered =
   /** The trigger removes nothing, whatever there is. */
   | {
       readonly kind: 'nothing';
-      readonly rule: string;
+      readonly rule: KeptRule;
       readonly reason: string;
       readonly notBelieved: readonly Doubt[];
     };

@@ -1,10 +1,11 @@
 import type { FilesystemName, FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import type { Doubt } from '../conclusion.ts';
+import type { KeepingDoubt } from '../conclusion.ts';
+import type { KeptRule } from '../rule-text.ts';
 
 interface Doubted {
   readonly kind: 'doubt';
-  readonly doubt: Doubt;
+  readonly doubt: KeepingDoubt;
 }
 
 /** Bytes of one filesystem, exact at any size (D6). */
@@ -84,7 +85,7 @@ function believeShare(
   return { kind: 'share', whole, free };
 }
 
-const doubt = (rule: string, message: string): Doubted => ({
+const doubt = (rule: KeptRule, message: string): Doubted => ({
   kind: 'doubt',
   doubt: { rule, message: `${message}: no decision rests on it` },
 });

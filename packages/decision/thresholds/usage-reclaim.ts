@@ -1,6 +1,7 @@
 import type { FilesystemReading, Resource } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { KeptRule } from '../rule-text.ts';
 import {
   believeInodes,
   believeUsage,
@@ -13,7 +14,7 @@ import {
 
 /** Why nothing is to be removed for a reclaim, with the rule that says so. */
 export interface Unwanted {
-  readonly rule: string;
+  readonly rule: KeptRule;
   readonly reason: string;
 }
 

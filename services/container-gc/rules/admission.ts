@@ -1,5 +1,6 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import type { OwnRule } from '../../../packages/decision/own-rules.ts';
+import type { RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { Aged } from './age.ts';
 
@@ -11,7 +12,7 @@ export interface Listed extends Aged {
 /** An object that is to go by a rule, before backoff and the size of a command are asked. */
 export interface Selected<Item extends Listed> {
   readonly item: Item;
-  readonly rule: string;
+  readonly rule: RemovedRule;
   readonly facts: Facts;
 }
 

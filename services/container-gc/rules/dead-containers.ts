@@ -1,5 +1,6 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Listed } from './admission.ts';
@@ -86,7 +87,7 @@ function tooYoung(
   clock: AgeClock,
   policy: Policy,
 ): Kept | undefined {
-  const younger = (rule: string, ageNs: bigint, minimumAgeMs: number): Kept | undefined =>
+  const younger = (rule: KeptRule, ageNs: bigint, minimumAgeMs: number): Kept | undefined =>
     ageNs < BigInt(minimumAgeMs) * NS_PER_MS
       ? { rule, facts: { state, ageMs: toMs(ageNs), minimumAgeMs } }
       : undefined;

@@ -1,4 +1,5 @@
 import type { Facts } from '../../../packages/decision/conclusion.ts';
+import type { RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Selected } from './admission.ts';
@@ -78,7 +79,7 @@ function keepNewestOfNode(units: readonly Unit[], limit: number): Step {
   return { units, selected: select(oldest, 'G9', { limit, left }) };
 }
 
-const keepNewest = (units: readonly Unit[], limit: number, rule: string): Step => ({
+const keepNewest = (units: readonly Unit[], limit: number, rule: RemovedRule): Step => ({
   units: units.map((unit) => unit.slice(excess(unit, limit))),
   selected: units.flatMap((unit) => select(unit.slice(0, excess(unit, limit)), rule, { limit })),
 });
@@ -89,7 +90,7 @@ const count = (units: readonly Unit[]): number => units.reduce((sum, { length })
 
 const select = (
   containers: readonly DeadContainer[],
-  rule: string,
+  rule: RemovedRule,
   facts: Facts,
 ): Selected<DeadContainer>[] => containers.map((item) => ({ item, rule, facts }));
 

@@ -1,5 +1,6 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
+import type { KeptRule, RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
@@ -29,16 +30,15 @@ interface PodLogPass {
 }
 
 /** What is to become of one entry of a log directory, and by which rule. */
-interface Judged {
-  readonly action: 'remove' | 'keep';
-  readonly rule: string;
-  readonly facts: Facts;
-}
+type Judged = { readonly facts: Facts } & (
+  | { readonly action: 'remove'; readonly rule: RemovedRule }
+  | { readonly action: 'keep'; readonly rule: KeptRule }
+);
 
 /** The same with the entry. */
 type JudgedEntry<Entry> = Judged & { readonly entry: Entry };
 
-const kept = (rule: string, facts: Facts): Judged => ({ action: 'keep', rule, facts });
+const kept = (rule: KeptRule, facts: Facts): Judged => ({ action: 'keep', rule, facts });
 
 type PodLogItem = Extract<ContainerRemoval['items'][number], { kind: 'pod-log-directory' | 'log-symlink' }>;
 
@@ -173,7 +173,11 @@ function byKnownContainers(
   return judgement(false, rule, container);
 }
 
-const judgement = (goes: boolean, rule: string, container: InventoryLogSymlink['container']): Judged => ({
+const judgement = (
+  goes: boolean,
+  rule: KeptRule & RemovedRule,
+  container: InventoryLogSymlink['container'],
+): Judged => ({
   action: goes ? 'remove' : 'keep',
   rule,
   facts: { container },

@@ -1,5 +1,6 @@
 import type { Kept } from '../../../packages/decision/conclusion.ts';
 import { listedTwice } from '../../../packages/decision/inventory-checks.ts';
+import type { RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
@@ -14,7 +15,7 @@ export interface Candidate {
 
 /** A candidate that goes: because nobody used it for long (E3), or to make room (D11). */
 export interface Removal extends Candidate {
-  readonly rule: 'E3' | 'D11';
+  readonly rule: RemovedRule;
   /** What it frees once all that go before it are gone. */
   readonly estimatedBytes: bigint;
 }

@@ -1,4 +1,4 @@
-import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Doubt, KeepingDoubt } from '../../../packages/decision/conclusion.ts';
 import { doubtAbout } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
@@ -12,7 +12,7 @@ import { hasUnknownLayer } from './contents.ts';
 export function nodeDoubts(
   { containersWithoutImage, sandboxImageKnown, podImagesKnown }: CompleteInventory,
   { profile }: Policy,
-): Doubt[] {
+): KeepingDoubt[] {
   const namelessContainers = doubtAbout(
     'C8',
     containersWithoutImage,
@@ -31,22 +31,22 @@ export function nodeDoubts(
 export const watchDoubts = (
   { imagesWatchedSinceMs }: CompleteInventory,
   { profile, imageMaximumGCAgeMs }: Policy,
-): Doubt[] =>
+): KeepingDoubt[] =>
   profile === 'kubelet' || imageMaximumGCAgeMs === 0 || imagesWatchedSinceMs !== null
     ? []
     : [NOT_REPORTED_SINCE_WHEN];
 
-const NOT_REPORTED_SINCE_WHEN: Doubt = {
+const NOT_REPORTED_SINCE_WHEN: KeepingDoubt = {
   rule: 'E2',
   message: 'it is not told since when the use of images was watched: none is removed by age',
 };
 
-const SANDBOX_IMAGE_UNKNOWN: Doubt = {
+const SANDBOX_IMAGE_UNKNOWN: KeepingDoubt = {
   rule: 'M9',
   message:
     'it is not known which image new sandboxes need: no image is removed until the one that the runtime is configured with (pause) was pulled, or a pod runs',
 };
-const POD_IMAGES_UNKNOWN: Doubt = {
+const POD_IMAGES_UNKNOWN: KeepingDoubt = {
   rule: 'C10',
   message: 'it is not known which images pods want: no image is removed',
 };

@@ -1,4 +1,5 @@
-import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Doubt, KeepingDoubt } from '../../../packages/decision/conclusion.ts';
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
 import type { Resource } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Goal } from './selection.ts';
@@ -35,20 +36,23 @@ export interface KeepingPass {
   readonly kind: 'keep';
   readonly outcome: 'nothing-to-do' | 'waits-for-containers' | 'not-believed';
   /** Why images stay that nothing else protects. */
-  readonly rule: string;
+  readonly rule: KeptRule;
   readonly reason: string;
   /** Set when a reclaim ends here above its target. */
   readonly lack: KnownShortfall | null;
 }
 
 export const keepingPass = (
-  rule: string,
+  rule: KeptRule,
   reason: string,
   outcome: KeepingPass['outcome'] = 'nothing-to-do',
 ): KeepingPass => ({ kind: 'keep', outcome, rule, reason, lack: null });
 
 /** Every image stays, since facts are missing; `undefined` when there is no doubt. */
-export function doubtfulPass(doubts: readonly Doubt[], lack: KnownShortfall | null): KeepingPass | undefined {
+export function doubtfulPass(
+  doubts: readonly KeepingDoubt[],
+  lack: KnownShortfall | null,
+): KeepingPass | undefined {
   const [first] = doubts;
   if (!first) return undefined;
   const reason = doubts.map(({ message }) => message).join('; ');

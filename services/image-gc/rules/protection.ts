@@ -1,10 +1,14 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
+
 import {
   backingOff,
   endOf,
   isAmong,
   tooLongForCommand,
 } from '../../../packages/decision/inventory-checks.ts';
+
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
+
 import type { Holder } from '../../../schemas/events/command.ts';
 import type {
   CompleteInventory,
@@ -66,14 +70,14 @@ export function protections(
 
 const NEVER: Protect = () => undefined;
 
-const protection = (holder: Holder['reason'], rule: string, facts: Facts): Protection => ({
+const protection = (holder: Holder['reason'], rule: KeptRule, facts: Facts): Protection => ({
   holder,
   rule,
   facts,
 });
 
 /** What each kind of user stands on: containers C8, pods that still want the image M5, sandboxes and their image M9, and the rest C10. */
-const RULE_OF_USER: Readonly<Record<ImageUser['kind'], string>> = {
+const RULE_OF_USER: Readonly<Record<ImageUser['kind'], KeptRule>> = {
   container: 'C8',
   pod: 'M5',
   sandbox: 'M9',

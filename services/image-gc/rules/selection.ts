@@ -1,4 +1,5 @@
 import type { Facts } from '../../../packages/decision/conclusion.ts';
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
 import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Candidate, Removal, Spared } from './candidates.ts';
 import type { BytesAt } from './contents.ts';
@@ -72,7 +73,7 @@ function untilReached(
 }
 
 /** One that stays all the same, and why. */
-export const spare = ({ position, image }: Candidate, rule: string, facts: Facts): Spared => ({
+export const spare = ({ position, image }: Candidate, rule: KeptRule, facts: Facts): Spared => ({
   position,
   image,
   rule,

@@ -1,4 +1,5 @@
-import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { KeepingDoubt } from '../../../packages/decision/conclusion.ts';
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
 import {
   believeInodes,
   believeUsage,
@@ -32,7 +33,7 @@ export type Aim =
   /** Every candidate goes, whatever the disk says (F3). */
   | { readonly kind: 'everything' }
   | { readonly kind: 'keep'; readonly pass: KeepingPass }
-  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+  | { readonly kind: 'doubt'; readonly doubt: KeepingDoubt };
 
 /** The aim of a reclaim. The kubelet's own pass begins with a reading above the high threshold, or not at all (D6). */
 export function orderedAim(
@@ -120,7 +121,7 @@ function inodesTarget(imagefs: FilesystemReading | null, { imageGCInodes }: Poli
   return { filesystem: 'imagefs', resource: 'inodesFree', atLeast };
 }
 
-type Shortfall = KnownShortfall | { readonly kind: 'doubt'; readonly doubt: Doubt };
+type Shortfall = KnownShortfall | { readonly kind: 'doubt'; readonly doubt: KeepingDoubt };
 
 export function shortfall({ filesystems }: CompleteInventory, target: ReclaimTarget): Shortfall {
   const { filesystem, resource, atLeast } = target;
@@ -135,7 +136,7 @@ export function shortfall({ filesystems }: CompleteInventory, target: ReclaimTar
   return { kind: 'known', resource, availableNow, missing: BigInt(atLeast) - availableNow, usedBytes };
 }
 
-const doubt = (rule: string, message: string): Shortfall => ({
+const doubt = (rule: KeptRule, message: string): Shortfall => ({
   kind: 'doubt',
   doubt: { rule, message: `${message}: no image is removed for this target` },
 });

@@ -1,3 +1,5 @@
+import type { KeepingDoubt } from '../../../packages/decision/conclusion.ts';
+import type { KeptRule } from '../../../packages/decision/rule-text.ts';
 import { thresholdsInForce, WATCHED } from '../../../packages/decision/thresholds/eviction-signals.ts';
 import { layoutOf } from '../../../packages/decision/thresholds/layout.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
@@ -13,8 +15,8 @@ type Reading = Pick<DiskStats, 'id' | 'takenAt' | 'filesystems'>;
 /** What is asked for, or the rule by which the signal removes nothing. */
 export type Assumed =
   | Met
-  | { readonly kind: 'nothing'; readonly rule: string; readonly reason: string }
-  | Extract<Finding, { kind: 'doubt' }>;
+  | { readonly kind: 'nothing'; readonly rule: KeptRule; readonly reason: string }
+  | { readonly kind: 'doubt'; readonly doubt: KeepingDoubt };
 
 /**
  * What an eviction signal would order while its thresholds are met, whether they are or not: for a plan that somebody
@@ -38,7 +40,7 @@ export function assumedMet(signal: EvictionSignal, reading: Reading, policy: Pol
   return strictest(found, reading);
 }
 
-const nothing = (rule: string, reason: string): Assumed => ({ kind: 'nothing', rule, reason });
+const nothing = (rule: KeptRule, reason: string): Assumed => ({ kind: 'nothing', rule, reason });
 
 const UNKNOWN_LAYOUT: Assumed = {
   kind: 'doubt',

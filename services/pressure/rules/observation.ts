@@ -1,4 +1,4 @@
-import type { Doubt } from '../../../packages/decision/conclusion.ts';
+import type { Doubt, KeepingDoubt } from '../../../packages/decision/conclusion.ts';
 import type { Watched } from '../../../packages/decision/thresholds/eviction-signals.ts';
 import { believeInodes, believeUsage } from '../../../packages/decision/thresholds/filesystem-usage.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
@@ -11,14 +11,14 @@ export interface Observed {
   readonly capacity: bigint;
 }
 
-type Observation =
+type Observation<Doubted extends Doubt> =
   | Observed
   /** The filesystem does not count its inodes, as btrfs. */
   | { readonly kind: 'not-counted' }
-  | { readonly kind: 'doubt'; readonly doubt: Doubt };
+  | { readonly kind: 'doubt'; readonly doubt: Doubted };
 
 /** A signal is observed only where both what is free and how much there is are known, and possible (J8). */
-export function observe(stats: DiskStats, watched: Watched): Observation {
+export function observe(stats: DiskStats, watched: Watched): Observation<Doubt> {
   const observation = observeReading(stats, watched);
   if (observation.kind !== 'doubt' || watched.resource === 'inodesFree') return observation;
   return { kind: 'doubt', doubt: quietAtStart(observation.doubt, stats, watched.filesystem) };
@@ -28,7 +28,7 @@ export function observe(stats: DiskStats, watched: Watched): Observation {
 export function observeReading(
   { filesystems }: Pick<DiskStats, 'filesystems'>,
   { filesystem, resource }: Watched,
-): Observation {
+): Observation<KeepingDoubt> {
   const reading = filesystems[filesystem];
   if (resource === 'inodesFree' && reading !== null) return inodes(reading, filesystem);
   const believed = believeUsage(filesystem, reading);
@@ -37,7 +37,7 @@ export function observeReading(
   return { kind: 'observed', free: availableBytes, capacity: capacityBytes };
 }
 
-function inodes(reading: FilesystemReading, name: Watched['filesystem']): Observation {
+function inodes(reading: FilesystemReading, name: Watched['filesystem']): Observation<KeepingDoubt> {
   const { inodes, inodesFree } = reading;
   if (inodes === null || inodesFree === null || inodes === '0') return { kind: 'not-counted' };
   const believed = believeInodes(name, reading);

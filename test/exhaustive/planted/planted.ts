@@ -65,7 +65,7 @@ export const PLANTED: readonly MomentaryBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/journal/journal-state.ts`,
-        old: '  appliedIds: remembered(state.appliedIds, commandId, MAX_APPLIED_IDS),\n',
+        old: '  appliedIds: withNewest(state.appliedIds, commandId, MAX_APPLIED_IDS),\n',
         now: '',
       },
     ],
@@ -97,8 +97,8 @@ export const PLANTED: readonly MomentaryBug[] = [
       },
       {
         file: `${EXECUTOR}/executor.ts`,
-        old: 'return { policy: node.policy(), local,',
-        now: 'return { policy: atStart.policy, local,',
+        old: 'policy: node.policy(),\n      distrustOf,',
+        now: 'policy: atStart.policy,\n      distrustOf,',
       },
     ],
   },
