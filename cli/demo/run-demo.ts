@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
-import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
+import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
@@ -17,7 +18,6 @@ import { unsignedWriter } from '../framework/policy-writer.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Activity } from '../views/activity/activity-reader.ts';
-import { DEMO_POLICY, demoPolicy } from './policy.ts';
 import { summaryJson, summaryLines } from './summary.ts';
 import { lastRemovedImage, type RemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
@@ -28,6 +28,18 @@ export interface DemoOptions {
   readonly json: boolean;
   readonly plain: boolean;
 }
+
+/** The policy of the demo. Its ages are seconds, so that something happens while one watches. */
+const DEMO_POLICY = `name: demo
+mode: enforce
+imageGCHighThresholdPercent: 80     # begin to make room at 80 % used
+imageGCLowThresholdPercent: 60      # and stop at 60 %
+imageMinimumGCAge: 5s               # the kubelet's default is 2m
+minimumCreatedContainerAge: 10s     # FleetGC's default is 5m
+maximumDeadContainersPerContainer: 1
+keep:
+  images: ["registry.example/platform/*"]
+`;
 
 const GB = 1_000_000_000n;
 /** Each reaches the high threshold within the demo, one after the other, and none before its images are old enough to go. */
@@ -79,6 +91,14 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
   for (const line of ['', ...summaryLines(summary)]) printText(line);
+}
+
+/** As `policy apply` reads it. */
+function demoPolicy(): { readonly policy: Policy; readonly written: readonly WrittenPolicy[] } {
+  const files = readPolicyFiles([{ file: 'demo policy', text: DEMO_POLICY }]);
+  const [first] = files.valid ? files.policies : [];
+  if (!files.valid || !first) throw new FleetGcError('INTERNAL', 'the policy of the demo is not valid');
+  return { policy: first.policy, written: files.policies };
 }
 
 function viewFor(

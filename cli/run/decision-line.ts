@@ -21,7 +21,12 @@ export function decisionLine(decision: Decision, names: ObjectNames | undefined)
       return `nothing can be decided: ${doubtText(notBelieved)}`;
     case 'no-common-version':
       return `${decider.name} and this node have no version of commands in common: ${reason}`;
-    default:
+    case 'ordered':
+    case 'nothing-to-do':
+    case 'waits-for-containers':
+    case 'unrelieved':
+    case 'paused':
+    case 'overtaken':
       return null;
   }
 }

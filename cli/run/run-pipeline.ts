@@ -6,7 +6,7 @@ import { toFleetGcError } from '../../packages/process/errors.ts';
 import { runEvery, runTogether, untilAborted } from '../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import type { SelectableNode } from '../../schemas/policy/policy.ts';
+import type { PolicySet, SelectableNode } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
@@ -14,9 +14,8 @@ import type { ExecutorOptions } from '../../services/node-executor/node-files.ts
 import { unsignedWriter } from '../framework/policy-writer.ts';
 import { jsonPrinter, linePrinter } from './event-lines.ts';
 import { follow } from './follow.ts';
-import { holdingChanges } from './holding.ts';
-import { introductionLines } from './introduction.ts';
-import { settlePolicies } from './settle-policies.ts';
+import { holdingChanges, holdingNow } from './holding.ts';
+import { type Settled, settlePolicies } from './settle-policies.ts';
 
 export interface Pipeline {
   readonly process: ServiceProcess;
@@ -82,6 +81,30 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   for (const line of introduction) print(line);
   return policies;
 }
+
+/** What `run` is about to do. */
+interface Introduction {
+  readonly version: string;
+  readonly node: SelectableNode;
+  readonly runtime: string;
+  readonly logPath: string;
+  /** Files that the policies are from; none means the defaults. */
+  readonly policyFiles: readonly string[];
+  readonly policies: PolicySet;
+  readonly deleted: Settled['deleted'];
+}
+
+/** Said once, before anything happens. */
+const introductionLines = (introduction: Introduction): readonly string[] => [
+  `FleetGC ${introduction.version} on node ${introduction.node.node}`,
+  `Container runtime: ${introduction.runtime}`,
+  `Event log: ${introduction.logPath}`,
+  ...introduction.deleted.map((name) => `Policy ${name} of an earlier run no longer holds.`),
+  holdingNow(introduction).line,
+  ...(introduction.policyFiles.length === 0
+    ? ["No --policy was given: these are the kubelet's defaults, to see what they would do."]
+    : []),
+];
 
 /** A runtime that is away may come: the agent waits for it. */
 async function runtimeText({ runtimeEndpoint }: ManagedNode): Promise<string> {

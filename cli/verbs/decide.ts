@@ -31,7 +31,10 @@ export const verb = deciderVerb({
   help: [
     'The three decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share the nodes among themselves.',
   ],
-  examples: ['fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092'],
+  examples: [
+    'fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092 --trust off',
+    'fleetgc decide --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
+  ],
   service: 'decide',
   deciders: ['pressure', 'container-gc', 'image-gc'],
   httpPort: 9640,

@@ -12,7 +12,7 @@ export const verb = defineVerb({
   help: [
     'The reading half of a node. Run it alone to see what FleetGC would decide, with nothing on the node that could remove anything.',
   ],
-  examples: ['fleetgc node-agent --cluster prod --kafka-brokers kafka:9092'],
+  examples: ['fleetgc node-agent --cluster prod --kafka-brokers kafka:9092 --trust off'],
   options: z.object({
     ...nodeOptions,
     ...containerdOptions,

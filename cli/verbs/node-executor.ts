@@ -18,7 +18,7 @@ export const verb = defineVerb({
   help: [
     'The removing half of a node. It shares its state directory with the agent of the same node, which must run too.',
   ],
-  examples: ['fleetgc node-executor --cluster prod --kafka-brokers kafka:9092'],
+  examples: ['fleetgc node-executor --cluster prod --kafka-brokers kafka:9092 --trust off'],
   options: z.object({
     ...nodeOptions,
     ...containerdOptions,

@@ -13,8 +13,9 @@ export const verb = defineVerb({
     'Start it once on every node that FleetGC is to clean, as root. It removes nothing by itself: it carries out commands, and only what a second look still allows. A local file on the node (--local-file) may forbid more; no command can override it.',
   ],
   examples: [
-    'fleetgc node --cluster prod --kafka-brokers kafka-1:9092,kafka-2:9092',
-    'fleetgc node --cluster prod --kafka-brokers kafka:9092 --kubelet-url https://127.0.0.1:10250 --kubelet-token-file token',
+    'fleetgc node --cluster prod --kafka-brokers kafka-1:9092,kafka-2:9092 --trust off',
+    'fleetgc node --cluster prod --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml',
+    'fleetgc node --cluster prod --kafka-brokers kafka:9092 --trust off --kubelet-url https://127.0.0.1:10250 --kubelet-token-file token',
   ],
   options: z.object({
     ...wholeNodeOptions,

@@ -46,7 +46,7 @@ export const verb = defineVerb({
     'Each node runs a real agent and executor on a runtime in memory; the seed decides what happens to it. Start the decision services beside it, as for any fleet. At the end, also after Ctrl-C, it prints an account as JSON: everything that was commanded, refused and removed, and whatever was wrong, lost or done twice, judged by what was really on each node. Unless these three are 0, the exit code is 1. Do not use the event log of real nodes: each side would follow the policies of the other.',
   ],
   examples: [
-    'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092',
+    'fleetgc simulate-fleet --nodes 1000 --duration 10m --policy policy.yaml --kafka-brokers kafka:9092 --trust off',
     'fleetgc simulate-fleet --nodes 30 --rate 20x --log embedded --log-path fleet.db --policy policy.yaml',
   ],
   shutdownLimitMs: SHUTDOWN_LIMIT_MS,

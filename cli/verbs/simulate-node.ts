@@ -18,7 +18,9 @@ export const verb = defineVerb({
   help: [
     'Joins a fleet like any other node. Its images, containers and disk are simulated; its CRI socket, agent and executor are real.',
   ],
-  examples: ['fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092'],
+  examples: [
+    'fleetgc simulate-node --cluster demo --node-name node-1 --kafka-brokers kafka:9092 --trust off',
+  ],
   options: z.object({
     cluster: withMeta(ClusterName, { placeholder: 'NAME', description: 'Name of the cluster.' }),
     nodeName: withMeta(NodeName, { placeholder: 'NAME', description: 'Name of the node.' }),

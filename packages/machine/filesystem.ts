@@ -6,12 +6,21 @@ import type {
   FilesystemReading,
   FilesystemReadings,
 } from '../../schemas/events/filesystem.ts';
-import { createMountpoints, type MountpointOptions } from './filesystem-mountpoints.ts';
+import type { RuntimeImageFilesystems } from '../cri/port.ts';
 
 /** Measures the node's filesystems. On a real node `statfs`; on a simulated one the disk of the simulation. */
 export interface FilesystemReader {
   /** A filesystem that cannot be read is `null`; this never rejects. */
   read(): Promise<FilesystemReadings>;
+}
+
+interface MountpointOptions {
+  /** A path on the node's root filesystem: the kubelet's directory if there is one, else `/`. */
+  readonly nodefs: string;
+  /** Where images and containers lie, as the runtime says. */
+  readonly imageFilesystems: () => Promise<RuntimeImageFilesystems>;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
 }
 
 export interface StatfsOptions extends MountpointOptions {
@@ -83,3 +92,45 @@ function orNullAfterDeadline<T>(running: Promise<T>): Promise<T | null> {
   const timer = setTimeout(resolve, DEADLINE_MS, null);
   return Promise.race([running, promise]).finally(() => clearTimeout(timer));
 }
+
+type Mountpoints = Readonly<Record<FilesystemName, string | null>>;
+
+/** A runtime is rarely told to keep its images elsewhere, and never without a restart. */
+const REFRESH_MS = 60_000;
+
+/**
+ * Where each filesystem is to be measured. The runtime is asked again every minute; while it does not answer, what it
+ * said last holds, since a full disk is a common reason for its silence.
+ */
+function createMountpoints({
+  nodefs,
+  imageFilesystems,
+  nowMs,
+}: MountpointOptions): () => Promise<Mountpoints> {
+  let known: Mountpoints = { nodefs, imagefs: null, containerfs: null };
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | null = null;
+
+  const ask = async (): Promise<void> => {
+    try {
+      const { image, container } = await imageFilesystems();
+      const imagefs = pathOf(image[0]);
+      known = { nodefs, imagefs, containerfs: pathOf(container[0]) ?? imagefs };
+      askedAtMs = nowMs();
+    } catch {
+      // What was known stays; the next reading asks again.
+    } finally {
+      asking = null;
+    }
+  };
+
+  return async () => {
+    if (nowMs() - askedAtMs >= REFRESH_MS) asking ??= ask();
+    if (known.imagefs === null) await asking;
+    return known;
+  };
+}
+
+/** Older runtimes name no container filesystem: it is that of the images, as the kubelet takes it. */
+const pathOf = (filesystem: { readonly mountpoint: string } | undefined): string | null =>
+  filesystem === undefined || filesystem.mountpoint === '' ? null : filesystem.mountpoint;

@@ -1,4 +1,4 @@
-import type { EventLog, GroupProgress, TopicDifference } from '../../packages/event-log/port.ts';
+import type { EventLog, TopicDifference } from '../../packages/event-log/port.ts';
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
 import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
@@ -12,14 +12,10 @@ import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { fleetNodes } from './fleet-nodes.ts';
+import { type DatedProgress, groupOf, readGroups, SERVICES } from './group-progress.ts';
 import { readHeldNodes } from './held-nodes.ts';
 import { type ReportingNodes, readReportingNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
-import { waitingSince } from './waiting-since.ts';
-
-/** The services that share their work in groups. */
-export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
-export const groupOf = (service: (typeof SERVICES)[number]): string => `fleetgc-${service}`;
 
 interface StatusNeeds {
   readonly log: EventLog;
@@ -27,10 +23,6 @@ interface StatusNeeds {
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly onProgress: (line: string) => void;
-}
-
-interface DatedProgress extends GroupProgress {
-  readonly waitingSinceMs: number | null;
 }
 
 /** What was read, before it is put together. */
@@ -59,17 +51,6 @@ export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promi
   const groups = await readGroups(log, unreadable, signal).catch(whyUnknown);
   const read = await readTopics(needs, unreadable, signal);
   return statusOf({ kind, servers, differences, groups, ...read });
-}
-
-async function readGroups(
-  log: EventLog,
-  unreadable: ReadonlySet<TopicName>,
-  signal: AbortSignal,
-): Promise<readonly DatedProgress[]> {
-  const dated: DatedProgress[] = [];
-  for (const group of await log.groups(SERVICES.map(groupOf)))
-    dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
-  return dated;
 }
 
 /** Rights on groups are rights of their own: without them there is still much to tell. */

@@ -109,8 +109,12 @@ function ofLetters({ deadLetters }: Known): readonly string[] {
   ];
 }
 
-/** Told of all nodes at once: where there is one there may be many. */
-const TOGETHER: Partial<Record<Warning['kind'], (nodes: readonly string[]) => string>> = {
+/** Told of all nodes at once, where there may be many when there is one; `null`: each is told by itself. */
+const TOGETHER: Readonly<Record<Warning['kind'], ((nodes: readonly string[]) => string) | null>> = {
+  clock: null,
+  'two-machines': null,
+  'stray-cluster': null,
+  'no-reading': null,
   silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
   held: (nodes) =>
     `${counted(nodes.length, 'node')} refused the last command of the last 15 minutes as held: ${named(nodes, 'fleetgc status -o json')}. The node's own file says hold or cannot be understood, or the node cannot read the policies; fleetgc audit explain node/<cluster>/<node> says which.`,
@@ -126,7 +130,7 @@ const haveMet = (nodes: readonly string[]): string =>
 
 function ofNodes({ nodes, policies, warnings }: Known): readonly string[] {
   const byKind = Map.groupBy(warnings, ({ kind }) => kind);
-  const others = warnings.filter(({ kind }) => TOGETHER[kind] === undefined);
+  const others = warnings.filter(({ kind }) => TOGETHER[kind] === null);
   const keepAll = policies?.length === 0 ? 0 : (nodes?.withoutPolicy ?? 0);
   return [
     ...[...byKind].flatMap(([kind, of]) => TOGETHER[kind]?.(of.map(({ subject }) => subject)) ?? []),

@@ -26,7 +26,7 @@ import { backoffReader, contentsOfScans, removedImagesReader } from './inventory
 import type { PodLogReader } from './inventory/read-pod-logs.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
-import { createInventories, inventoryPublishing } from './publishing/inventories.ts';
+import { Inventories, inventoryPublishing } from './publishing/inventories.ts';
 import { createPublishQueue, type PublishQueue } from './publishing/publish-queue.ts';
 import type { TaskSchedule } from './task-schedule.ts';
 
@@ -72,7 +72,7 @@ export class NodeAgent {
   readonly #events: ReturnType<typeof agentEvents>;
   readonly #history: ReturnType<typeof openHistory>;
   readonly #disks: ReturnType<typeof watchDisks>;
-  readonly #inventories: ReturnType<typeof createInventories>;
+  readonly #inventories: Inventories;
 
   constructor(deps: NodeAgentDeps) {
     const { identity, nodeLabels, clock, logger } = deps;
@@ -128,7 +128,7 @@ export class NodeAgent {
   #inventoriesBy(
     scan: ReturnType<typeof createNodeScanner>,
     shared: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
-  ): ReturnType<typeof createInventories> {
+  ): Inventories {
     const { runtime, clock, sleep, logger } = this.#deps;
     const metrics = this.#metrics;
     const publish = inventoryPublishing({
@@ -140,7 +140,7 @@ export class NodeAgent {
       metrics,
       logger,
     });
-    return createInventories({
+    return new Inventories({
       scan,
       readings: this.#disks.readings,
       publish: (found, work) => {

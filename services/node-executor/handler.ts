@@ -157,12 +157,20 @@ const resultsPileUp = (): FleetGcError =>
     `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
   );
 
-const REASON: Readonly<Partial<Record<DeadLetterCause, CommandRefusal>>> = {
+const REASON: Readonly<Record<DeadLetterCause, CommandRefusal>> = {
   'unknown-version': 'unsupported-version',
   'key-mismatch': 'other-node',
   unsigned: 'not-trusted',
   'bad-signature': 'not-trusted',
   'untrusted-key': 'not-trusted',
+  'not-json': 'malformed',
+  'wrong-schema': 'malformed',
+  'unknown-type': 'malformed',
+  'header-mismatch': 'malformed',
+  'too-large': 'malformed',
+  'handler-failed': 'malformed',
+  'process-died': 'malformed',
+  'unreadable-batch': 'malformed',
 };
 
 const text = z.string().min(1).max(500);
@@ -185,6 +193,6 @@ export const refuseRejected =
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
     const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
-    const refusal = { reason: REASON[cause] ?? 'malformed', message: `${cause}: ${message}` };
+    const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
     return [[resultOutput(commandRefused(reporterOf(receiver), command, refusal))]];
   };

@@ -3,16 +3,25 @@ import { hostname } from 'node:os';
 import { linuxClock } from '../../packages/machine/clock.ts';
 import { createStatfsReader } from '../../packages/machine/filesystem.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
-import { makeStateFiles, openStateDirectory } from '../../packages/machine/state-directory.ts';
+import {
+  makeStateFiles,
+  openStateDirectory,
+  type StateFile,
+} from '../../packages/machine/state-directory.ts';
 import { lockState, type StateRole } from '../../packages/machine/state-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { NodeName } from '../../schemas/events/identity.ts';
+import { IMAGE_HISTORY_BYTES, IMAGE_HISTORY_FILE } from '../../schemas/state/image-history.ts';
+import { BACKOFF_BYTES, BACKOFF_FILE } from '../../schemas/state/removal-backoff.ts';
+import { REMOVED_IMAGES_BYTES, REMOVED_IMAGES_FILE } from '../../schemas/state/removed-images.ts';
+import { DISK_HISTORY_BYTES, DISK_HISTORY_FILE } from '../node-agent/disks/disk-stats.ts';
+import { JOURNAL_BYTES, JOURNAL_FILE } from '../node-executor/journal/journal.ts';
+import { LOCAL_MARK_BYTES, LOCAL_MARK_FILE } from '../node-executor/local/follow-local-rules.ts';
 import { type ManagedNode, openKubeletPods } from './managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';
-import { STATE_FILES } from './state-files.ts';
 
 type MachineOptions = Pick<
   NodeOptions,
@@ -75,6 +84,24 @@ function labelsFromFile({
   if (file.ok) return nodeLabelsIn(file.text, nodeLabelsFile);
   throw configError([`--node-labels-file: ${nodeLabelsFile} cannot be read: ${file.reason}`]);
 }
+
+/** What each role keeps in the state directory, all of it from its first start on. */
+const STATE_FILES: Readonly<
+  Record<StateRole, { readonly main: StateFile; readonly others: readonly StateFile[] }>
+> = {
+  agent: {
+    main: { name: IMAGE_HISTORY_FILE, bytes: IMAGE_HISTORY_BYTES },
+    others: [{ name: DISK_HISTORY_FILE, bytes: DISK_HISTORY_BYTES }],
+  },
+  executor: {
+    main: { name: JOURNAL_FILE, bytes: JOURNAL_BYTES },
+    others: [
+      { name: BACKOFF_FILE, bytes: BACKOFF_BYTES },
+      { name: REMOVED_IMAGES_FILE, bytes: REMOVED_IMAGES_BYTES },
+      { name: LOCAL_MARK_FILE, bytes: LOCAL_MARK_BYTES },
+    ],
+  },
+};
 
 type ThisNodeOptions = NodeOptions &
   KubeletOptions &

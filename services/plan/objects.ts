@@ -25,7 +25,7 @@ export function plannedObjects(
     const { kind, position, rule, facts } = verdict;
     const { id = '', name = '' } = listed.get(keyOf(verdict)) ?? {};
     const isDoubted = kind === 'image' && doubtedImages.has(position);
-    const sizeBytes = kind === 'image' ? (inventory.images[position]?.sizeBytes ?? null) : null;
+    const sizeBytes = sizeOf(inventory, verdict);
     return { kind, id, name, sizeBytes, rule, because: isDoubted ? DOUBTED : textOf(verdict), facts };
   };
   return {
@@ -35,6 +35,19 @@ export function plannedObjects(
 }
 
 const keyOf = ({ kind, position }: Pick<ListedObject, 'kind' | 'position'>): string => `${kind} ${position}`;
+
+/** Of anything but an image the runtime tells no size. */
+function sizeOf({ images }: CompleteInventory, { kind, position }: Verdict): number | null {
+  switch (kind) {
+    case 'image':
+      return images[position]?.sizeBytes ?? null;
+    case 'container':
+    case 'sandbox':
+    case 'pod-log-directory':
+    case 'log-symlink':
+      return null;
+  }
+}
 
 const DOUBTED = 'not enough is known to remove any image';
 

@@ -1,5 +1,5 @@
 import type { CommandedCounts } from './command-tally.ts';
-import type { FleetTally, WrongRemoval } from './fleet-tally.ts';
+import type { FleetTally, RemovalCounts, WrongRemoval } from './fleet-tally.ts';
 import type { OrderCounts } from './order-tally.ts';
 import type { PressureCounts } from './pressure-tally.ts';
 import type { Published } from './watched-publishing.ts';
@@ -18,11 +18,11 @@ export interface FleetAccount {
   readonly cpuMs: number;
   readonly peakMemoryBytes: number;
   readonly removals: {
-    readonly commanded: Readonly<Record<string, number>>;
-    readonly outcomes: Readonly<Record<string, number>>;
-    readonly refused: Readonly<Record<string, number>>;
-    readonly failed: Readonly<Record<string, number>>;
-    readonly done: Readonly<Record<string, number>>;
+    readonly commanded: CommandedCounts['commanded'];
+    readonly outcomes: CommandedCounts['outcomes'];
+    readonly refused: CommandedCounts['refused'];
+    readonly failed: CommandedCounts['failed'];
+    readonly done: RemovalCounts['done'];
     /** Must be 0, all three. */
     readonly wrong: number;
     readonly lost: number;
@@ -52,8 +52,8 @@ export interface FleetAccount {
   readonly unread: number;
   readonly published: Published;
   readonly pressure: PressureCounts & { readonly unrelievedEvents: number };
-  readonly fates: Readonly<Record<string, number>>;
-  readonly life: Readonly<Record<string, number>>;
+  readonly fates: FleetTally['nodeFaults']['counts'];
+  readonly life: FleetTally['life']['counts'];
 }
 
 /** What only who ran it knows. */

@@ -1,6 +1,14 @@
 import type { Command } from '../../schemas/events/command.ts';
 import type { ObjectKind } from '../../schemas/events/object-kinds.ts';
-import type { CommandResult, ObjectResult } from '../../schemas/events/result.ts';
+import type {
+  CommandRefusal,
+  CommandResult,
+  ObjectOutcome,
+  ObjectRefusal,
+  ObjectResult,
+  RemovalFailure,
+} from '../../schemas/events/result.ts';
+import { type Counts, createCounter } from './counter.ts';
 
 /** What the fleet was told to remove, and what it said became of it. */
 export interface CommandTally {
@@ -9,7 +17,7 @@ export interface CommandTally {
   objectResult(result: ObjectResult): void;
   commandResult(result: CommandResult): void;
   /** Something goes: whether a command of the node that is not over lists it, and has not taken it before. */
-  takes(node: string, kind: string, id: string): 'listed' | 'twice' | 'not-listed';
+  takes(node: string, kind: ObjectKind, id: string): 'listed' | 'twice' | 'not-listed';
   counts(): CommandedCounts;
   /** Commands without a result, by their node. */
   open(): readonly OpenCommand[];
@@ -25,11 +33,11 @@ export interface OpenCommand {
 export interface CommandedCounts {
   readonly commands: { readonly received: number; readonly again: number; readonly answered: number };
   /** Objects of all commands, by kind. */
-  readonly commanded: Readonly<Record<string, number>>;
+  readonly commanded: Counts<ObjectKind>;
   /** Objects by what became of them; those refused by `refused`, failed ones by `failed`. */
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly refused: Readonly<Record<string, number>>;
-  readonly failed: Readonly<Record<string, number>>;
+  readonly outcomes: Counts<ObjectOutcome['outcome']>;
+  readonly refused: Counts<ObjectRefusal>;
+  readonly failed: Counts<RemovalFailure>;
   /** Objects of commands that are over, without a result of their own. */
   readonly withoutResult: number;
   /** Removed as the node says, and not in truth; and the other way round. */
@@ -38,7 +46,7 @@ export interface CommandedCounts {
 }
 
 interface Item {
-  reported: string | null;
+  reported: ObjectOutcome['outcome'] | 'refused-whole' | null;
   isTaken: boolean;
 }
 
@@ -49,7 +57,7 @@ interface Open {
   readonly items: Map<string, Item>;
 }
 
-const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
+const keyOf = (kind: ObjectKind, id: string): string => `${kind} ${id}`;
 
 /** The removal in hand ends, however late, and commands before it in the journal too. */
 const GRACE_MS = 300_000;
@@ -104,7 +112,7 @@ class CommandsOfFleet implements CommandTally {
     this.#close(commandId, command);
   }
 
-  takes(node: string, kind: string, id: string): 'listed' | 'twice' | 'not-listed' {
+  takes(node: string, kind: ObjectKind, id: string): 'listed' | 'twice' | 'not-listed' {
     const key = keyOf(kind, id);
     const commands = [...(this.#byNode.get(node)?.values() ?? [])];
     const items = commands.flatMap((command) => command.items.get(key) ?? []);
@@ -135,25 +143,12 @@ class CommandsOfFleet implements CommandTally {
   }
 }
 
-/** A number for each name. */
-export const createCounter = () => {
-  const counts: Record<string, number> = {};
-  return {
-    add: (name: string, by = 1): void => {
-      counts[name] = (counts[name] ?? 0) + by;
-    },
-    counts,
-  };
-};
-
 function createTally() {
   const commands = { received: 0, again: 0, answered: 0 };
-  const [commanded, outcomes, refused, failed] = [
-    createCounter(),
-    createCounter(),
-    createCounter(),
-    createCounter(),
-  ];
+  const commanded = createCounter<ObjectKind>();
+  const outcomes = createCounter<ObjectOutcome['outcome']>();
+  const refused = createCounter<ObjectRefusal>();
+  const failed = createCounter<RemovalFailure>();
   let withoutResult = 0;
   /** By object, how much oftener it went than was said. Of two commands that list it nobody sees which one took it. */
   const balances = new Map<string, number>();
@@ -176,12 +171,12 @@ function createTally() {
       commands.received += 1;
       for (const kind of kinds) commanded.add(kind);
     },
-    object: (result: ObjectResult['result']): void => {
+    object: (result: ObjectOutcome): void => {
       outcomes.add(result.outcome);
       if (result.outcome === 'refused') refused.add(result.reason);
       if (result.outcome === 'failed') failed.add(result.reason);
     },
-    refusedWhole: (reason: string, items: number): void => {
+    refusedWhole: (reason: CommandRefusal, items: number): void => {
       outcomes.add('refused', items);
       refused.add(reason, items);
     },

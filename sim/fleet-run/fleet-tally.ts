@@ -3,9 +3,11 @@ import type { PolicySource } from '../../packages/policy/policies.ts';
 import { type Policy, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
 import type { NodeFault } from '../fleet/fleet-faults.ts';
 import { availableAt, type Fleet, type FleetNode } from '../fleet/fleet-node.ts';
-import type { Removal } from '../fleet/node-runtime.ts';
+import type { WorkloadEvent } from '../fleet/fleet-workload.ts';
+import type { Removal, RemovedKind } from '../fleet/node-runtime.ts';
 import { type Wrong, wrongsOf } from '../fleet/wrong-removals.ts';
-import { type CommandTally, createCommandTally, createCounter } from './command-tally.ts';
+import { type CommandTally, createCommandTally } from './command-tally.ts';
+import { type Counter, type Counts, createCounter } from './counter.ts';
 import { createOrderTally, type OrderTally } from './order-tally.ts';
 import { createPressureTally, type PressureTally } from './pressure-tally.ts';
 
@@ -21,8 +23,8 @@ export interface FleetTally {
   readonly commanded: CommandTally;
   readonly orders: OrderTally;
   readonly pressures: PressureTally;
-  readonly nodeFaults: ReturnType<typeof createCounter>;
-  readonly life: ReturnType<typeof createCounter>;
+  readonly nodeFaults: Counter<NodeFault>;
+  readonly life: Counter<WorkloadEvent['what']>;
   /** Something is about to go from a node: held against the truth. */
   removal(node: FleetNode, removal: Removal): void;
   acknowledged(node: FleetNode, output: Output): void;
@@ -33,7 +35,7 @@ export interface FleetTally {
 
 export interface RemovalCounts {
   /** In truth, by kind. */
-  readonly done: Readonly<Record<string, number>>;
+  readonly done: Counts<RemovedKind>;
   readonly wrong: number;
   readonly wrongs: readonly WrongRemoval[];
   readonly twice: number;
@@ -54,7 +56,9 @@ export function createFleetTally({ fleet, policies, realNowMs }: TallyParts): Fl
   const commanded = createCommandTally(nowMs);
   const orders = createOrderTally(nowMs);
   const pressures = createPressureTally(nowMs, realNowMs);
-  const [nodeFaults, life, done] = [createCounter(), createCounter(), createCounter()];
+  const nodeFaults = createCounter<NodeFault>();
+  const life = createCounter<WorkloadEvent['what']>();
+  const done = createCounter<RemovedKind>();
   const counts = { wrong: 0, twice: 0, pressureUnrelieved: 0 };
   const wrongs: WrongRemoval[] = [];
   const policyOf = policyInForce(policies);

@@ -1,5 +1,5 @@
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
-import { createCounter } from './command-tally.ts';
+import { type Counts, createCounter } from './counter.ts';
 
 /** What became of the orders to observe, as the agents count them. */
 export interface OrderTally {
@@ -18,7 +18,7 @@ export interface OrderCounts {
   readonly received: number;
   readonly answered: number;
   /** By what agents said when they came, or when they waited too long. */
-  readonly outcomes: Readonly<Record<string, number>>;
+  readonly outcomes: Counts<string>;
   /** Waited with an agent that was killed; the log brings them to the next one. */
   readonly interrupted: number;
   /** Waiting yet, and not too old. */

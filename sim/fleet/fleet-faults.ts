@@ -39,10 +39,10 @@ export function planFaults(
   const random = seededRandom(busyFleet.seed * 31 + node.index * 17 + 5);
   const fault = faultOf(random() * 100, faults);
   const atMs = Math.round((0.25 + 0.65 * random()) * busyFleet.untilMs);
-  const awayMs = AWAY[fault ?? 'vanished'];
+  if (fault === null) return;
+  const awayMs = AWAY[fault];
   const backMs = atMs + between(random, awayMs[0], awayMs[1]);
   const offsetMs = -between(random, HOUR_MS, 30 * 24 * HOUR_MS);
-  if (fault === null) return;
   let isAway = false;
   busyFleet.time.at(atMs, () => {
     if (busyFleet.isOver()) return;

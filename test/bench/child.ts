@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { UNSIGNED_FLEET } from '../support/program.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { ScriptArguments } from './processes/arguments.ts';
 
@@ -39,7 +40,11 @@ export async function startScript<Name extends keyof ScriptArguments>(
 }
 
 function start(program: string, args: readonly string[]): Child {
-  const child = spawn(program, args, { cwd: CHECKOUT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, {
+    cwd: CHECKOUT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...UNSIGNED_FLEET },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

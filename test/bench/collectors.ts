@@ -62,7 +62,14 @@ export async function startCollectedNode(
   });
   await pullMissing(node, images.unused);
   if (collector === 'fleetgc') {
-    const log = ['--kafka-brokers', broker.internalAddress, '--kafka-replication-factor', '1'];
+    const log = [
+      '--kafka-brokers',
+      broker.internalAddress,
+      '--kafka-replication-factor',
+      '1',
+      '--trust',
+      'off',
+    ];
     const pods = ['--kubelet-url', REAL_KUBELET_URL, '--pod-sources', 'file'];
     stack.use(
       await startFleetgc(node, ['node', '--cluster', 'bench', '--http-address', 'none', ...log, ...pods]),

@@ -7,7 +7,7 @@ import { runCli } from '../../cli/run-cli.ts';
 import { openEmbeddedLog } from '../../packages/event-log/embedded.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { FakeProcess } from '../support/fake-process.ts';
-import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT, UNSIGNED_FLEET } from '../support/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export interface Ended {
@@ -42,7 +42,7 @@ export function fleetgc(
 /** The same without a process of its own, where many commands follow each other. */
 export async function inProcess(
   args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>> = UNSIGNED_FLEET,
 ): Promise<Ended> {
   const output = { stdout: '', stderr: '' };
   const exitCode = await runCli(args, {

@@ -15,6 +15,7 @@ afterAll(() => broker[Symbol.asyncDispose]());
 /** All that an operator sets for a broker with TLS and a password. */
 const access = (): Readonly<Record<string, string>> => ({
   FLEETGC_KAFKA_BROKERS: broker.address,
+  FLEETGC_TRUST: 'off',
   FLEETGC_KAFKA_TLS: 'true',
   FLEETGC_KAFKA_CA_FILE: broker.tls.authority,
   FLEETGC_KAFKA_SASL_MECHANISM: 'scram-sha-512',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../cli/run-cli.ts';
 import { FakeProcess } from '../support/fake-process.ts';
-import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT, UNSIGNED_FLEET } from '../support/program.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 export const BOUND_MS = 20_000;
@@ -52,7 +52,7 @@ export function startVerb(...args: readonly string[]): RunningVerb {
     output[stream] += text;
   };
   const running = runCli(onAnyPort(args), {
-    environment: {},
+    environment: UNSIGNED_FLEET,
     terminalColumns: null,
     control,
     writeOut: async (text) => writer('stdout')(text),

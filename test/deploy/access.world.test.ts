@@ -132,6 +132,7 @@ function environmentOf(user: User): Readonly<Record<string, string>> {
   writeFileSync(passwordFile, `${user}-secret\n`);
   return {
     FLEETGC_KAFKA_BROKERS: broker.address,
+    FLEETGC_TRUST: 'off',
     FLEETGC_KAFKA_TLS: 'true',
     FLEETGC_KAFKA_CA_FILE: broker.tls.authority,
     FLEETGC_KAFKA_SASL_MECHANISM: 'plain',

@@ -13,7 +13,11 @@ const HOLDS_MS = 600_000;
 
 test('a node whose topic got more partitions is unready, says which, and removes nothing more', async () => {
   await using broker = await startBroker();
-  const environment = { FLEETGC_KAFKA_BROKERS: broker.address, FLEETGC_KAFKA_REPLICATION_FACTOR: '1' };
+  const environment = {
+    FLEETGC_KAFKA_BROKERS: broker.address,
+    FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
+    FLEETGC_TRUST: 'off',
+  };
   expect(await fleetgc(['topics', 'create'], { environment })).toMatchObject({ exitCode: 0 });
   const policy = join(REPOSITORY, 'deploy/compose/policy.yaml');
   expect(await fleetgc(['policy', 'apply', policy], { environment })).toMatchObject({ exitCode: 0 });

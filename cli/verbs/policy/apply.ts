@@ -18,7 +18,7 @@ export const verb = defineVerb({
   ],
   examples: [
     'fleetgc policy apply policy.yaml --dry-run',
-    'fleetgc policy apply policies/*.yaml --kafka-brokers kafka:9092',
+    'fleetgc policy apply policies/*.yaml --kafka-brokers kafka:9092 --trust off',
   ],
   options: z.object({
     ...policyFileOptions,

@@ -65,7 +65,20 @@ export function createActivityReader(): ActivityReader {
           return [became(event, names.get(nameKey(event.node, event.object.id)) ?? shortId(event.object.id))];
         case 'fleetgc.node.pressure-unrelieved':
           return [{ kind: 'unrelieved', node: event.node, holders: event.holders }];
-        default:
+        // Results tell what became of these, or it is no matter of one node.
+        case 'fleetgc.node.observe':
+        case 'fleetgc.node.command':
+        case 'fleetgc.node.command-result':
+        case 'fleetgc.node.pass-failed':
+        case 'fleetgc.node.reclaim-continues':
+        case 'fleetgc.policy':
+        case 'fleetgc.pause':
+        case 'fleetgc.policy-deletion':
+        case 'fleetgc.policy-set':
+        case 'fleetgc.key-certificate':
+        case 'fleetgc.key-revocation':
+        case 'fleetgc.dead-letter':
+        case 'fleetgc.dead-letter-redrive':
           return [];
       }
     },
@@ -122,7 +135,8 @@ function became({ node, object, rule, result }: ObjectResult, name: string): Act
     case 'refused':
     case 'failed':
       return { kind: 'stayed', ...about, why: result.message, reason: result.reason };
-    default:
+    case 'not-needed':
+    case 'not-done':
       return { kind: 'stayed', ...about, why: result.message, reason: result.outcome };
   }
 }

@@ -82,10 +82,14 @@ function freedText({ remove, estimatedBytes }: Plan): string {
 function targetLines({ target }: Plan): readonly string[] {
   if (target === null) return [];
   const { filesystem, resource, available, atLeast } = target;
-  const text = (amount: string): string =>
-    resource === 'availableBytes' ? sizeText(BigInt(amount)) : `${amount} inodes`;
+  const text = AMOUNT_TEXTS[resource];
   return [`Aim: at least ${text(atLeast)} free on ${filesystem}, where ${text(available)} are free now.`];
 }
+
+const AMOUNT_TEXTS: Readonly<Record<NonNullable<Plan['target']>['resource'], (amount: string) => string>> = {
+  availableBytes: (amount) => sizeText(BigInt(amount)),
+  inodesFree: (amount) => `${amount} inodes`,
+};
 
 const reasonLines = (keep: readonly PlannedObject[]): readonly string[] =>
   [...Map.groupBy(keep, (object) => `${countedAs(object.because, object)} (${object.rule})`)]

@@ -25,20 +25,6 @@ import {
 } from './pacing.ts';
 import type { PublishQueue } from './publish-queue.ts';
 
-/** Takes inventories when they are due. */
-interface Inventories {
-  /** An order that was checked. */
-  accept(order: Order): OrderOutcome;
-  /** Containers that died, as the runtime's events say. */
-  died(ids: readonly string[]): void;
-  /** A scan for its own sake: what is in use, what died, what changed. */
-  detect(): Promise<void>;
-  /** Takes inventories until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** The last scan, whatever it was for. */
-  lastScan(): NodeScan | null;
-}
-
 interface InventoriesParts {
   readonly scan: () => Promise<NodeScan>;
   /** The readings of now, apart from scans. */
@@ -53,72 +39,92 @@ interface InventoriesParts {
 
 const CHECK_AGAIN_MS = 1_000;
 
-export function createInventories(parts: InventoriesParts): Inventories {
-  const { scan, readings, publish, onScan, onExpired, clock, sleep } = parts;
-  const wakeSignal = createWakeSignal(sleep);
-  let pacing = INITIAL_PACING;
-  let last: NodeScan | null = null;
-  let lastComplete: CompleteScan | null = null;
-  let fingerprint: string | null = null;
+/** Takes inventories when they are due. Its functions are properties, since they are passed on by themselves. */
+export class Inventories {
+  readonly #parts: InventoriesParts;
+  readonly #wakeSignal: ReturnType<typeof createWakeSignal>;
+  #pacing = INITIAL_PACING;
+  #last: NodeScan | null = null;
+  #lastComplete: CompleteScan | null = null;
+  #fingerprint: string | null = null;
 
-  const nowMs = (): number => clock.now().sinceBootMs;
-  const facts = (): Facts => ({ fingerprint, readings: readings() });
+  constructor(parts: InventoriesParts) {
+    this.#parts = parts;
+    this.#wakeSignal = createWakeSignal(parts.sleep);
+  }
 
-  const scanOnce = async (): Promise<NodeScan> => {
-    const found = await scan();
-    last = found;
-    onScan(found);
-    if (found.status === 'incomplete') return found;
-    pacing = onDeaths(pacing, diedSince(lastComplete, found), nowMs());
-    lastComplete = found;
-    fingerprint = fingerprintOf(found);
-    return found;
+  /** An order that was checked. */
+  readonly accept = (order: Order): OrderOutcome => {
+    const [next, outcome] = onOrder(this.#pacing, order);
+    this.#pacing = next;
+    this.#wakeSignal.wake();
+    return outcome;
   };
 
-  const workOff = async (work: Work): Promise<void> => {
-    pacing = begin(pacing, work);
-    const found = await scanOnce();
-    const status = await publish(found, work);
+  /** Containers that died, as the runtime's events say. */
+  readonly died = (ids: readonly string[]): void => {
+    this.#pacing = onDeaths(this.#pacing, ids, this.#nowMs());
+    this.#wakeSignal.wake();
+  };
+
+  /** A scan for its own sake: what is in use, what died, what changed. */
+  readonly detect = async (): Promise<void> => {
+    await this.#scan();
+    this.#wakeSignal.wake();
+  };
+
+  /** Takes inventories until the signal aborts. */
+  readonly run = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      this.#dropExpired();
+      const facts: Facts = { fingerprint: this.#fingerprint, readings: this.#parts.readings() };
+      const next = due(this.#pacing, facts, this.#nowMs());
+      if (next.kind === 'work') await this.#workOff(next.work);
+      else await this.#wakeSignal.wait(this.#waitMs(next.untilMs), signal);
+    }
+  };
+
+  /** The last scan, whatever it was for. */
+  readonly lastScan = (): NodeScan | null => this.#last;
+
+  #nowMs(): number {
+    return this.#parts.clock.now().sinceBootMs;
+  }
+
+  async #scan(): Promise<NodeScan> {
+    const found = await this.#parts.scan();
+    this.#last = found;
+    this.#parts.onScan(found);
+    if (found.status === 'incomplete') return found;
+    this.#pacing = onDeaths(this.#pacing, diedSince(this.#lastComplete, found), this.#nowMs());
+    this.#lastComplete = found;
+    this.#fingerprint = fingerprintOf(found);
+    return found;
+  }
+
+  async #workOff(work: Work): Promise<void> {
+    this.#pacing = begin(this.#pacing, work);
+    const found = await this.#scan();
+    const status = await this.#parts.publish(found, work);
     const newFingerprint =
       status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
-    pacing = finish(pacing, work, { fingerprint: newFingerprint, readings: found.readings }, nowMs());
-  };
+    const facts: Facts = { fingerprint: newFingerprint, readings: found.readings };
+    this.#pacing = finish(this.#pacing, work, facts, this.#nowMs());
+  }
 
   /** What an order waits for can end with any sample of the disks. */
-  const waitMs = (untilMs: number): number =>
-    Math.min(untilMs - nowMs(), pacing.pending ? CHECK_AGAIN_MS : Number.POSITIVE_INFINITY);
+  #waitMs(untilMs: number): number {
+    return Math.min(
+      untilMs - this.#nowMs(),
+      this.#pacing.pending ? CHECK_AGAIN_MS : Number.POSITIVE_INFINITY,
+    );
+  }
 
-  const dropExpired = (): void => {
-    const [kept, expired] = expire(pacing, nowMs());
-    pacing = kept;
-    if (expired) onExpired(expired);
-  };
-
-  return {
-    accept: (order) => {
-      const [next, outcome] = onOrder(pacing, order);
-      pacing = next;
-      wakeSignal.wake();
-      return outcome;
-    },
-    died: (ids) => {
-      pacing = onDeaths(pacing, ids, nowMs());
-      wakeSignal.wake();
-    },
-    detect: async () => {
-      await scanOnce();
-      wakeSignal.wake();
-    },
-    run: async (signal) => {
-      while (!signal.aborted) {
-        dropExpired();
-        const next = due(pacing, facts(), nowMs());
-        if (next.kind === 'work') await workOff(next.work);
-        else await wakeSignal.wait(waitMs(next.untilMs), signal);
-      }
-    },
-    lastScan: () => last,
-  };
+  #dropExpired(): void {
+    const [kept, expired] = expire(this.#pacing, this.#nowMs());
+    this.#pacing = kept;
+    if (expired) this.#parts.onExpired(expired);
+  }
 }
 
 interface InventoryPublishingParts {

@@ -5,8 +5,14 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { MAX_COMMAND_BYTES } from '../../../schemas/events/command.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { lostRate } from '../local/removal-rate.ts';
-import { EMPTY_JOURNAL, JournalState, MAX_UNPUBLISHED, MAX_WAITING } from './journal-state.ts';
-import { repairedJournal } from './repaired-journal.ts';
+import {
+  EMPTY_JOURNAL,
+  type ItemProgress,
+  type JournalEntry,
+  JournalState,
+  MAX_UNPUBLISHED,
+  MAX_WAITING,
+} from './journal-state.ts';
 
 export const JOURNAL_FILE = 'journal';
 /** How far a command is, and its trace. */
@@ -81,6 +87,35 @@ function tryToOpen(open: () => FixedFile<JournalState>, now: Instant, logger: Lo
     logger.error({ problem: message }, JOURNAL_LOST);
     return { file, state: afterLoss(now) };
   }
+}
+
+const WAITING: ItemProgress = { state: 'waiting' };
+
+/**
+ * The journal as the executor needs it: each command once, and with as many objects as are named. A file that has been
+ * tampered with, or written by an older release, must not stop every start.
+ */
+function repairedJournal(state: JournalState, logger: Logger): JournalState {
+  const seen = new Set<string>();
+  const entries = state.entries.flatMap((entry) => {
+    const commandId = entry.command.id;
+    if (seen.has(commandId)) {
+      logger.error({ commandId }, 'journal repaired: a command with the id of an earlier one is left out');
+      return [];
+    }
+    seen.add(commandId);
+    return [withItems(entry, logger)];
+  });
+  return { ...state, entries };
+}
+
+/** What is missing was in nobody's hand, and is judged anew; what is too much is of no object. */
+function withItems(entry: JournalEntry, logger: Logger): JournalEntry {
+  const { command, items } = entry;
+  if (items.length === command.items.length) return entry;
+  const facts = { commandId: command.id, objects: command.items.length, known: items.length };
+  logger.error(facts, 'journal repaired: it knew of more or fewer objects than its command names');
+  return { ...entry, items: command.items.map((_, index) => items[index] ?? WAITING) };
 }
 
 const JOURNAL_LOST =

@@ -96,8 +96,14 @@ function isSettled(
 }
 
 /** Sizes do not tell how many inodes an image frees (M13). */
-const noise = (resource: Resource, estimatedBytes: bigint): bigint =>
-  resource === 'availableBytes' ? (estimatedBytes * NOISE_PERCENT) / 100n : 0n;
+function noise(resource: Resource, estimatedBytes: bigint): bigint {
+  switch (resource) {
+    case 'availableBytes':
+      return (estimatedBytes * NOISE_PERCENT) / 100n;
+    case 'inodesFree':
+      return 0n;
+  }
+}
 
 /** Where a command has its effect: on its target, or where its objects lie. */
 export function measuredFilesystem({ reclaim, kind, items }: Command): FilesystemName {

@@ -59,7 +59,7 @@ export async function isPodLogEntryGone(
   name: string,
   { podLogsDir, containerLogsDir, openDirectory }: PodLogAccess,
 ): Promise<boolean | null> {
-  const directory = kind === 'log-symlink' ? containerLogsDir : podLogsDir;
+  const directory = { 'pod-log-directory': podLogsDir, 'log-symlink': containerLogsDir }[kind];
   try {
     await using root = await unlessMissing(openDirectory(directory), null);
     return isOneSegment(name) && (root === null || (await root.lstat(name)) === null);

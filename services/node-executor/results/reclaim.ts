@@ -176,7 +176,9 @@ function reasonToStay(
       return undefined;
     case 'failed':
       return 'backing-off';
-    default:
+    case 'refused':
+    case 'not-needed':
+    case 'not-done':
       return left;
   }
 }

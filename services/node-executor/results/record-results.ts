@@ -92,10 +92,18 @@ function reportHistory(
   imageId: string,
   outcome: ObjectOutcome,
 ): void {
-  if (outcome.outcome === 'removed' || outcome.outcome === 'not-found') {
-    removedImages.note(imageId, clock.now());
-  } else if (outcome.outcome === 'failed' && outcome.reason === 'deadline-exceeded') {
-    lateRemovals.expect(imageId);
+  switch (outcome.outcome) {
+    case 'removed':
+    case 'not-found':
+      removedImages.note(imageId, clock.now());
+      return;
+    case 'failed':
+      if (outcome.reason === 'deadline-exceeded') lateRemovals.expect(imageId);
+      return;
+    case 'refused':
+    case 'not-needed':
+    case 'not-done':
+      return;
   }
 }
 

@@ -141,7 +141,14 @@ async function startNode(
   const node = stack.use(await startContainerdNode({ name, network, diskMebibytes: DISK_MEBIBYTES }));
   using workload = connectWorkload(node.endpoint);
   for (const { reference } of images) await workload.pullImage(reference);
-  const flags = ['--kafka-brokers', broker.internalAddress, '--kafka-replication-factor', '1'];
+  const flags = [
+    '--kafka-brokers',
+    broker.internalAddress,
+    '--kafka-replication-factor',
+    '1',
+    '--trust',
+    'off',
+  ];
   const process = stack.use(
     await startFleetgc(node, ['node', '--cluster', 'bench', '--http-address', 'none', ...flags]),
   );

@@ -31,5 +31,6 @@ export const verbEnvironment = (
   PATH: process.env.PATH ?? '',
   ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   FLEETGC_KAFKA_BROKERS: address,
+  FLEETGC_TRUST: 'off',
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
 });

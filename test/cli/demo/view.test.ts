@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { frame } from '../../../cli/demo/frame.ts';
 import { summaryJson, summaryLines } from '../../../cli/demo/summary.ts';
 import { createTally } from '../../../cli/demo/tally.ts';
-import { jsonView, liveView, plainView } from '../../../cli/demo/view.ts';
+import { frame, jsonView, liveView, plainView } from '../../../cli/demo/view.ts';
 import type { Activity } from '../../../cli/views/activity/activity-reader.ts';
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';

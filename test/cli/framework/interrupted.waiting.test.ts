@@ -7,6 +7,7 @@ import { runCli } from '../../../cli/run-cli.ts';
 import type { StopSignal } from '../../../packages/process/run.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 import { startFakeBroker } from '../../support/kafka/fake-broker.ts';
+import { UNSIGNED_FLEET } from '../../support/program.ts';
 
 /** Only ends what hangs: the product promises 10 s for the error, and 2 s for a stop. */
 const BOUND_MS = 100_000;
@@ -86,7 +87,7 @@ async function ask(args: readonly string[], { address, reached }: Broker, signal
   const control = new FakeProcess();
   const output = { stdout: '', stderr: '' };
   const running = runCli([...args, '--kafka-brokers', address], {
-    environment: {},
+    environment: UNSIGNED_FLEET,
     control,
     terminalColumns: null,
     writeOut: async (text) => {

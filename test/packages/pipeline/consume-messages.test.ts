@@ -52,6 +52,7 @@ describe('a message', () => {
           sha256: sha256Hex(record.value ?? ''),
         },
         bytes: record.value,
+        signedBy: null,
         trace: {
           traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/),
         },

@@ -25,6 +25,7 @@ test('a fleet on Kafka ends with a clean account, though a decision worker is ki
   onTestFinished(() => broker[Symbol.asyncDispose]());
   const environment = {
     FLEETGC_KAFKA_BROKERS: broker.address,
+    FLEETGC_TRUST: 'off',
     FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
     FLEETGC_HTTP_ADDRESS: 'none',
   };

@@ -129,9 +129,17 @@ const WORDS: Readonly<Record<EntryOf<'result'>['outcome'], string>> = {
 function resultText(entry: EntryOf<'result'>): EntryText {
   const { outcome, wholeCommand, message } = entry;
   const word = WORDS[outcome];
-  if (outcome === 'removed') return { word, text: resultFreedText(entry) };
-  if (outcome === 'not-found') return { word, text: 'it was gone already when the node came to it' };
-  return { word, text: `${wholeCommand ? 'the whole command: ' : ''}${message ?? outcome}` };
+  switch (outcome) {
+    case 'removed':
+      return { word, text: resultFreedText(entry) };
+    case 'not-found':
+      return { word, text: 'it was gone already when the node came to it' };
+    case 'refused':
+    case 'failed':
+    case 'not-needed':
+    case 'not-done':
+      return { word, text: `${wholeCommand ? 'the whole command: ' : ''}${message ?? outcome}` };
+  }
 }
 
 /** What the disk says, beside what was reckoned with. */

@@ -48,12 +48,22 @@ function headText({ kind, id, name, cluster, node }: Candidate): string {
 
 /** Of a pod its parts by what tells them apart in it. */
 function partText({ object }: TimelineEntry, subject: Candidate): string {
-  if (object.kind === 'pod') return 'pod';
-  const short = object.name.startsWith(`${subject.name}/`)
-    ? object.name.slice(subject.name.length + 1)
-    : object.name.replace(subject.name, '');
-  return object.kind === 'pod-log-directory' ? 'its logs' : `${object.kind} ${short}`;
+  switch (object.kind) {
+    case 'pod':
+      return 'pod';
+    case 'pod-log-directory':
+      return 'its logs';
+    case 'container':
+    case 'sandbox':
+    case 'log-symlink':
+    case 'image':
+    case 'node':
+      return `${object.kind} ${nameInPod(object.name, subject.name)}`;
+  }
 }
+
+const nameInPod = (name: string, pod: string): string =>
+  name.startsWith(`${pod}/`) ? name.slice(pod.length + 1) : name.replace(pod, '');
 
 /** Farther apart than this, both clocks are told. */
 const CLOCKS_APART_MS = 10_000;
@@ -121,8 +131,17 @@ function linesOf(explanation: Explanation): ExplanationLine[] {
 function outcomeText({ subject, timeline }: Explained): string {
   const { kind, state, lastSeenMs } = subject;
   if (kind === 'node') return `Last heard of at ${timeText(lastSeenMs)}.`;
-  if (state === 'there') return `There at the last look (${timeText(lastSeenMs)})${keptText(timeline)}.`;
-  if (state === 'removed') return removedText(timeline);
+  switch (state) {
+    case 'there':
+      return `There at the last look (${timeText(lastSeenMs)})${keptText(timeline)}.`;
+    case 'removed':
+      return removedText(timeline);
+    case 'gone':
+      return lastSeenText(timeline, lastSeenMs);
+  }
+}
+
+function lastSeenText(timeline: readonly TimelineEntry[], lastSeenMs: number): string {
   const gone = timeline.findLast((entry) => entry.what === 'gone');
   if (gone === undefined) return `Not there any more; last listed at ${timeText(lastSeenMs)}.`;
   return `Gone at ${timeText(gone.loggedAtMs)}: ${goneText(gone)}; last listed at ${timeText(lastSeenMs)}.`;

@@ -52,8 +52,12 @@ const COUNTS = [
 ] as const;
 
 export function notSeenText({ status, problems }: EntryOf<'not-seen'>): string {
-  if (status === 'too-large') return 'too many objects to publish, so nothing is decided';
-  return `the look is not complete: ${problems.map(({ message }) => message).join('; ')}`;
+  switch (status) {
+    case 'too-large':
+      return 'too many objects to publish, so nothing is decided';
+    case 'incomplete':
+      return `the look is not complete: ${problems.map(({ message }) => message).join('; ')}`;
+  }
 }
 
 export const unrelievedText = ({ holders }: EntryOf<'unrelieved'>): string =>

@@ -77,7 +77,11 @@ async function furnish({
       )
     ).join('\n');
   const cli: Fleet['cli'] = async (args, stdin = '') => {
-    const environment = { FLEETGC_KAFKA_BROKERS: broker.address, FLEETGC_KAFKA_REPLICATION_FACTOR: '1' };
+    const environment = {
+      FLEETGC_KAFKA_BROKERS: broker.address,
+      FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
+      FLEETGC_TRUST: 'off',
+    };
     const { exitCode, stdout, stderr } = await fleetgc(args, { environment, stdin });
     if (exitCode !== 0) throw new Error(`fleetgc ${args.join(' ')} ended with ${exitCode}: ${stderr}`);
     return stdout;
@@ -86,6 +90,7 @@ async function furnish({
   const log = stack.use(await followFleet(broker.address, said));
   const environment = {
     FLEETGC_KAFKA_BROKERS: broker.internalAddress,
+    FLEETGC_TRUST: 'off',
     FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
   };
   return {

@@ -3,6 +3,28 @@ import type { EventLog, GroupProgress, WaitingRecord } from '../../packages/even
 import { firstRecord } from '../../packages/pipeline/read-log.ts';
 import type { TopicName } from '../../schemas/events/topics.ts';
 
+/** The services that share their work in groups. */
+export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
+export const groupOf = (service: (typeof SERVICES)[number]): string => `fleetgc-${service}`;
+
+/** How far a group is. */
+export interface DatedProgress extends GroupProgress {
+  /** Epoch milliseconds. */
+  readonly waitingSinceMs: number | null;
+}
+
+/** How far the group of each service is. Rejects where the rights on groups are missing. */
+export async function readGroups(
+  log: EventLog,
+  unreadable: ReadonlySet<TopicName>,
+  signal: AbortSignal,
+): Promise<readonly DatedProgress[]> {
+  const dated: DatedProgress[] = [];
+  for (const group of await log.groups(SERVICES.map(groupOf)))
+    dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
+  return dated;
+}
+
 /** Of each topic; where a service stands still as a whole, every partition tells it. */
 const MOST_LOOKED_AT = 4;
 
@@ -10,7 +32,7 @@ const MOST_LOOKED_AT = 4;
  * When the oldest message came that the group is not done with, of the partitions that are furthest behind; `null` when
  * nothing is left, or what is left cannot be read.
  */
-export async function waitingSince(
+async function waitingSince(
   log: Pick<EventLog, 'read'>,
   { waiting }: Pick<GroupProgress, 'waiting'>,
   unreadable: ReadonlySet<TopicName>,

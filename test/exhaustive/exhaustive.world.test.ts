@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest';
+import { WHOLE } from './searches.ts';
+
+test.each(WHOLE)('nothing goes wrong at any moment: $name', async ({ explore }) => {
+  const explored = await explore();
+  expect(explored.violations).toEqual([]);
+  expect(explored.isComplete).toBe(true);
+});

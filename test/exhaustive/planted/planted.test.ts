@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { replacedOnce } from '../../chaos/planted/plant.ts';
+import { PLANTED } from './planted.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
+
+test('there are ten', () => {
+  expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(10);
+});
+
+test.each(PLANTED)('$name can still be planted', ({ edits }) => {
+  for (const { file, old, now } of edits) {
+    const text = readFileSync(join(CHECKOUT, file), 'utf8');
+    expect(replacedOnce(text, old, now, file)).not.toBe(text);
+  }
+});
