@@ -128,6 +128,11 @@ export const VERB_GROUPS = [
         'Delete policies; a node without a policy keeps everything',
         () => import('./verbs/policy/delete.ts'),
       ),
+      task(
+        'policy sign',
+        'Sign what is in force and carries no signature that counts',
+        () => import('./verbs/policy/sign.ts'),
+      ),
       task('pause', 'Stop all removals, or those on some nodes', () => import('./verbs/pause.ts')),
       task('resume', 'End a pause', () => import('./verbs/resume.ts')),
     ],

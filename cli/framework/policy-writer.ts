@@ -4,25 +4,25 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { ownKeyProblems } from '../../packages/trust/key-problems.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { readKeys } from '../../packages/trust/read-keys.ts';
-import {
-  Generations,
-  type StateSigner,
-  stateSigner,
-  UNSIGNED_STATE,
-} from '../../packages/trust/state-signer.ts';
+import { KeySigner, type StateSigner, UNSIGNED_STATE } from '../../packages/trust/state-signer.ts';
 import { RequiredTrust } from '../../packages/trust/trust.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { operatorPublication } from './task-event-log.ts';
+import type { VerbContext } from './verb.ts';
 
 /** What a verb writes policies, pauses and deletions with. Throws `KEY_UNUSABLE` where nobody would believe its key. */
 export async function openPolicyWriter(
   log: EventLog,
   choice: TrustChoice,
-  signal: AbortSignal,
+  { signal, logger }: Pick<VerbContext, 'signal' | 'logger'>,
 ): Promise<PolicyWriter> {
+  if (choice.kind === 'warn' && choice.signingKey === null) logger.warn(NOT_SIGNED);
   const publication = operatorPublication();
   return { log, publication, signer: await signerFor(log, choice, signal) };
 }
+
+const NOT_SIGNED =
+  'This is written without a signature, since there is no --signing-key-file: it counts no more where signatures are required';
 
 /** Where no keys count. */
 export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
@@ -39,9 +39,8 @@ async function signerFor(log: EventLog, choice: TrustChoice, signal: AbortSignal
   const problem = ownKeyProblems(stored.ring, { key, role: null }, nowMs)[0];
   if (problem !== undefined) throw new FleetGcError('KEY_UNUSABLE', problem);
   const trust = new RequiredTrust({ ring: () => stored.ring, problem: () => null, nowMs: () => nowMs });
-  const generations = new Generations(trust);
+  const signer = new KeySigner({ fleet: roots.fleet, key, trust, nowMs });
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
-  for await (const event of log.read(request, signal))
-    if (event.kind === 'record') generations.add(event.record);
-  return stateSigner({ fleet: roots.fleet, key, generations, nowMs });
+  for await (const event of log.read(request, signal)) if (event.kind === 'record') signer.add(event.record);
+  return signer;
 }

@@ -37,7 +37,7 @@ export const verb = defineVerb({
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
-    await writePause(await openPolicyWriter(log, trust, context.signal), selector, reason);
+    await writePause(await openPolicyWriter(log, trust, context), selector, reason);
     context.print(`paused: ${selectorText(selector)}`);
     const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
     context.logger.info(

@@ -32,7 +32,7 @@ export const verb = defineVerb({
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
     const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
-    const writer = await openPolicyWriter(log, trust, context.signal);
+    const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const ending = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });

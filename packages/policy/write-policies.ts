@@ -1,11 +1,16 @@
-import { type NodeSelector, type PauseRecord, pauseKey } from '../../schemas/policy/policy.ts';
+import {
+  type NodeSelector,
+  type PauseRecord,
+  type PolicyTopicRecord,
+  pauseKey,
+} from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
-import { keyOf } from '../pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../pipeline/publisher.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { StateSigner } from '../trust/state-signer.ts';
+import { objectionToStating } from './may-state.ts';
 import type { PolicyChange } from './policy-changes.ts';
 
 /** What the verbs need to write: the log, and what their envelopes say. */
@@ -19,17 +24,30 @@ export interface PolicyWriter {
  * Writes the versions and only then makes them hold, so that every policy a decision names can be found. Unchanged
  * policies are left alone.
  */
-export async function writePolicies(
-  { log, publication, signer }: PolicyWriter,
-  changes: readonly PolicyChange[],
-): Promise<void> {
+export async function writePolicies(writer: PolicyWriter, changes: readonly PolicyChange[]): Promise<void> {
+  const { log, publication } = writer;
   const records = changes.filter(({ kind }) => kind !== 'unchanged').map(({ record }) => record);
   if (records.length === 0) return;
-  const on = (topic: 'policyVersions' | 'policies'): readonly OutgoingRecord[] =>
-    records.map((event) => readable(toRecord({ topic, key: keyOf(topic, event), event }, publication)));
-  const [versions, policies] = [on('policyVersions'), on('policies')];
+  const versions = records.map((event) =>
+    readable(toRecord({ topic: 'policyVersions', key: event.hash, event }, publication)),
+  );
+  const policies = records.map((event) => signedState(writer, event.policy.name, event));
   await log.publish(versions);
-  await log.publish(policies.map((record) => signer.sign(record)));
+  await log.publish(policies);
+}
+
+/** A record of `gc.policies`. Throws `POLICY_INVALID` and `KEY_UNUSABLE` for what nobody would read, or believe. */
+export function signedState(
+  { publication, signer }: Omit<PolicyWriter, 'log'>,
+  key: string,
+  event: PolicyTopicRecord,
+): OutgoingRecord {
+  const { record, principal } = signer.sign(
+    readable(toRecord({ topic: 'policies', key, event }, publication)),
+  );
+  const objection = objectionToStating(principal, event);
+  if (objection === null) return record;
+  throw new FleetGcError('KEY_UNUSABLE', `nobody would believe this: ${objection}. Nothing was written`);
 }
 
 /** What nobody reads holds every node that it may select. Throws `POLICY_INVALID`. */
@@ -51,22 +69,21 @@ export const deleteUnheld = (writer: PolicyWriter, keys: readonly string[]): Pro
   publishDeletions(writer, keys, false);
 
 async function publishDeletions(
-  { log, publication, signer }: PolicyWriter,
+  writer: PolicyWriter,
   keys: readonly string[],
   wasHeld: boolean,
 ): Promise<void> {
   if (keys.length === 0) return;
   const records = keys.map((key) => {
-    const id = deriveId('deletion', key, String(publication.nowMs));
-    const event = { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld } as const;
-    return signer.sign(toRecord({ topic: 'policies', key, event }, publication));
+    const id = deriveId('deletion', key, String(writer.publication.nowMs));
+    return signedState(writer, key, { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld });
   });
-  await log.publish(records);
+  await writer.log.publish(records);
 }
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
 export async function writePause(
-  { log, publication, signer }: PolicyWriter,
+  writer: PolicyWriter,
   selector: NodeSelector,
   reason: string,
 ): Promise<void> {
@@ -78,5 +95,5 @@ export async function writePause(
     selector,
     reason,
   };
-  await log.publish([signer.sign(readable(toRecord({ topic: 'policies', key, event }, publication)))]);
+  await writer.log.publish([signedState(writer, key, event)]);
 }

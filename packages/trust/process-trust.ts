@@ -75,10 +75,10 @@ function warning(
     'Messages that would not count if signatures were required.',
     { topic: SIGNED_TOPICS, cause: DISTRUST_CAUSES },
   );
-  return new WarningTrust(required, (topic, { cause, message }) => {
+  return new WarningTrust(required, (topic, { cause, message }, key) => {
     counter.add({ topic: TOPICS[topic].name, cause });
     logger.warn(
-      { topic: TOPICS[topic].name, cause },
+      { topic: TOPICS[topic].name, key, cause },
       `it would not count if signatures were required: ${message}`,
     );
   });

@@ -149,12 +149,14 @@ export class RequiredTrust implements Trust {
   }
 }
 
+type Tell = (topic: TopicId, distrust: Distrust, recordKey: string | null) => void;
+
 /** Believes everybody as `TRUST_OFF` does, and tells of each message that would not count if signatures were required. */
 export class WarningTrust implements Trust {
   readonly #required: RequiredTrust;
-  readonly #tell: (topic: TopicId, distrust: Distrust) => void;
+  readonly #tell: Tell;
 
-  constructor(required: RequiredTrust, tell: (topic: TopicId, distrust: Distrust) => void) {
+  constructor(required: RequiredTrust, tell: Tell) {
     this.#required = required;
     this.#tell = tell;
   }
@@ -162,7 +164,7 @@ export class WarningTrust implements Trust {
   authenticate(topic: TopicId, record: Judged): Authentication {
     const authentication = this.#attempt(topic, record);
     if (authentication.ok) return authentication;
-    this.#tell(topic, authentication.distrust);
+    this.#tell(topic, authentication.distrust, record.key);
     return { ok: true, principal: NOBODY_PROVED };
   }
 

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
-import type { StateSigner } from '../../packages/trust/state-signer.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { imageRemoval } from '../fixtures/command.ts';
@@ -12,7 +11,13 @@ import { outgoing } from '../support/logs/log-record.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { commandResults, objectResults } from './support/events.ts';
 import { oldImages, pressure } from './support/images.ts';
-import { type Pipeline, type PipelineOptions, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
+import {
+  type Pipeline,
+  type PipelineOptions,
+  type SignState,
+  startPipeline,
+  TEST_BOUND_MS,
+} from './support/pipeline.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
@@ -30,9 +35,10 @@ const CERTIFIED = [
 
 const required: TrustChoice = { kind: 'required', roots: rootsOf(root), signingKey: decider };
 
-const operatorOf = (generation = NOW_MS): StateSigner => ({
-  sign: (record) => signRecord(record, { fleet: FLEET, key: operator, generation }),
-});
+const operatorOf =
+  (generation = NOW_MS): SignState =>
+  (record) =>
+    signRecord(record, { fleet: FLEET, key: operator, generation });
 
 /** A node with old images and a pod, where everything has to be signed. */
 async function nodeWithImages(options: PipelineOptions = {}): Promise<Pipeline> {
@@ -126,7 +132,7 @@ test('an unsigned policy, and one that was put back, hold everything until an op
   await put(unsigned);
   await unreadable(/it carries no signature/);
   const anew = outgoing({ topic: 'policies', key: 'default', event: appliedPolicy() });
-  await pipeline.log.publish([operatorOf(Date.now()).sign(anew)]);
+  await pipeline.log.publish([operatorOf(Date.now())(anew)]);
   await waitUntil('the policies to be readable', BOUND_MS, () => pipeline.policyProblem() === null);
 
   await put(signed.headers);

@@ -34,7 +34,7 @@ export const verb = defineVerb({
     await using eventLog = await openTaskEventLog({ options: log, context });
     const { policies } = await readStoredPolicies(eventLog, signal);
     const changes = policyChanges(written, policies);
-    if (!dryRun) await writePolicies(await openPolicyWriter(eventLog, trust, signal), changes);
+    if (!dryRun) await writePolicies(await openPolicyWriter(eventLog, trust, context), changes);
     print(
       formatResult(output, {
         value: { dryRun, changes: changeValues(changes) },

@@ -26,7 +26,7 @@ export const verb = defineVerb({
   run: async ({ names, ...options }, context) => {
     const trust = readSigningTrust(options);
     await using log = await openTaskEventLog({ options, context });
-    const writer = await openPolicyWriter(log, trust, context.signal);
+    const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, context.signal);
     const deletion = deletionOf(stored, names);
     if (deletion.kind === 'not-stored') {

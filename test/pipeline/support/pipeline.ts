@@ -10,7 +10,6 @@ import { pause as realWait } from '../../../packages/process/backoff.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { startTrust, type TrustChoice } from '../../../packages/trust/process-trust.ts';
-import { type StateSigner, UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
@@ -27,6 +26,8 @@ import { pipelineTime } from './pipeline-time.ts';
 import type { Surroundings } from './surroundings.ts';
 import { watchedLog } from './watched-log.ts';
 
+export type SignState = (record: OutgoingRecord) => OutgoingRecord;
+
 export interface PipelineOptions {
   /** What differs from the defaults of a policy; `null` for none at all. */
   readonly policy?: Partial<Policy> | null;
@@ -38,7 +39,7 @@ export interface PipelineOptions {
   /** What lies on `gc.keys` from the beginning. */
   readonly statements?: readonly OutgoingRecord[];
   /** Signs policies and pauses. */
-  readonly operator?: StateSigner;
+  readonly operator?: SignState;
   /** What the log may hold. */
   readonly logBytes?: number;
 }
@@ -59,7 +60,7 @@ export async function startPipeline({
   recheckMs,
   trust: choice = { kind: 'off' },
   statements = [],
-  operator = UNSIGNED_STATE,
+  operator = (record) => record,
   logBytes = LOG_BYTES,
 }: PipelineOptions = {}) {
   const cleanup = new AsyncDisposableStack();
@@ -116,7 +117,7 @@ export async function startPipeline({
   /** Writes to `gc.policies` and waits until every process knows. */
   const write = async (key: string, record: Parameters<typeof toOutgoing>[1]): Promise<void> => {
     const before = policySources().map((source) => source.current.node().hash);
-    await log.publish([operator.sign(toOutgoing(key, record))]);
+    await log.publish([operator(toOutgoing(key, record))]);
     await waitUntil('the policies to be known everywhere', BOUND_MS, () =>
       policySources().every((source, index) => source.current.node().hash !== before[index]),
     );
@@ -182,7 +183,7 @@ export async function startPipeline({
   };
   if (policy !== null) {
     const record = appliedPolicy(policy);
-    await log.publish([operator.sign(toOutgoing(record.policy.name, record))]);
+    await log.publish([operator(toOutgoing(record.policy.name, record))]);
   }
   await pipeline.deciders.start();
   return pipeline;

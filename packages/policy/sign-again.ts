@@ -1,0 +1,43 @@
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { parseRecord } from '../pipeline/parse/parse-record.ts';
+import { type PolicyWriter, signedState } from './write-policies.ts';
+
+/** What lies on `gc.policies` and does not count as it is. */
+export interface UnsignedState {
+  readonly record: LogRecord;
+  /** The record key. */
+  readonly key: string;
+  readonly kind: 'policy' | 'pause' | 'deletion';
+}
+
+const KINDS = {
+  'fleetgc.policy': 'policy',
+  'fleetgc.pause': 'pause',
+  'fleetgc.policy-deletion': 'deletion',
+} as const;
+
+/** The last record of each key, where nobody believes it. What cannot be read is left alone: nobody knows what it says. */
+export async function unsignedStates(
+  log: Pick<EventLog, 'read'>,
+  { signer }: Pick<PolicyWriter, 'signer'>,
+  signal: AbortSignal,
+): Promise<readonly UnsignedState[]> {
+  const last = new Map<string, LogRecord>();
+  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal))
+    if (event.kind === 'record' && event.record.key !== null) last.set(event.record.key, event.record);
+  return [...last].flatMap(([key, record]) => {
+    const parsed = signer.counts(record) ? null : parseRecord('policies', record);
+    return parsed?.ok ? [{ key, record, kind: KINDS[parsed.event.type] }] : [];
+  });
+}
+
+/** Writes them once more as they are, signed. Throws `KEY_UNUSABLE` before anything is written. */
+export async function signAgain(writer: PolicyWriter, states: readonly UnsignedState[]): Promise<void> {
+  const records = states.flatMap(({ record, key }) => {
+    const parsed = parseRecord('policies', record);
+    return parsed.ok ? [signedState(writer, key, parsed.event)] : [];
+  });
+  if (records.length > 0) await writer.log.publish(records);
+}

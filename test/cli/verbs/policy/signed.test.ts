@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readKeyFile } from '../../../../packages/trust/key-file.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { type Ended, inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
+import { jsonOf, readTopic } from '../../read-topic.ts';
+
+interface SignedFleet {
+  readonly own: OwnLog;
+  readonly file: (name: string) => string;
+  /** Runs a verb with the key of this name. */
+  readonly as: (key: string, ...args: readonly string[]) => Promise<Ended>;
+}
+
+/** A log of its own on which an operator, a pauser, a decider and an operator of one cluster have keys. */
+async function signedFleet(): Promise<SignedFleet> {
+  const own = await ownLog();
+  const directory = temporaryDirectory();
+  const file = (name: string): string => join(directory, name);
+  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
+  const root = await create('root.pem');
+  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+  writeFileSync(file('roots.yaml'), stdout);
+  writeFileSync(file('web.yaml'), 'name: web\nmode: dry-run\n');
+  writeFileSync(file('other.yaml'), 'name: web\nmode: enforce\n');
+  writeFileSync(file('eu.yaml'), 'name: eu.web\nmode: dry-run\nselector: {clusters: [eu]}\n');
+  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
+  const certify = async (name: string, ...more: readonly string[]) => {
+    const key = await create(`${name}.pem`);
+    const named = ['--name', name, '--valid-for', '90d', ...more, ...rooted];
+    expect(await own.run('keys', 'certify', key, ...named)).toMatchObject({ exitCode: 0 });
+  };
+  await certify('operator', '--role', 'operator');
+  await certify('eu', '--role', 'operator', '--cluster', 'eu');
+  await certify('pauser', '--role', 'pauser');
+  await certify('decider', '--role', 'decider');
+  const as: SignedFleet['as'] = (key, ...args) =>
+    own.run(
+      ...args,
+      ...['--trust', 'required', '--trust-roots', file('roots.yaml')],
+      ...['--signing-key-file', file(`${key}.pem`)],
+    );
+  return { own, file, as };
+}
+
+test('what an operator writes is signed, and each change has a higher generation', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  await as('operator', 'pause', '--reason', 'disks are moved');
+  await as('operator', 'resume');
+  await as('operator', 'policy', 'delete', 'web');
+  const records = await readTopic(own.log, 'gc.policies');
+  expect(records).toHaveLength(4);
+  const { keyId } = readKeyFile(file('operator.pem'));
+  for (const { headers } of records) expect(headers.ce_fleetgckeyid).toBe(keyId);
+  const ofWeb = records.filter(({ key }) => key === 'web').map(({ headers }) => headers.ce_fleetgcgeneration);
+  expect(Number(ofWeb[1])).toBeGreaterThan(Number(ofWeb[0]));
+});
+
+test.each([
+  { key: 'decider', args: ['pause'], why: /is that of a decider, who may not sign this/ },
+  { key: 'pauser', args: ['policy', 'apply', 'other.yaml'], why: /a key that may only pause signed it/ },
+  { key: 'pauser', args: ['resume', '--all'], why: /a key that may only pause signed it/ },
+  { key: 'eu', args: ['policy', 'apply', 'other.yaml'], why: /is for the clusters eu alone/ },
+  { key: 'eu', args: ['pause'], why: /is for the clusters eu alone/ },
+  { key: 'eu', args: ['policy', 'delete', 'web'], why: /is for the clusters eu alone/ },
+])('a key of $key writes nothing that nobody would believe: $args', async ({ key, args, why }) => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  await as('operator', 'pause');
+  const before = await readTopic(own.log, 'gc.policies');
+  const { exitCode, stderr } = await as(
+    key,
+    ...args.map((each) => (each.endsWith('.yaml') ? file(each) : each)),
+  );
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(why);
+  expect(stderr).toMatch(/Nothing was written/);
+  expect(await readTopic(own.log, 'gc.policies')).toEqual(before);
+});
+
+test('a pauser pauses, and an operator of a cluster works in it', async () => {
+  const { file, as } = await signedFleet();
+  expect(await as('pauser', 'pause')).toMatchObject({ exitCode: 0 });
+  expect(await as('eu', 'policy', 'apply', file('eu.yaml'))).toMatchObject({ exitCode: 0 });
+  expect(await as('eu', 'pause', '--cluster', 'eu')).toMatchObject({ exitCode: 0 });
+});
+
+test('policy sign signs what carries no signature that counts, as it is, and leaves the rest alone', async () => {
+  const { own, file, as } = await signedFleet();
+  await own.run('policy', 'apply', file('web.yaml'));
+  await own.run('pause', '--cluster', 'a');
+  await own.run('pause', '--cluster', 'b');
+  await own.run('resume', '--cluster', 'b');
+  await as('operator', 'policy', 'apply', file('eu.yaml'));
+  const before = await readTopic(own.log, 'gc.policies');
+
+  const dry = await as('operator', 'policy', 'sign', '--dry-run', '-o', 'json');
+  expect(JSON.parse(dry.stdout)).toEqual({
+    dryRun: true,
+    signed: [
+      { key: 'web', kind: 'policy' },
+      { key: '!pause [["a"],[],[],[]]', kind: 'pause' },
+      { key: '!pause [["b"],[],[],[]]', kind: 'deletion' },
+    ],
+  });
+  expect(await readTopic(own.log, 'gc.policies')).toEqual(before);
+
+  expect((await as('operator', 'policy', 'sign')).stderr).toBe('Signed. What they say has not changed.\n');
+  const added = (await readTopic(own.log, 'gc.policies')).slice(before.length);
+  const lastOf = (key: string | null) => before.findLast((record) => record.key === key);
+  for (const record of added) {
+    const held = lastOf(record.key);
+    expect(jsonOf(record)).toEqual(held && jsonOf(held));
+  }
+  expect(added).toHaveLength(3);
+  expect((await as('operator', 'policy', 'sign')).stderr).toBe(
+    'Everything on gc.policies carries a signature that counts.\n',
+  );
+});
+
+test('what is written without a key on the way to signatures is told', async () => {
+  const { own, file } = await signedFleet();
+  const { stderr } = await own.run('pause', '--trust', 'warn', '--trust-roots', file('roots.yaml'));
+  expect(stderr).toMatch(/This is written without a signature/);
+});
