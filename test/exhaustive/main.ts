@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Explored } from './explore.ts';
 import { findPlanted } from './planted/find-planted.ts';
 import { PLANTED } from './planted/planted.ts';
-import { QUICK, type Search, WHOLE } from './searches.ts';
+import { LONGER, QUICK, type Search, WHOLE } from './searches.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,5 +48,7 @@ async function searchPlanted(): Promise<boolean> {
   return found >= PLANTED.length - 1;
 }
 
-const asked = (values.whole ? WHOLE : QUICK).filter(({ of }) => values.of === undefined || values.of === of);
+const asked = (values.whole ? WHOLE : [...QUICK, ...LONGER]).filter(
+  ({ of }) => values.of === undefined || values.of === of,
+);
 process.exitCode = (await (values.planted ? searchPlanted() : searchAll(asked))) ? 0 : 1;

@@ -42,17 +42,23 @@ export class Node {
   readonly clock: ManualClock;
   /** Ids as they went. */
   readonly gone: string[];
+  /** Ids that were to be removed when they had gone. */
+  readonly missed: string[];
   orphans: readonly Orphan[] = [];
   isPaused = false;
   policy = FIRST;
   touched = untouched();
 
-  private constructor(now: Instant, objects: Pick<Node, 'images' | 'containers' | 'files' | 'gone'>) {
+  private constructor(
+    now: Instant,
+    objects: Pick<Node, 'images' | 'containers' | 'files' | 'gone' | 'missed'>,
+  ) {
     this.clock = manualClock(now);
     this.images = new Map(objects.images);
     this.containers = new Map(objects.containers);
     this.files = new Map(objects.files);
     this.gone = [...objects.gone];
+    this.missed = [...objects.missed];
   }
 
   static of({ images, containers }: Scenario): Node {
@@ -68,6 +74,7 @@ export class Node {
       containers: new Map(containers.map(deadContainer).map((one) => [one.id, one])),
       files: new Map([[IMAGE_HISTORY_FILE, JSON.stringify(known)]]),
       gone: [],
+      missed: [],
     });
   }
 
@@ -101,7 +108,13 @@ export class Node {
 
   remove({ kind, id }: Orphan): void {
     this.touched.hadEffect = true;
-    if (!this[kind].delete(id)) throw new FleetGcError('RUNTIME_NOT_FOUND', `"${id}": not found`);
+    // What is gone already is an answer of its own.
+    if (kind === 'images') this.touched.readImages = true;
+    else this.touched.readContainers = true;
+    if (!this[kind].delete(id)) {
+      this.missed.push(id);
+      throw new FleetGcError('RUNTIME_NOT_FOUND', `"${id}": not found`);
+    }
     this.gone.push(id);
   }
 

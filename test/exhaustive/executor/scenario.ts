@@ -65,7 +65,7 @@ export const LEAST: Scenario = {
 };
 
 /** Two commands for three objects each. */
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: readonly [Scenario, Scenario] = [
   {
     name: 'two images, then a container',
     commands: [

@@ -134,8 +134,8 @@ export class ExecutorWorld implements World {
   }
 
   ending(): string {
-    const { isPaused, policy, gone } = this.#node;
-    return JSON.stringify([isPaused, policy.hash, gone, this.#watch.endings()]);
+    const { isPaused, policy, gone, missed } = this.#node;
+    return JSON.stringify([isPaused, policy.hash, gone, missed, this.#watch.endings()]);
   }
 
   async #do(kind: string, rest: readonly string[]): Promise<void> {
@@ -269,10 +269,10 @@ export class ExecutorWorld implements World {
   #see(kind: string, touched: Touched): void {
     if (this.#life.waits.first(WORKER) === undefined) this.#seen = '';
     else if (kind === WORKER && !(this.#settings.isReduced && this.#isPrivate(kind, touched))) {
-      const { isPaused, policy, images, containers } = this.#node;
+      const { isPaused, policy, gone, missed } = this.#node;
       const read = [
         touched.readPolicy && [isPaused, policy.hash],
-        this.#seesOrphans(touched) && [images.size, containers.size],
+        (touched.hadEffect || this.#seesOrphans(touched)) && [gone, missed],
       ];
       this.#seen = hash('sha1', `${this.#seen} ${JSON.stringify(read)}`, 'base64');
     }
