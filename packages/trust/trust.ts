@@ -87,6 +87,8 @@ export interface TrustSettings {
   readonly problem: () => string | null;
   /** Epoch milliseconds; never earlier than a time that was proved before. */
   readonly nowMs: () => number;
+  /** `as-recorded`: for whoever asks later what counted when the log took it. When not given, what counts now. */
+  readonly judges?: 'as-recorded';
 }
 
 /** Believes what the roots' statements allow. */
@@ -141,9 +143,10 @@ export class RequiredTrust implements Trust {
     takenAtMs: number,
   ): string | null {
     if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
-    if (revocation !== null && (good === 'now' || takenAtMs >= revocation.untrustedFromMs))
+    const isAboutNow = good === 'now' && this.#settings.judges !== 'as-recorded';
+    if (revocation !== null && (isAboutNow || takenAtMs >= revocation.untrustedFromMs))
       return `was revoked (${revocation.reason})`;
-    if ((good === 'now' ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
+    if ((isAboutNow ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
       return `has expired at ${timeText(notAfterMs)}`;
     return null;
   }

@@ -1,14 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import type { EventLog } from '../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
+import { FilePath, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
 import { inventoryTimes } from '../../../services/audit/events/inventory-times.ts';
 import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
+import { type Found, mergeFound } from '../../../services/audit/verify/collected-findings.ts';
+import { verifySignatures } from '../../../services/audit/verify/signatures/verify-signatures.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
@@ -43,6 +48,10 @@ export const verb = defineVerb({
   ],
   options: z.object({
     ...rangeOptions,
+    trustRoots: withMeta(FilePath.optional(), {
+      description:
+        'File of the roots: checks also who signed each order, command and policy. Without it signatures are not looked at.',
+    }),
     threads: withMeta(
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
       {
@@ -55,9 +64,10 @@ export const verb = defineVerb({
     }),
     ...auditLogOptions,
   }),
-  run: async ({ from, to, threads, output, ...options }, context) => {
+  run: async ({ from, to, trustRoots, threads, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
+    const roots = trustRoots === undefined ? null : readTrustRoots(trustRoots);
     await using log = await openAuditLog(options, context);
     const unfinished =
       'passBegunMs' in log && log.passBegunMs !== null ? unfinishedText(log.passBegunMs) : null;
@@ -71,8 +81,8 @@ export const verb = defineVerb({
     const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
     const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
-    const found = await verifyLog({ policies, verifiers, onProgress }, signal);
-    const verification = { range, ...found };
+    const again = await verifyLog({ policies, verifiers, onProgress }, signal);
+    const verification = await withSignatures(again, { log, roots, range }, signal);
     const kept =
       verification.counts.records === 0 && !isWhole(range)
         ? keptText(await inventoryTimes(log, nowMs, signal))
@@ -86,6 +96,23 @@ export const verb = defineVerb({
     requireVerified(verification, { unfinished, kept });
   },
 });
+
+interface Signed {
+  readonly log: Pick<EventLog, 'read'>;
+  /** `null`: signatures are not looked at. */
+  readonly roots: TrustRoots | null;
+  readonly range: TimeRange;
+}
+
+async function withSignatures(
+  found: Found,
+  { log, roots, range }: Signed,
+  signal: AbortSignal,
+): Promise<Verification> {
+  if (roots === null) return { range, ...found, signedBy: null };
+  const signatures = await verifySignatures(log, { roots, range }, signal);
+  return { range, ...mergeFound([found, signatures.found]), signedBy: signatures.signedBy };
+}
 
 const unfinishedText = (begunMs: number): string =>
   `an archiver is at work, or was stopped in the middle of a pass that began ${timeText(begunMs)}: what it copied last may lack its causes, and then deviates. Verify again after its next pass`;

@@ -40,7 +40,9 @@ export type DeviationKind =
   /** The results of a command are not all there, and its executor went on. */
   | 'result-missing'
   /** A policy or set of policies is not what its hash says. */
-  | 'policy-changed';
+  | 'policy-changed'
+  /** No key signed the record that had to, or it was put back; told only of who asks with a file of roots. */
+  | 'not-trusted';
 
 export interface Deviation {
   readonly kind: DeviationKind;

@@ -5,11 +5,14 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
+import type { SignedBy } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
   readonly range: TimeRange;
+  /** `null` where nobody asked. */
+  readonly signedBy: readonly SignedBy[] | null;
 }
 
 const MOST_LINES = 20;
@@ -25,6 +28,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...unansweredSection(unanswered),
     ...readLines(verification),
     ...(counts.records === 0 ? [] : countLines(counts)),
+    ...signerLines(verification.signedBy ?? []),
   ];
 }
 
@@ -98,6 +102,18 @@ const unansweredSection = (unanswered: Found['unanswered']): readonly string[] =
         '',
       ];
 
+const signerLines = (signedBy: readonly SignedBy[]): readonly string[] =>
+  signedBy.length === 0
+    ? []
+    : [
+        '',
+        'Signed:',
+        ...signedBy.map(
+          ({ topic, keyId, name, role, records }) =>
+            `  ${counted(records, 'record')} of ${topic} by ${keyId} (${printable(name)}), role ${role}`,
+        ),
+      ];
+
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -138,6 +154,7 @@ export const verificationNdjson = ({
   unverified,
   notOurs,
   unanswered,
+  signedBy,
 }: Verification): string =>
   [
     ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
@@ -154,6 +171,7 @@ export const verificationNdjson = ({
       unverified: unverified.byKind,
       notOurs: notOurs.byKind,
       unanswered: unanswered.byKind,
+      signedBy,
     },
   ]
     .map((line) => `${JSON.stringify(line)}\n`)

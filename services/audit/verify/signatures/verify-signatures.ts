@@ -1,0 +1,116 @@
+import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { readKeys } from '../../../../packages/trust/read-keys.ts';
+import { type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
+import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
+import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
+import { placeOf } from '../../events/log-position.ts';
+import { createCollector, type Found } from '../collected-findings.ts';
+
+/** Who signed how much of what: the proof that remains when the key is long out of use. */
+export interface SignedBy {
+  readonly topic: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly records: number;
+}
+
+export interface VerifiedSignatures {
+  readonly found: Found;
+  /** By topic, and by the id of the key. */
+  readonly signedBy: readonly SignedBy[];
+}
+
+type SigningPrincipal = Extract<Principal, { kind: 'key' }>;
+
+const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly TopicId[];
+
+/**
+ * Whether keys signed what they had to sign, by what the roots say of them now, each record judged as of when the log
+ * took it: a key that has ended since, or was revoked for what came later, proves what it signed before.
+ */
+export async function verifySignatures(
+  log: Pick<EventLog, 'read'>,
+  { roots, range }: { readonly roots: TrustRoots; readonly range: TimeRange },
+  signal: AbortSignal,
+): Promise<VerifiedSignatures> {
+  const { ring, unreadable } = await readKeys(log, roots, signal);
+  const checked = new CheckedSignatures(ring);
+  for (const topic of SIGNED)
+    for await (const record of recordsOf(log, topic, range, signal)) checked.take(topic, record);
+  for (const { offset, key, why } of unreadable)
+    checked.notTrusted(`gc.keys, offset ${offset} (key ${JSON.stringify(key)}): ${why}`, null, null);
+  return checked.result();
+}
+
+async function* recordsOf(
+  log: Pick<EventLog, 'read'>,
+  topic: TopicId,
+  { fromMs, toMs }: TimeRange,
+  signal: AbortSignal,
+): AsyncGenerator<LogRecord> {
+  const from = fromMs === null ? 'earliest' : { timestampMs: fromMs };
+  for await (const event of log.read({ topic: TOPICS[topic].name, from, to: 'end' }, signal))
+    if (event.kind === 'record' && (toMs === null || event.record.timestampMs < toMs)) yield event.record;
+}
+
+class CheckedSignatures {
+  readonly #ring: KeyRing;
+  readonly #trust: RequiredTrust;
+  readonly #collector = createCollector();
+  readonly #signed = new Map<string, SignedBy>();
+  /** Per topic and record key, the highest generation so far. */
+  readonly #generations = new Map<string, number>();
+
+  constructor(ring: KeyRing) {
+    this.#ring = ring;
+    this.#trust = new RequiredTrust({
+      ring: () => ring,
+      problem: () => null,
+      nowMs: () => 0,
+      judges: 'as-recorded',
+    });
+  }
+
+  take(topic: TopicId, record: LogRecord): void {
+    const authentication = this.#trust.authenticate(topic, record);
+    const node = subjectOf(TOPICS[topic], record.key)?.key ?? null;
+    if (!authentication.ok) this.notTrusted(authentication.distrust.message, node, record);
+    else if (authentication.principal.kind === 'key')
+      this.#takeSigned(topic, record, authentication.principal);
+  }
+
+  #takeSigned(topic: TopicId, record: LogRecord, { keyId, generation }: SigningPrincipal): void {
+    this.#count(TOPICS[topic].name, keyId);
+    if (generation === null || !this.#isPutBack(`${topic} ${record.key}`, generation)) return;
+    this.notTrusted('it is older than what it replaced: somebody put an old record back', null, record);
+  }
+
+  #isPutBack(place: string, generation: number): boolean {
+    const highest = this.#generations.get(place) ?? 0;
+    this.#generations.set(place, Math.max(generation, highest));
+    return generation < highest;
+  }
+
+  notTrusted(message: string, node: string | null, record: LogRecord | null): void {
+    const places = record === null ? [] : [placeOf(record)];
+    this.#collector.deviation({ kind: 'not-trusted', message, node, places });
+  }
+
+  result(): VerifiedSignatures {
+    const signedBy = [...this.#signed.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return { found: this.#collector.found(), signedBy: signedBy.map(([, signed]) => signed) };
+  }
+
+  #count(topic: string, keyId: string): void {
+    const at = `${topic} ${keyId}`;
+    const key = this.#ring.find(keyId);
+    if (key === undefined) return;
+    const { name, role } = key;
+    const records = (this.#signed.get(at)?.records ?? 0) + 1;
+    this.#signed.set(at, { topic, keyId, name, role, records });
+  }
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { signRecord } from '../../../../packages/trust/signature.ts';
+import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { imageRemoval } from '../../../fixtures/command.ts';
+import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
+import { outgoing } from '../../../support/logs/log-record.ts';
+import { logOf } from '../support/archives.ts';
+
+const DAY_MS = 86_400_000;
+const [root, decider, operator, stranger] = [newKey(), newKey(), newKey(), newKey()];
+const KEYS = [certified(root, decider), certified(root, operator, { role: 'operator' })];
+
+const command = (key = decider, timestampMs = SIGNED_AT_MS): LogRecord =>
+  onLog(
+    signRecord(outgoing(nodeOutput('commands', imageRemoval(['a']))), {
+      fleet: FLEET,
+      key,
+      generation: null,
+    }),
+    timestampMs,
+  );
+
+const policy = (generation: number, timestampMs = SIGNED_AT_MS): LogRecord =>
+  onLog(
+    signRecord(outgoing({ topic: 'policies', key: 'default', event: appliedPolicy() }), {
+      fleet: FLEET,
+      key: operator,
+      generation,
+    }),
+    timestampMs,
+  );
+
+async function verified(records: readonly LogRecord[], range: TimeRange = { fromMs: null, toMs: null }) {
+  const log = logOf([...records]);
+  const { found, signedBy } = await verifySignatures(
+    log,
+    { roots: rootsOf(root), range },
+    new AbortController().signal,
+  );
+  return {
+    deviations: found.deviations.first.map(({ kind, message, node }) => ({ kind, message, node })),
+    signedBy: signedBy.map(({ topic, name, role, records }) => ({ topic, name, role, records })),
+  };
+}
+
+test('who signed what is told by topic and key', async () => {
+  expect(await verified([...KEYS, command(), command(), policy(1)])).toEqual({
+    deviations: [],
+    signedBy: [
+      { topic: 'gc.node.commands', name: 'a key', role: 'decider', records: 2 },
+      { topic: 'gc.policies', name: 'a key', role: 'operator', records: 1 },
+    ],
+  });
+});
+
+test('a key that ended or was revoked later proves what it signed before, and nothing after', async () => {
+  const later = SIGNED_AT_MS + DAY_MS;
+  const taken = revoked(root, decider, { issuedAtMs: later });
+  expect((await verified([...KEYS, taken, command()])).deviations).toEqual([]);
+  expect((await verified([...KEYS, taken, command(decider, later)])).deviations).toMatchObject([
+    { kind: 'not-trusted', node: 'prod/web-1', message: expect.stringContaining('revoked') },
+  ]);
+  expect((await verified([...KEYS, command(decider, SIGNED_AT_MS + 30 * DAY_MS)])).deviations).toMatchObject([
+    { kind: 'not-trusted', message: expect.stringContaining('expired') },
+  ]);
+});
+
+test.each<{ name: string; record: LogRecord; message: RegExp }>([
+  { name: 'nobody signed', record: { ...command(), headers: {} }, message: /no signature/ },
+  { name: 'a stranger signed', record: command(stranger), message: /no root vouches/ },
+  { name: 'was changed', record: { ...command(), value: Buffer.from('{}') }, message: /not that of/ },
+])('a command that $name deviates', async ({ record, message }) => {
+  expect((await verified([...KEYS, record])).deviations).toEqual([
+    { kind: 'not-trusted', node: 'prod/web-1', message: expect.stringMatching(message) },
+  ]);
+});
+
+test('a policy that was put back deviates, and a statement that no root made', async () => {
+  const { deviations } = await verified([...KEYS, certified(stranger, stranger), policy(2), policy(1)]);
+  expect(deviations.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/an old record back/),
+    expect.stringMatching(/^gc\.keys, offset \d+ .*no root/),
+  ]);
+});
+
+test('what lies outside of the range is not looked at', async () => {
+  const range = { fromMs: SIGNED_AT_MS + DAY_MS, toMs: null };
+  expect(await verified([...KEYS, { ...command(), headers: {} }], range)).toEqual({
+    deviations: [],
+    signedBy: [],
+  });
+});
