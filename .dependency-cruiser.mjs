@@ -28,7 +28,13 @@ const ROOMS = {
   'packages/machine': [...PLATFORM, 'packages/canonical', 'packages/cri'],
   'packages/event-log': [...PLATFORM, 'packages/text'],
   'packages/decision': ['packages/process', 'packages/canonical'],
-  'packages/trust': ['packages/process', 'packages/text', 'packages/canonical', 'packages/event-log'],
+  'packages/trust': [
+    'packages/process',
+    'packages/files',
+    'packages/text',
+    'packages/canonical',
+    'packages/event-log',
+  ],
   'packages/pipeline': [
     ...PLATFORM,
     'packages/canonical',
@@ -138,6 +144,7 @@ const ROOMS = {
 
   'cli/options': [
     'packages/process',
+    'packages/machine',
     'packages/text',
     'packages/event-log',
     'packages/pipeline',

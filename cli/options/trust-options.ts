@@ -1,9 +1,13 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { StateDirectory } from '../../packages/machine/state-directory.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { readKeyFile } from '../../packages/trust/key-file.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
+import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
 
 /** For what acts on messages: whose messages count. */
 export const trustOptions = {
@@ -30,17 +34,23 @@ interface Given extends z.infer<typeof TrustOptions> {
 }
 
 /** Of who sends no orders. Throws `CONFIG_INVALID`. */
-export const readTrust = (given: Given): TrustChoice =>
-  trustChoice(given, { signs: false, keyFile: undefined });
+export const readTrust = (given: Given, seen = new SeenGenerations()): TrustChoice =>
+  trustChoice(given, { signs: false, keyFile: undefined, seen });
 
 /** Of who sends orders. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
 export const readSigningTrust = (
   given: Given & { readonly signingKeyFile?: string | undefined },
-): TrustChoice => trustChoice(given, { signs: true, keyFile: given.signingKeyFile });
+): TrustChoice =>
+  trustChoice(given, {
+    signs: true,
+    keyFile: given.signingKeyFile,
+    seen: new SeenGenerations(),
+  });
 
 interface Signing {
   readonly signs: boolean;
   readonly keyFile: string | undefined;
+  readonly seen: SeenGenerations;
 }
 
 function trustChoice(given: Given, signing: Signing): TrustChoice {
@@ -60,12 +70,12 @@ function trustChoice(given: Given, signing: Signing): TrustChoice {
 function withRoots(
   kind: 'required' | 'warn',
   trustRoots: string | undefined,
-  { signs, keyFile }: Signing,
+  { signs, keyFile, seen }: Signing,
 ): TrustChoice {
   if (trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
   if (signs && kind === 'required' && keyFile === undefined) throw configError([NEEDS_KEY]);
   const signingKey = keyFile === undefined ? null : readKeyFile(keyFile);
-  return { kind, roots: readTrustRoots(trustRoots), signingKey };
+  return { kind, roots: readTrustRoots(trustRoots), signingKey, seen };
 }
 
 const WITHOUT_EFFECT =
@@ -74,3 +84,19 @@ const NEEDS_KEY =
   '--trust required needs --signing-key-file here: nobody would believe what is sent without a signature';
 const NOT_CHOSEN =
   '--trust is missing. required: only what keys sign that a root vouches for counts. off: Kafka’s access rules alone say who may order what. warn: off, but it tells of what would not count. docs/operating/keys.md says how to get from off to required';
+
+/** What a node has seen over all its processes. Throws `STATE_UNREADABLE` and `STATE_UNWRITABLE`. */
+export function keptGenerations(
+  { trust, log }: Given,
+  state: Pick<StateDirectory, 'open'>,
+  logger: Logger,
+): SeenGenerations {
+  if (trust === 'off' || (trust === undefined && log === 'embedded')) return new SeenGenerations();
+  const { name, bytes } = SEEN_GENERATIONS_FILE;
+  return new SeenGenerations(state.open(name, bytes, SeenFile), (error) =>
+    logger.error(
+      { err: toFleetGcError(error) },
+      'which policies and keys were seen is known until this process ends, and not after it',
+    ),
+  );
+}

@@ -12,7 +12,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { readTrust, trustOptions } from '../options/trust-options.ts';
+import { keptGenerations, readTrust, trustOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -31,7 +31,8 @@ export const verb = defineVerb({
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['executor']);
-    await using process = await openService('node-executor', options, readTrust(options), context);
+    const trust = readTrust(options, keptGenerations(options, thisNode.state, context.logger));
+    await using process = await openService('node-executor', options, trust, context);
     const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
     await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);
   },

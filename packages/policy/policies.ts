@@ -6,6 +6,7 @@ import { FollowedTopic, type Following } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
+import { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Trust } from '../trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
@@ -36,15 +37,17 @@ export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'sta
   readonly metrics: Metrics;
   /** Whose policies count. */
   readonly trust: Trust;
+  /** What of them was seen before this process began. */
+  readonly seen?: SeenGenerations;
 }
 
 /** Follows `gc.policies` from its start until it is disposed of. */
 export function startPolicySource(settings: PolicySourceSettings): PolicySource {
-  const { log, metrics, trust, recheckMs, startsAfter, sources } = settings;
+  const { log, metrics, trust, seen = new SeenGenerations(), recheckMs, startsAfter, sources } = settings;
   const caughtUp = Promise.withResolvers<void>();
-  const knowledge = createPolicyKnowledge(settings, caughtUp.resolve);
+  const knowledge = createPolicyKnowledge({ ...settings, seen }, caughtUp.resolve);
   const following = { log, topic: TOPICS.policies.name, recheckMs, startsAfter, sources };
-  const followed = new FollowedTopic(following, policyFollower(knowledge, trust));
+  const followed = new FollowedTopic(following, policyFollower(knowledge, trust, seen));
   const current =
     <Kind extends SubjectKind>(kind: Kind) =>
     (): PolicySets[Kind] => {
@@ -66,11 +69,11 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
   };
 }
 
-function policyFollower(knowledge: PolicyKnowledge, trust: Trust) {
-  let reading = createPolicyReading(trust);
+function policyFollower(knowledge: PolicyKnowledge, trust: Trust, seen: SeenGenerations) {
+  let reading = createPolicyReading(trust, seen);
   return {
     begin: () => {
-      reading = createPolicyReading(trust);
+      reading = createPolicyReading(trust, seen);
       knowledge.begin();
     },
     take: (record: LogRecord) => {

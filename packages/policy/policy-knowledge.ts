@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { EventLog, EventLogHealth } from '../event-log/port.ts';
+import type { SeenGenerations } from '../trust/seen-generations.ts';
 import { lossProblem } from './lost-keys.ts';
 import {
   type PolicyEntry,
@@ -41,6 +42,7 @@ export interface KnowledgeSettings {
   readonly log: Pick<EventLog, 'health'>;
   readonly logger: Logger;
   readonly sources: { readonly now: () => number };
+  readonly seen: SeenGenerations;
 }
 
 type Entries = ReadonlyMap<string, PolicyEntry>;
@@ -62,7 +64,7 @@ interface State {
  * off, and a pause may be gone with it: then nothing is reliable until the key was written again.
  */
 export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: () => void): PolicyKnowledge {
-  const { log, logger, sources } = settings;
+  const { log, logger, sources, seen } = settings;
   const state: State = {
     entries: new Map(),
     sets: setsOfEntries([]),
@@ -78,11 +80,12 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       problem: problemOf(state),
       unreadable: unreadableOf(state),
     };
-    state.lost = [...state.entries.keys(), ...state.lost]
+    state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
       .filter((key) => !reading.hasSeen(key))
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
+    seen.saw('policies', reading.generations);
     report(logger, state, before);
   };
   return {

@@ -15,6 +15,7 @@ import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
+import { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Principal, Trust } from '../trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
 
@@ -35,6 +36,8 @@ export interface UnreadableEntry {
 /** What one pass over `gc.policies` has shown so far: the last record of every key. */
 export interface PolicyReading {
   readonly entries: ReadonlyMap<string, PolicyEntry>;
+  /** The highest of each key that is believed. */
+  readonly generations: ReadonlyMap<string, number>;
   /** Whether a record of this key was seen, also one that deletes it. */
   hasSeen(key: string): boolean;
   /** `rewound` when the offset is not after the last one: then this is another topic than before. */
@@ -42,19 +45,20 @@ export interface PolicyReading {
 }
 
 /** What it shows to whoever believes whom `trust` believes. */
-export function createPolicyReading(trust: Trust): PolicyReading {
+export function createPolicyReading(trust: Trust, before = new SeenGenerations()): PolicyReading {
   const entries = new Map<string, PolicyEntry>();
   const seen = new Set<string>();
   const generations = new Map<string, number>();
   let lastOffset = -1n;
   return {
     entries,
+    generations,
     hasSeen: (key) => seen.has(key),
     add: (record) => {
       if (record.offset <= lastOffset) return 'rewound';
       lastOffset = record.offset;
       const key = record.key ?? '';
-      const entry = believedEntryOf(record, trust, generations);
+      const entry = believedEntryOf(record, trust, { before, generations });
       seen.add(key);
       if (entry === null) entries.delete(key);
       else entries.set(key, entry);
@@ -63,18 +67,25 @@ export function createPolicyReading(trust: Trust): PolicyReading {
   };
 }
 
+interface Highest {
+  /** Of what was read before. */
+  readonly before: SeenGenerations;
+  /** Of what this pass has shown. */
+  readonly generations: Map<string, number>;
+}
+
 /** What a record amounts to that is not signed as it has to be, or older than what it replaces, may be for any node. */
 function believedEntryOf(
   record: LogRecord,
   trust: Trust,
-  generations: Map<string, number>,
+  { before, generations }: Highest,
 ): PolicyEntry | null {
   const authentication = trust.authenticate('policies', record);
   if (!authentication.ok) return unreadable(record, authentication.distrust.message, null);
   const { principal } = authentication;
   if (principal.kind === 'key' && principal.generation !== null) {
     const key = record.key ?? '';
-    const highest = generations.get(key) ?? 0;
+    const highest = generations.get(key) ?? before.of('policies', key);
     if (principal.generation < highest) return unreadable(record, OLDER, null);
     generations.set(key, principal.generation);
   }

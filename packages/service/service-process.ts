@@ -51,7 +51,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
   if (http) reportAddress(logger, http);
   const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-  const { trust, signer, keys } = opening.use(
+  const { trust, signer, keys, seen } = opening.use(
     startTrust({ choice, log, logger, metrics, sources: monotonic, nowMs: sources.now }),
   );
   if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
@@ -68,7 +68,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     followPolicies: (recheckMs) => {
       const startsAfter = keys?.caughtUp;
       const policies = open.use(
-        startPolicySource({ log, logger, metrics, trust, recheckMs, sources: monotonic, startsAfter }),
+        startPolicySource({ log, logger, metrics, trust, seen, recheckMs, sources: monotonic, startsAfter }),
       );
       keys?.onChange(() => policies.readAgain());
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });

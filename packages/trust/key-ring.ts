@@ -47,11 +47,15 @@ export class KeyRing {
     this.#roots = new Map(this.#fileRoots);
   }
 
+  /** When the newest statement was made, by the clock of its root: it is later than that now. 0 where there is none. */
+  latestStatementMs = 0;
+
   /** Takes a record of `gc.keys`. Answers why it says nothing, in a sentence; `null` when it does. */
   add(record: LogRecord): string | null {
     const proved = this.#prove(record);
     if (typeof proved === 'string') return proved;
     const { statement } = proved;
+    this.latestStatementMs = Math.max(this.latestStatementMs, statement.issuedAtMs);
     if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement });
     else this.#certify({ ...proved, statement });
     return null;

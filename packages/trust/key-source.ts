@@ -5,11 +5,13 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FollowedTopic, type Following, type TopicFollower } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { KeyRing } from './key-ring.ts';
+import type { SeenGenerations } from './seen-generations.ts';
 
 export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly roots: TrustRoots;
+  readonly seen: SeenGenerations;
 }
 
 /** Follows `gc.keys`: what the roots say of keys now. */
@@ -25,18 +27,18 @@ export class KeySource implements AsyncDisposable {
   #reading: KeyRing;
   #lastOffset = -1n;
   #toldUpTo = -1n;
-  /** The highest generation of what was ever said of each key. */
-  readonly #seen = new Map<KeyId, number>();
+  readonly #seen: SeenGenerations;
   #isCurrent = false;
   #wasAdopted = false;
   #failure: string | null = null;
   /** Keys of which more was said than there is now. */
   #lost: readonly KeyId[] = [];
 
-  constructor({ log, logger, roots, recheckMs, sources }: KeySourceSettings) {
+  constructor({ log, logger, roots, seen, recheckMs, sources }: KeySourceSettings) {
     this.#log = log;
     this.#logger = logger;
     this.#roots = roots;
+    this.#seen = seen;
     this.#ring = new KeyRing(roots);
     this.#reading = this.#ring;
     this.#followed = new FollowedTopic(
@@ -117,11 +119,10 @@ export class KeySource implements AsyncDisposable {
   /** What a root took back stays taken back, though the topic says no more of it: until it does, nothing is relied on. */
   #settle(): void {
     const now = this.#reading.generations;
-    this.#lost = [...this.#seen]
-      .filter(([keyId, generation]) => (now.get(keyId) ?? -1) < generation)
-      .map(([keyId]) => keyId);
-    for (const [keyId, generation] of now)
-      this.#seen.set(keyId, Math.max(generation, this.#seen.get(keyId) ?? 0));
+    this.#lost = this.#seen
+      .keys('keys')
+      .filter((keyId) => (now.get(keyId) ?? 0) < this.#seen.of('keys', keyId));
+    this.#seen.saw('keys', now);
     if (this.#lost.length > 0) this.#logger.error({ topic: TOPICS.keys.name }, lossProblem(this.#lost));
     this.#ring = this.#reading;
     for (const listener of this.#listeners) listener();

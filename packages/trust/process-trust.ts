@@ -6,6 +6,7 @@ import type { EventLog } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { SigningKey } from './key-pair.ts';
 import { KeySource } from './key-source.ts';
+import { SeenGenerations } from './seen-generations.ts';
 import { type Signer, signerOf, UNSIGNED } from './signer.ts';
 import {
   DISTRUST_CAUSES,
@@ -24,6 +25,8 @@ export type TrustChoice =
       readonly roots: TrustRoots;
       /** `null` for who signs nothing. */
       readonly signingKey: SigningKey | null;
+      /** What was seen before this process began, where somebody keeps that. */
+      readonly seen: SeenGenerations;
     };
 
 export interface ProcessTrust extends AsyncDisposable {
@@ -31,6 +34,7 @@ export interface ProcessTrust extends AsyncDisposable {
   readonly signer: Signer;
   /** `null` where no keys count. */
   readonly keys: KeySource | null;
+  readonly seen: SeenGenerations;
 }
 
 export interface ProcessTrustSettings {
@@ -50,10 +54,20 @@ const KEYS_RECHECK_MS = 300_000;
 export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
   const { choice, log, logger, metrics, sources, nowMs } = settings;
   if (choice.kind === 'off')
-    return { trust: TRUST_OFF, signer: UNSIGNED, keys: null, [Symbol.asyncDispose]: async () => {} };
-  const { roots, signingKey } = choice;
-  const keys = new KeySource({ log, logger, roots, recheckMs: KEYS_RECHECK_MS, sources });
-  const required = new RequiredTrust({ ring: () => keys.ring(), problem: () => keys.problem(), nowMs });
+    return {
+      trust: TRUST_OFF,
+      signer: UNSIGNED,
+      keys: null,
+      seen: new SeenGenerations(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+  const { roots, signingKey, seen } = choice;
+  const keys = new KeySource({ log, logger, roots, seen, recheckMs: KEYS_RECHECK_MS, sources });
+  const required = new RequiredTrust({
+    ring: () => keys.ring(),
+    problem: () => keys.problem(),
+    nowMs: () => Math.max(nowMs(), keys.ring().latestStatementMs),
+  });
   metrics.gauge('keys', 'Keys that roots vouch for.', [], () => [[{}, keys.ring().keys().length]]);
   metrics.gauge('keys_readable', 'Whether all keys are read.', [], () => [
     [{}, Number(keys.problem() === null)],
@@ -62,6 +76,7 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
     trust: choice.kind === 'required' ? required : warning(required, { logger, metrics }),
     signer: signingKey === null ? UNSIGNED : signerOf(roots.fleet, signingKey),
     keys,
+    seen,
     [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
   };
 }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
@@ -33,7 +34,12 @@ const CERTIFIED = [
   certified(root, operator, { ...over, role: 'operator' }),
 ].map(({ topic, key, value, headers }) => ({ topic, key: key ?? '', value, headers }));
 
-const required: TrustChoice = { kind: 'required', roots: rootsOf(root), signingKey: decider };
+const required = (): TrustChoice => ({
+  kind: 'required',
+  roots: rootsOf(root),
+  signingKey: decider,
+  seen: new SeenGenerations(),
+});
 
 const operatorOf =
   (generation = NOW_MS): SignState =>
@@ -42,7 +48,7 @@ const operatorOf =
 
 /** A node with old images and a pod, where everything has to be signed. */
 async function nodeWithImages(options: PipelineOptions = {}): Promise<Pipeline> {
-  const signed = { trust: required, statements: CERTIFIED, operator: operatorOf() };
+  const signed = { trust: required(), statements: CERTIFIED, operator: operatorOf() };
   const pipeline = await startPipeline({ ...signed, ...options });
   onTestFinished(() => pipeline[Symbol.asyncDispose]());
   await pipeline.startNode();
