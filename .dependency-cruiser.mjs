@@ -42,6 +42,7 @@ const ROOMS = {
     'services/container-gc',
     'services/image-gc',
   ],
+  'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
     ...PLATFORM,
     ...NODE,
