@@ -61,6 +61,7 @@ const ROOMS = {
     'services/container-gc',
     'services/image-gc',
   ],
+  'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
     ...PLATFORM,
     ...NODE,
@@ -220,6 +221,7 @@ const ROOMS = {
     'packages/policy',
     'packages/trust',
     'services/audit',
+    'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',
     'services/fleet-status',

@@ -64,6 +64,11 @@ export const VERB_GROUPS = [
         'Carry out commands, looking again before each removal',
         () => import('./verbs/node-executor.ts'),
       ),
+      service(
+        'cri-proxy',
+        'Offer a socket on which the runtime can be read, and nothing else',
+        () => import('./verbs/cri-proxy.ts'),
+      ),
     ],
   },
   {

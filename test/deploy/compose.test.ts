@@ -11,6 +11,9 @@ const Service = z.object({
   command: z.array(z.string()).default([]),
   restart: z.string().optional(),
   stop_grace_period: z.string().optional(),
+  read_only: z.boolean().default(false),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
 });
 const { services } = z
   .object({ services: z.record(z.string(), Service) })
@@ -31,4 +34,14 @@ test('each service that stays has time to stop in order', () => {
   expect(staying).toHaveLength(9);
   for (const { command, stop_grace_period: grace = '' } of staying)
     expect(parseDurationMs(grace)).toBeGreaterThan(verbNamed(command[0] ?? '').shutdownLimitMs);
+});
+
+test('the image runs read-only, without any capability, and cannot get one', () => {
+  expect(ours.length).toBeGreaterThan(10);
+  for (const service of ours)
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
 });

@@ -42,6 +42,12 @@ const Probe = z.object({
   periodSeconds: z.int(),
   failureThreshold: z.int().default(3),
 });
+const SeccompProfile = z.object({ type: z.literal('RuntimeDefault') });
+const PodSecurity = z.object({
+  runAsNonRoot: z.literal(true),
+  runAsUser: z.literal(1000),
+  seccompProfile: SeccompProfile,
+});
 /** What all of ours have in common. */
 const Container = z.object({
   image: z.string(),
@@ -57,6 +63,10 @@ const Container = z.object({
   securityContext: z.object({
     allowPrivilegeEscalation: z.literal(false),
     readOnlyRootFilesystem: z.literal(true),
+    // Strict: a capability that is added is a line to think about.
+    capabilities: z.strictObject({ drop: z.tuple([z.literal('ALL')]) }),
+    runAsUser: z.int().optional(),
+    seccompProfile: SeccompProfile.optional(),
   }),
   volumeMounts: z.array(
     z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
@@ -89,6 +99,7 @@ export const Workload = z.object({
         automountServiceAccountToken: z.literal(false),
         hostNetwork: z.boolean().default(false),
         terminationGracePeriodSeconds: z.int(),
+        securityContext: PodSecurity.optional(),
         containers: z.tuple([ServingContainer]),
         volumes: z.array(Volume),
       }),
@@ -103,6 +114,7 @@ const OperatorJob = z.object({
     template: z.object({
       spec: z.object({
         automountServiceAccountToken: z.literal(false),
+        securityContext: PodSecurity,
         initContainers: z.array(Container),
         containers: z.array(Container),
         volumes: z.array(Volume),

@@ -15,6 +15,8 @@ const MEGABYTE = 1_000_000;
 const MOST_MEGABYTES = 12;
 /** Nothing listens there. */
 const NO_BROKER = { FLEETGC_KAFKA_BROKERS: '127.0.0.1:9', FLEETGC_TRUST: 'off' };
+/** As the manifests run it. */
+const SHUT_IN = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 const DECIDERS = ['decide', 'pressure', 'container-gc', 'image-gc'];
 
 const docker = (...args: readonly string[]) => run('docker', args, { usualMs: DOCKER_MS });
@@ -69,7 +71,15 @@ describe.concurrent('the image', () => {
     ['decide', 'node'],
     ['node', 'root'],
   ])('%s as %s starts with files that were compiled when the image was built', async (verb, user) => {
-    const told = ['--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE', '--user', user, '--entrypoint', 'sh'];
+    const told = [
+      ...SHUT_IN,
+      '--env',
+      'NODE_DEBUG_NATIVE=COMPILE_CACHE',
+      '--user',
+      user,
+      '--entrypoint',
+      'sh',
+    ];
     const command = `bin/fleetgc ${verb} --help 2>&1 >/dev/null`;
     const { stdout } = await docker('run', '--rm', ...told, SERVICE_IMAGE, '-c', command);
 
@@ -132,6 +142,7 @@ describe.concurrent('the health check', () => {
       'run',
       '--detach',
       ...labels,
+      ...SHUT_IN,
       ...quick,
       ...variables,
       SERVICE_IMAGE,

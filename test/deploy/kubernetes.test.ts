@@ -156,6 +156,20 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
       expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(300);
     });
 
+    test('has no capability, a read-only image and the system calls that the runtime allows; root is the node alone', () => {
+      const { securityContext } = container(workload);
+      const seccomp = securityContext.seccompProfile ?? pod.securityContext?.seccompProfile;
+      expect(securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(seccomp).toEqual({ type: 'RuntimeDefault' });
+      expect(securityContext.runAsUser ?? pod.securityContext?.runAsUser).toBe(
+        verb.name === 'node' ? 0 : 1000,
+      );
+    });
+
     test('has time to finish what it has in hand', () => {
       expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThanOrEqual(verb.shutdownLimitMs);
     });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { REPOSITORY, textOf, verbNamed } from './files.ts';
 import { unknownLines } from './systemd-directives.ts';
@@ -11,6 +11,31 @@ const units = readdirSync(join(REPOSITORY, 'deploy/systemd')).filter((file) => f
 
 const setting = (unit: string, name: string): string =>
   new RegExp(`^${name}=(.*)$`, 'm').exec(textOf(`deploy/systemd/${unit}`))?.[1] ?? '';
+
+/** By unit: the capabilities without which it cannot do its work. Root needs none for what root owns. */
+const CAPABILITIES: Readonly<Record<string, string>> = {
+  'fleetgc-decide.service': '',
+  'fleetgc-node.service': '',
+  'fleetgc-cri-proxy.service': '',
+  // Directories that are closed to all but root.
+  'fleetgc-node-agent.service': 'CAP_DAC_READ_SEARCH',
+  // A state directory that belongs to the agent.
+  'fleetgc-node-executor.service': 'CAP_DAC_OVERRIDE',
+};
+const SHUT_IN = [
+  'NoNewPrivileges=true',
+  'ProtectHome=true',
+  'ProtectKernelTunables=true',
+  'ProtectKernelModules=true',
+  'ProtectControlGroups=true',
+  'PrivateTmp=true',
+  'PrivateDevices=true',
+  'RestrictNamespaces=true',
+  'RestrictSUIDSGID=true',
+  'SystemCallArchitectures=native',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @keyring',
+];
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
@@ -38,7 +63,9 @@ test.each([
 });
 
 describe.each(units)('%s', (unit) => {
-  const [program = '', ...verb] = setting(unit, 'ExecStart').split(' ');
+  const [program = '', ...verb] = setting(unit, 'ExecStart')
+    .replace(/ --.*$/, '')
+    .split(' ');
 
   test('starts what is in the package', () => {
     expect(program.startsWith(PREFIX)).toBe(true);
@@ -64,6 +91,13 @@ describe.each(units)('%s', (unit) => {
     });
   }
 
+  test('has the capabilities that it needs, and what shuts it in', () => {
+    const text = textOf(`deploy/systemd/${unit}`);
+    expect(setting(unit, 'CapabilityBoundingSet')).toBe(CAPABILITIES[unit]);
+    expect(setting(unit, 'ProtectSystem')).toBe('strict');
+    for (const line of SHUT_IN) expect(text.split('\n')).toContain(line);
+  });
+
   test('reads the environment file that comes with it, and does not repeat what wrong options say', () => {
     expect(setting(unit, 'EnvironmentFile')).toBe('/etc/fleetgc/fleetgc.env');
     expect(setting(unit, 'RestartPreventExitStatus')).toBe('2');
@@ -80,4 +114,29 @@ test('the unit of a node lets it write where it must, and nowhere else', () => {
     `-${standard('podLogsDir')}`,
     `-${standard('containerLogsDir')}`,
   ]);
+});
+
+test('an agent by itself is not root, cannot reach the socket of the runtime, and asks the proxy', () => {
+  const unit = 'fleetgc-node-agent.service';
+  const text = textOf(`deploy/systemd/${unit}`);
+  const standard = (verb: string, key: string): string =>
+    verbNamed(verb).options.find((option) => option.key === key)?.default ?? '';
+
+  expect(setting(unit, 'User')).toBe('fleetgc');
+  expect(setting(unit, 'ExecStart')).toContain(
+    ` --runtime-endpoint unix://${standard('cri-proxy', 'proxySocket')}`,
+  );
+  for (const socket of [standard('node', 'runtimeEndpoint').replace('unix://', ''), '/run/crio/crio.sock'])
+    expect(text).toMatch(new RegExp(`^InaccessiblePaths=.*-${dirname(socket)}(?: |$)`, 'm'));
+  expect(text).not.toContain('ReadWritePaths');
+});
+
+test('the proxy offers its socket to the group of the agent, where only that group gets in', () => {
+  const unit = 'fleetgc-cri-proxy.service';
+  const offered = verbNamed('cri-proxy').options.find(({ key }) => key === 'proxySocket')?.default ?? '';
+
+  expect(setting(unit, 'Group')).toBe(setting('fleetgc-node-agent.service', 'Group'));
+  expect(`/run/${setting(unit, 'RuntimeDirectory')}`).toBe(dirname(offered));
+  expect(setting(unit, 'RuntimeDirectoryMode')).toBe('0750');
+  expect(setting(unit, 'RestrictAddressFamilies')).toBe('AF_UNIX');
 });

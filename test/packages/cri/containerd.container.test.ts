@@ -10,10 +10,17 @@ import { type Registry, startRegistry } from '../../support/nodes/registry.ts';
 import { killContainer } from '../../support/pods.ts';
 import type { NodeRuntime } from '../../support/toolchain/versions.ts';
 import type { ContractNode, PulledImage } from './contract/node.ts';
+import { readThroughProxy } from './contract/through-proxy.ts';
 import { runtimeContract } from './contract.ts';
 
 runtimeContract('containerd 2.4.2', () => contractNode('containerd-2.4.2', 'current'));
 runtimeContract('containerd 1.6', () => contractNode('containerd-1.6', 'old'));
+runtimeContract('containerd 2.4.2, read through the proxy', async () =>
+  readThroughProxy(await contractNode('containerd-2.4.2', 'current')),
+);
+runtimeContract('containerd 1.6, read through the proxy', async () =>
+  readThroughProxy(await contractNode('containerd-1.6', 'old')),
+);
 
 async function contractNode(runtime: NodeRuntime, age: ContractNode['age']): Promise<ContractNode> {
   const stack = new AsyncDisposableStack();
@@ -35,6 +42,7 @@ const playedOn = (
 ): Omit<ContractNode, typeof Symbol.asyncDispose> => ({
   age,
   endpoint: node.endpoint,
+  readingEndpoint: node.endpoint,
   sandboxImage: PAUSE_IMAGE,
   pull: (name) => pulled({ node, registry }, name, { ownBytes: 10_000 }),
   pullSharing: async (names, { baseBytes, ownBytes }) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { connectRemover } from '../../../packages/cri/client.ts';
+import { connectReader, connectRemover } from '../../../packages/cri/client.ts';
 import { connectWorkload } from '../../support/nodes/cri-workload.ts';
 import { containerContract } from './contract/containers.ts';
 import { imageContract } from './contract/images.ts';
@@ -14,7 +14,7 @@ export function runtimeContract(name: string, start: () => Promise<ContractNode>
     let tried: Tried;
     beforeAll(async () => {
       const node = await start();
-      tried = { node, runtime: connectRemover(node.endpoint), workload: connectWorkload(node.endpoint) };
+      tried = { node, runtime: runtimeOf(node), workload: connectWorkload(node.endpoint) };
     });
     afterAll(async () => {
       tried.workload[Symbol.dispose]();
@@ -27,4 +27,17 @@ export function runtimeContract(name: string, start: () => Promise<ContractNode>
     describe('containers', () => containerContract(() => tried));
     describe('the runtime', () => processContract(() => tried));
   });
+}
+
+function runtimeOf({ endpoint, readingEndpoint }: ContractNode): Tried['runtime'] {
+  const remover = connectRemover(endpoint);
+  const reader = connectReader(readingEndpoint);
+  return {
+    ...remover,
+    ...reader,
+    [Symbol.dispose]: () => {
+      remover[Symbol.dispose]();
+      reader[Symbol.dispose]();
+    },
+  };
 }

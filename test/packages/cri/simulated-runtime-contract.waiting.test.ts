@@ -6,10 +6,14 @@ import type { RuntimeAge, SimulatedImage } from '../../../sim/runtime/objects.ts
 import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';
+import { readThroughProxy } from './contract/through-proxy.ts';
 import { runtimeContract } from './contract.ts';
 
 runtimeContract('the simulated runtime as containerd 2', () => contractNode('current'));
 runtimeContract('the simulated runtime as containerd 1.6', () => contractNode('old'));
+runtimeContract('the simulated runtime, read through the proxy', async () =>
+  readThroughProxy(await contractNode('current')),
+);
 
 async function contractNode(age: RuntimeAge): Promise<ContractNode> {
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-node-'));
@@ -25,6 +29,7 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
   return {
     age,
     endpoint: node.endpoint,
+    readingEndpoint: node.endpoint,
     sandboxImage: SANDBOX_IMAGE,
     pull: async (name) => {
       const reference = `registry.example:5000/contract/${name}:1`;

@@ -64,7 +64,7 @@ export function layerContract(tried: () => Tried): void {
       const digests = images.find((image) => image.id === named)?.repoDigests ?? [];
       return images.some((image) => image.id === imported) && digests.length > 0 && images;
     });
-    using containerd = connectContainerd(node.endpoint);
+    using containerd = connectContainerd(node.readingEndpoint);
     const content = await readImageContent({ containerd, timeLeftMs });
     const pulled = pulledImages(listed, content);
     expect([id, imported, named].map((one) => pulled.get(one))).toEqual([true, false, false]);
@@ -74,7 +74,7 @@ export function layerContract(tried: () => Tried): void {
 const timeLeftMs = (): number => SETTLE_MS;
 
 async function readTable({ node, runtime }: Tried): Promise<LayerTable> {
-  using containerd = connectContainerd(node.endpoint);
+  using containerd = connectContainerd(node.readingEndpoint);
   const images = await runtime.listImages();
   const content = await readImageContent({ containerd, timeLeftMs });
   return await readImageLayers(images, content, { containerd, sizes: new Map(), timeLeftMs });

@@ -26,6 +26,8 @@ export interface LayerSizes {
 /** A node that the contract can be tried on, real or not. */
 export interface ContractNode extends AsyncDisposable {
   readonly endpoint: string;
+  /** Where it is read: the same, or a socket on which it can only be read. */
+  readonly readingEndpoint: string;
   /** `old`: no image ids on containers, no pinned images, no events. */
   readonly age: 'old' | 'current';
   readonly sandboxImage: string;
