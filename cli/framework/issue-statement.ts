@@ -1,5 +1,6 @@
 import type { OutgoingRecord } from '../../packages/event-log/port.ts';
 import { toRecord } from '../../packages/pipeline/publisher.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import { nextGeneration } from '../../packages/trust/generation.ts';
 import { readKeyFile } from '../../packages/trust/key-file.ts';
 import { KeyRing } from '../../packages/trust/key-ring.ts';
@@ -47,6 +48,13 @@ export async function issueStatement(
   const { ring } = await readKeys(log, roots, context.signal);
   requireRoot(ring, root);
   requireEffect(ring, statement);
-  await log.publish([signed(ring.generations.get(statement.keyId))]);
+  const record = signed(highestOf(ring, statement));
+  const added = ring.add({ ...record, partition: 0, offset: 0n, timestampMs: Date.now() });
+  if (added.kind === 'refused')
+    throw new FleetGcError('KEY_UNUSABLE', `nobody would believe this: ${added.why}. Nothing was written`);
+  await log.publish([record]);
   return true;
 }
+
+const highestOf = ({ generations }: KeyRing, { keyId }: KeyStatement): number =>
+  Math.max(generations.get(keyId) ?? 0, generations.get(`revoked ${keyId}`) ?? 0);

@@ -77,9 +77,12 @@ export class FollowedTopic implements AsyncDisposable {
     this.#pass = new AbortController();
     const ending = this.#pass;
     const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
-    if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());
+    // A pass is not ended before it has shown everything, however long that takes.
+    const recheck = (): void => {
+      if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());
+    };
     try {
-      return await this.#readRecords(signal);
+      return await this.#readRecords(signal, recheck);
     } catch (error) {
       return toFleetGcError(error).message;
     } finally {
@@ -88,13 +91,15 @@ export class FollowedTopic implements AsyncDisposable {
   }
 
   /** `null` when the signal ended it; else why it ended. */
-  async #readRecords(signal: AbortSignal): Promise<string | null> {
+  async #readRecords(signal: AbortSignal, onCaughtUp: () => void): Promise<string | null> {
     const { log, topic } = this.#following;
     this.#follower.begin();
     for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal)) {
       if (signal.aborted) return null;
-      if (event.kind === 'caught-up') this.#follower.caughtUp();
-      else if (this.#follower.take(event.record) === 'rewound')
+      if (event.kind === 'caught-up') {
+        this.#follower.caughtUp();
+        onCaughtUp();
+      } else if (this.#follower.take(event.record) === 'rewound')
         return `${topic} began again: it was recreated`;
     }
     return signal.aborted ? null : `the log ended the reading of ${topic}`;

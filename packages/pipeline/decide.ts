@@ -5,7 +5,6 @@ import type { OvertakenInput } from '../decision/overtaken-record.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { nextHop, type TraceContext } from '../process/trace.ts';
-import { signerNamed } from '../trust/signature.ts';
 import type { Overtaken, Seen } from './catching-up/slice-look-ahead.ts';
 import type { FailedMessage } from './dead-letters/dead-letters.ts';
 import type { ParsedRecord, Rejection } from './parse/parse-record.ts';
@@ -70,7 +69,8 @@ async function handleParsed<Id extends TopicId>(
   handling.onEvent?.(parsed.event, record);
   const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
   if (!handler) throw new TypeError(`no handler for ${topic}`);
-  const input = { event: parsed.event, ...inputOf(record), trace };
+  const signedBy = parsed.signedBy ?? null;
+  const input = { event: parsed.event, ...inputOf(record), signedBy, trace };
   return settled(record, await tryAgain(async () => toStages(await handler(input), trace, handling)));
 }
 
@@ -108,11 +108,9 @@ const inputOf = ({
   partition,
   offset,
   value,
-  headers,
 }: LogRecord): Omit<Input<unknown>, 'event' | 'trace'> => ({
   position: { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') },
   ...(value !== null && { bytes: value }),
-  signedBy: signerNamed(headers),
 });
 
 type Tried =

@@ -14,7 +14,7 @@ export function objectionToStating(principal: Principal, event: PolicyTopicRecor
     return 'a key that may only pause signed it, and it is no pause';
   return clusters.length === 0 || staysWithin(event, clusters)
     ? null
-    : `its key is for the clusters ${clusters.join(', ')} alone. A policy of such a key is called ${clusters[0]}.SOMETHING and selects these clusters alone`;
+    : `its key is for the clusters ${clusters.join(', ')} alone. A policy of such a key is called ${clusters[0]}.SOMETHING, without another dot, and selects these clusters alone`;
 }
 
 function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boolean {
@@ -36,7 +36,7 @@ function deletesWithin(key: string, clusters: readonly string[]): boolean {
 }
 
 const isNamedFor = (name: string, clusters: readonly string[]): boolean =>
-  clusters.some((cluster) => name.startsWith(`${cluster}.`));
+  clusters.some((cluster) => name.startsWith(`${cluster}.`) && !name.slice(cluster.length + 1).includes('.'));
 
 const selectsWithin = ({ clusters: selected }: NodeSelector, clusters: readonly string[]): boolean =>
   selected.length > 0 && selected.every((cluster) => clusters.includes(cluster));

@@ -97,8 +97,9 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       disconnection(log.health(TOPICS.policies.name)),
     unreadable: () => unreadableOf(state),
     begin: () => {
+      // A pass that takes the place of one that never ended does not begin the waiting anew.
+      if (state.current || !state.adoptedOnce) state.beganAtMs = sources.now();
       state.current = false;
-      state.beganAtMs = sources.now();
     },
     adopt: (reading) => {
       state.current = true;
@@ -137,8 +138,19 @@ const unreadableOf = ({ entries }: State): string | null => textOf(unreadableEnt
 const unreadableEntries = (entries: Entries): readonly UnreadableEntry[] =>
   [...entries.values()].filter((entry) => entry.kind === 'unreadable');
 
-const textOf = (entries: readonly UnreadableEntry[]): string | null =>
-  entries.length === 0 ? null : entries.map(({ problem }) => problem).join('; ');
+/** Whoever may write there can write any number of them. */
+const MOST_NAMED = 5;
+
+function textOf(entries: readonly UnreadableEntry[]): string | null {
+  if (entries.length === 0) return null;
+  const named = entries.slice(0, MOST_NAMED).map(({ problem }) => problem);
+  const more = entries.length - named.length;
+  return named.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+/** The same problem with more of the same is not told again. */
+const isNews = (text: string | null, before: string | null): boolean =>
+  text !== null && text.replace(/; and \d+ more$/, '') !== before?.replace(/; and \d+ more$/, '');
 
 const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | null =>
   current || nowMs - beganAtMs <= REREAD_GRACE_MS
@@ -173,8 +185,8 @@ function report(logger: Logger, state: State, before: Before): void {
   const hashes = hashesOf(sets);
   const problem = problemOf({ ...state, adoptedOnce: true });
   const unreadable = unreadableOf(state);
-  if (problem !== null && problem !== before.problem) logger.error({ topic: 'gc.policies' }, problem);
-  if (problem === null && unreadable !== null && unreadable !== before.unreadable)
+  if (problem !== null && isNews(problem, before.problem)) logger.error({ topic: 'gc.policies' }, problem);
+  if (problem === null && isNews(unreadable, before.unreadable))
     logger.error({ topic: 'gc.policies' }, `${unreadable}. The nodes that it may select are paused`);
   if (hashes === before.hashes && adoptedOnce && (problem === null) === (before.problem === null)) return;
   if (problem === null) logger.info({ ...countsOf(sets), setHash: hashes }, 'policies in force');

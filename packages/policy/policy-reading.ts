@@ -83,13 +83,15 @@ function believedEntryOf(
   const authentication = trust.authenticate('policies', record);
   if (!authentication.ok) return unreadable(record, authentication.distrust.message, null);
   const { principal } = authentication;
-  if (principal.kind === 'key' && principal.generation !== null) {
-    const key = record.key ?? '';
-    const highest = generations.get(key) ?? before.of('policies', key);
-    if (principal.generation < highest) return unreadable(record, OLDER, null);
-    generations.set(key, principal.generation);
-  }
-  return policyEntryOf(record, principal);
+  const { generation } = principal.kind === 'key' ? principal : { generation: null };
+  if (generation === null) return policyEntryOf(record, principal);
+  const key = record.key ?? '';
+  if (generation < (generations.get(key) ?? before.of('policies', key)))
+    return unreadable(record, OLDER, null);
+  const entry = policyEntryOf(record, principal);
+  // What its signer may not say does not stand in the way of whoever may.
+  if (entry?.kind !== 'unreadable') generations.set(key, generation);
+  return entry;
 }
 
 const OLDER = 'it is older than what it replaces: somebody put an old record back';
@@ -140,10 +142,16 @@ export function policyEntryOf(record: LogRecord, principal: Principal): PolicyEn
 
 function unreadable(record: LogRecord, why: string, selector: NodeSelector | null): UnreadableEntry {
   const { key, partition, offset } = record;
-  const place = `key ${JSON.stringify(key)}, partition ${partition}, offset ${offset}`;
+  const place = `key ${JSON.stringify(key === null ? null : shortened(key))}, partition ${partition}, offset ${offset}`;
   const problem = `gc.policies holds a record that cannot be read (${place}): ${why}`;
   return { kind: 'unreadable', problem, hold: selector && holdOf(selector, problem) };
 }
+
+/** A key may be as long as a message. */
+const MOST_KEY_CHARACTERS = 200;
+
+const shortened = (key: string): string =>
+  key.length <= MOST_KEY_CHARACTERS ? key : `${key.slice(0, MOST_KEY_CHARACTERS)}…`.toWellFormed();
 
 const holdOf = (selector: NodeSelector, problem: string): PauseRecord => ({
   type: 'fleetgc.pause',

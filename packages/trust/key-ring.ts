@@ -9,7 +9,7 @@ import {
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { keyIdOf } from './key-pair.ts';
-import { claimedSignature, isSignedBy, type Signature } from './signature.ts';
+import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 
 /** A key that a root vouches for. */
 export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id'> {
@@ -21,6 +21,12 @@ export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 
 /** As people are told of it. */
 export const keyText = ({ keyId, name }: Pick<CertifiedKey, 'keyId' | 'name'>): string =>
   `${keyId} (${name})`;
+
+/** What became of a record. */
+export type Added =
+  | { readonly kind: 'changed' | 'repeated' }
+  /** It says nothing; why, in a sentence. */
+  | { readonly kind: 'refused'; readonly why: string };
 
 /** A statement with whoever proved to have made it. */
 interface Proved<Statement extends KeyStatement> {
@@ -40,33 +46,45 @@ export class KeyRing {
   readonly #roots: Map<KeyId, string>;
   readonly #certificates = new Map<KeyId, Proved<KeyCertificate>[]>();
   readonly #revocations = new Map<KeyId, Proved<KeyRevocation>>();
+  readonly #taken = new Set<string>();
+  /** The roots whose word counts. */
+  #vouched: ReadonlySet<KeyId>;
 
   constructor({ fleet, roots }: TrustRoots) {
     this.fleet = fleet;
     this.#fileRoots = new Map(roots.map(({ publicKey }) => [keyIdOf(publicKey), publicKey]));
     this.#roots = new Map(this.#fileRoots);
+    this.#vouched = this.#vouchedNow();
   }
 
   /** When the newest statement was made, by the clock of its root: it is later than that now. 0 where there is none. */
   latestStatementMs = 0;
 
-  /** Takes a record of `gc.keys`. Answers why it says nothing, in a sentence; `null` when it does. */
-  add(record: LogRecord): string | null {
+  /** Takes a record of `gc.keys`. */
+  add(record: LogRecord): Added {
+    if (this.#isRepeated(record)) return { kind: 'repeated' };
     const proved = this.#prove(record);
-    if (typeof proved === 'string') return proved;
+    if (typeof proved === 'string') return { kind: 'refused', why: proved };
     const { statement } = proved;
     this.latestStatementMs = Math.max(this.latestStatementMs, statement.issuedAtMs);
     if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement });
     else this.#certify({ ...proved, statement });
-    return null;
+    this.#taken.add(record.headers.ce_fleetgcsignature ?? '');
+    this.#vouched = this.#vouchedNow();
+    return { kind: 'changed' };
   }
 
-  /** The highest generation seen for each key that statements are about. */
-  get generations(): ReadonlyMap<KeyId, number> {
-    const all = [...this.#certificates.values(), ...[...this.#revocations.values()].map((one) => [one])];
-    const highest = new Map<KeyId, number>();
-    for (const { statement, generation } of all.flat())
-      highest.set(statement.keyId, Math.max(generation, highest.get(statement.keyId) ?? 0));
+  /** The same signature is the same statement: its bytes are signed. */
+  #isRepeated({ headers }: LogRecord): boolean {
+    return this.#taken.has(headers.ce_fleetgcsignature ?? '');
+  }
+
+  /** The highest generation of the certificates of each key, and by `revoked KEY` that of its revocation. */
+  get generations(): ReadonlyMap<string, number> {
+    const highest = new Map<string, number>();
+    for (const [keyId, all] of this.#certificates)
+      highest.set(keyId, Math.max(...all.map(({ generation }) => generation)));
+    for (const [keyId, { generation }] of this.#revocations) highest.set(revokedName(keyId), generation);
     return highest;
   }
 
@@ -74,7 +92,7 @@ export class KeyRing {
   find(keyId: KeyId): CertifiedKey | undefined {
     const standing = this.#certificates
       .get(keyId)
-      ?.filter(({ by }) => this.#vouches(by))
+      ?.filter(({ by }) => this.#vouched.has(by))
       .toSorted((a, b) => b.generation - a.generation)[0];
     if (standing === undefined) return undefined;
     const { type, version, id, ...certificate } = standing.statement;
@@ -91,7 +109,7 @@ export class KeyRing {
   }
 
   isRoot(keyId: KeyId): boolean {
-    return this.#roots.has(keyId) && this.#vouches(keyId);
+    return this.#vouched.has(keyId);
   }
 
   isRevoked(keyId: KeyId): boolean {
@@ -103,13 +121,20 @@ export class KeyRing {
     if (claimed.kind !== 'claimed')
       return `its signature is ${claimed.kind === 'none' ? 'missing' : 'malformed'}`;
     const { signature } = claimed;
-    const publicKey = this.#roots.get(signature.keyId);
-    if (publicKey === undefined) return `${signature.keyId}, which signed it, is no root`;
     if (signature.generation === null) return 'its signature has no generation';
+    return this.#objectionTo(signature, record) ?? this.#read(record, signature, signature.generation);
+  }
+
+  /** Told before and after the signature is verified, the cheap ones first. */
+  #objectionTo({ keyId, generation, signature }: Signature, record: LogRecord): string | null {
+    const publicKey = this.#roots.get(keyId);
+    if (publicKey === undefined) return `${keyId}, which signed it, is no root`;
+    if (!this.#vouched.has(keyId)) return `${keyId}, which signed it, is no root any more`;
+    if (isOfTheFuture(generation ?? 0, record)) return 'its generation is more than a day ahead of its time';
     if ((record.value?.length ?? 0) > TOPICS.keys.bounds.bytes) return 'it is too large for a statement';
-    if (!isSignedBy(publicKey, this.fleet, record, signature))
-      return `its signature is not that of ${signature.keyId} for the fleet ${this.fleet}`;
-    return this.#read(record, signature, signature.generation);
+    return isSignedBy(publicKey, this.fleet, record, { keyId, generation, signature })
+      ? null
+      : `its signature is not that of ${keyId} for the fleet ${this.fleet}`;
   }
 
   #read(record: LogRecord, { keyId: by }: Signature, generation: number): Proved<KeyStatement> | string {
@@ -127,14 +152,14 @@ export class KeyRing {
   /** A root of the file holds until the file changes; a successor as long as its certificate says. */
   #isOutOfTime(root: KeyId, { timestampMs }: LogRecord): boolean {
     if (this.#fileRoots.has(root)) return false;
-    const certificates = this.#certificates.get(root) ?? [];
-    return !certificates.some(
-      ({ statement }) => statement.role === 'root' && timestampMs < statement.notAfterMs,
-    );
+    const standing = newest(this.#certificates.get(root) ?? []);
+    return standing?.statement.role !== 'root' || timestampMs >= standing.statement.notAfterMs;
   }
 
+  /** What a root says of itself is no news. */
   #certify(proved: Proved<KeyCertificate>): void {
     const { keyId, role, publicKey } = proved.statement;
+    if (proved.by === keyId) return;
     this.#certificates.set(keyId, [...(this.#certificates.get(keyId) ?? []), proved]);
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
@@ -148,15 +173,23 @@ export class KeyRing {
   }
 
   /** Whoever was taken back vouches for nobody, and no more does whoever that one alone vouched for. */
-  #vouches(root: KeyId, asked: readonly KeyId[] = []): boolean {
-    if (this.#revocations.has(root) || asked.includes(root)) return false;
-    if (this.#fileRoots.has(root)) return true;
-    const certificates = this.#certificates.get(root) ?? [];
-    return certificates.some(
-      ({ statement, by }) => statement.role === 'root' && this.#vouches(by, [...asked, root]),
-    );
+  #vouchedNow(): ReadonlySet<KeyId> {
+    const vouched = new Set([...this.#fileRoots.keys()].filter((root) => !this.#revocations.has(root)));
+    for (const root of vouched)
+      for (const [keyId, certificates] of this.#certificates) {
+        const standing = newest(certificates);
+        const isSuccessor = standing?.statement.role === 'root' && standing.by === root;
+        if (isSuccessor && !this.#revocations.has(keyId)) vouched.add(keyId);
+      }
+    return vouched;
   }
 }
+
+/** The last one of a key holds. */
+const newest = (certificates: readonly Proved<KeyCertificate>[]): Proved<KeyCertificate> | undefined =>
+  certificates.toSorted((a, b) => b.generation - a.generation)[0];
+
+const revokedName = (keyId: KeyId): string => `revoked ${keyId}`;
 
 const StatementText = z
   .string()

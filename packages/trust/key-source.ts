@@ -7,6 +7,11 @@ import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { KeyRing } from './key-ring.ts';
 import type { SeenGenerations } from './seen-generations.ts';
 
+/** How long a repeated pass over the topic may take before what the last one showed is too old to rely on. */
+const REREAD_GRACE_MS = 10_000;
+/** Whoever may write there can write any number of them. */
+const MOST_TOLD = 100;
+
 export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
@@ -27,7 +32,10 @@ export class KeySource implements AsyncDisposable {
   #reading: KeyRing;
   #lastOffset = -1n;
   #toldUpTo = -1n;
+  #told = 0;
   readonly #seen: SeenGenerations;
+  #beganAtMs: number;
+  readonly #now: () => number;
   #isCurrent = false;
   #wasAdopted = false;
   #failure: string | null = null;
@@ -39,6 +47,8 @@ export class KeySource implements AsyncDisposable {
     this.#logger = logger;
     this.#roots = roots;
     this.#seen = seen;
+    this.#now = sources.now;
+    this.#beganAtMs = sources.now();
     this.#ring = new KeyRing(roots);
     this.#reading = this.#ring;
     this.#followed = new FollowedTopic(
@@ -67,6 +77,8 @@ export class KeySource implements AsyncDisposable {
     if (this.#failure !== null) return `keys cannot be read: ${this.#failure}`;
     if (!this.#wasAdopted) return 'the keys are not read yet';
     if (this.#lost.length > 0) return lossProblem(this.#lost);
+    if (!this.#isCurrent && this.#now() - this.#beganAtMs > REREAD_GRACE_MS)
+      return 'the keys are being read again, which takes long';
     const { connected, problem } = this.#log.health(TOPICS.keys.name);
     return connected ? null : `keys cannot be followed: ${problem ?? 'the event log is not connected'}`;
   }
@@ -79,6 +91,7 @@ export class KeySource implements AsyncDisposable {
   #follower(): TopicFollower {
     return {
       begin: () => {
+        if (this.#isCurrent) this.#beganAtMs = this.#now();
         this.#reading = new KeyRing(this.#roots);
         this.#lastOffset = -1n;
         this.#isCurrent = false;
@@ -103,16 +116,17 @@ export class KeySource implements AsyncDisposable {
   #take(record: LogRecord): 'taken' | 'rewound' {
     if (record.offset <= this.#lastOffset) return 'rewound';
     this.#lastOffset = record.offset;
-    const why = this.#reading.add(record);
-    if (why !== null) this.#tellOf(record, why);
-    else if (this.#isCurrent) this.#settle();
+    const added = this.#reading.add(record);
+    if (added.kind === 'refused') this.#tellOf(record, added.why);
+    if (added.kind === 'changed' && this.#isCurrent) this.#settle();
     return 'taken';
   }
 
   /** Each pass meets them again. */
   #tellOf({ offset }: LogRecord, why: string): void {
-    if (offset <= this.#toldUpTo) return;
+    if (offset <= this.#toldUpTo || this.#told >= MOST_TOLD) return;
     this.#toldUpTo = offset;
+    this.#told += 1;
     this.#logger.warn({ topic: TOPICS.keys.name, offset: String(offset) }, `gc.keys: no statement: ${why}`);
   }
 

@@ -31,8 +31,9 @@ export async function readKeys(
   for await (const event of log.read(request, signal)) {
     if (event.kind !== 'record') continue;
     const { offset, key } = event.record;
-    const why = ring.add(event.record);
-    if (why !== null && unreadable.length < MOST_TOLD) unreadable.push({ offset: String(offset), key, why });
+    const added = ring.add(event.record);
+    if (added.kind === 'refused' && unreadable.length < MOST_TOLD)
+      unreadable.push({ offset: String(offset), key, why: added.why });
   }
   return { ring, unreadable };
 }

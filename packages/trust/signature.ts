@@ -43,12 +43,6 @@ export function claimedSignature(headers: Headers): ClaimedSignature {
   return { kind: 'claimed', signature: { keyId, signature, generation: ce_fleetgcgeneration ?? null } };
 }
 
-/** The key that signed a record which was authenticated; of another record it says nothing. */
-export function signerNamed(headers: Headers): KeyId | null {
-  const claimed = claimedSignature(headers);
-  return claimed.kind === 'claimed' ? claimed.signature.keyId : null;
-}
-
 /** What a signature is over: where the message lies, and its bytes. */
 interface Signable {
   readonly topic: TopicName;
@@ -109,3 +103,9 @@ export const isSignedBy = (
     toKeyObject(publicKey),
     Buffer.from(claimed.signature, 'base64'),
   );
+
+const DAY_MS = 86_400_000;
+
+/** A generation is a time; one far ahead would leave no room for those that follow. */
+export const isOfTheFuture = (generation: number, { timestampMs }: Pick<LogRecord, 'timestampMs'>): boolean =>
+  generation > timestampMs + DAY_MS;

@@ -5,7 +5,7 @@ import type { LogRecord } from '../event-log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { timeText } from '../text/time-text.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
-import { claimedSignature, isSignedBy, type Signature } from './signature.ts';
+import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 
 /** Who published a message, as far as it proves it. */
 export type Principal =
@@ -43,7 +43,7 @@ export interface Trust {
   /**
    * Whether an order that this key signed (`null`: none did) still counts some time after it came; why not, in a sentence.
    */
-  objectionTo(topic: TopicId, keyId: KeyId | null): string | null;
+  objectionTo(topic: TopicId, keyId: KeyId | null, recordKey: string): string | null;
 }
 
 /** Whoever can write to the log is believed: Kafka's access rules alone say who that is. */
@@ -111,7 +111,7 @@ export class RequiredTrust implements Trust {
     if (key === undefined) return distrust('untrusted-key', `no root vouches for its key ${signature.keyId}`);
     const objection =
       this.#objection(key, signers, record.timestampMs) ??
-      objectionToGeneration(signature, signers) ??
+      objectionToGeneration(signature, signers, record) ??
       objectionToSubject(topic, key, record.key);
     if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
@@ -120,13 +120,14 @@ export class RequiredTrust implements Trust {
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
   }
 
-  objectionTo(topic: TopicId, keyId: KeyId | null): string | null {
+  objectionTo(topic: TopicId, keyId: KeyId | null, recordKey: string): string | null {
     const signers = SIGNERS[topic];
     if (signers === 'unsigned') return null;
     if (keyId === null) return 'it carries no signature';
     const key = this.#ring().find(keyId);
     if (key === undefined) return `no root vouches for its key ${keyId}`;
-    const objection = this.#objection(key, signers, this.#settings.nowMs());
+    const objection =
+      this.#objection(key, signers, this.#settings.nowMs()) ?? objectionToSubject(topic, key, recordKey);
     return objection && `its key ${keyText(key)} ${objection}`;
   }
 
@@ -191,10 +192,15 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 });
 
 /** What stays in force may not be put back to an older state. */
-const objectionToGeneration = (
+function objectionToGeneration(
   { generation }: Signature,
   { good }: Exclude<Signers, 'unsigned'>,
-): string | null => (good === 'then' && generation === null ? 'signed it without a generation' : null);
+  record: Judged,
+): string | null {
+  if (good !== 'then') return null;
+  if (generation === null) return 'signed it without a generation';
+  return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
+}
 
 /** For whom a key speaks is in the record's key; whom a policy selects is told where policies are read. */
 function objectionToSubject(

@@ -12,7 +12,7 @@ import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import type { Command } from '../../schemas/events/command.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
-import type { NodeIdentity } from '../../schemas/events/identity.ts';
+import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/state/image-history.ts';
 import type { PolicyInForce } from './checks/command-checks.ts';
 import type { TakeInventory } from './checks/own-plan.ts';
@@ -117,7 +117,7 @@ function workerParts(
   const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
   const distrustOf = (commandId: string): string | null => {
     const entry = journal.state().entries.find(({ command }) => command.id === commandId);
-    return distrust(node.trust, entry?.signedBy ?? null);
+    return distrust(node.trust, entry?.signedBy ?? null, nodeKey(node.identity));
   };
   const restrictions = async () => {
     const local = await files.localRules();
@@ -141,9 +141,9 @@ function workerParts(
 }
 
 /** While nobody can tell, nothing counts. */
-function distrust(trust: Pick<Trust, 'objectionTo'>, keyId: string | null): string | null {
+function distrust(trust: Pick<Trust, 'objectionTo'>, keyId: string | null, recordKey: string): string | null {
   try {
-    return trust.objectionTo('commands', keyId);
+    return trust.objectionTo('commands', keyId, recordKey);
   } catch (error) {
     return toFleetGcError(error).message;
   }

@@ -34,11 +34,11 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const { ring } = await readKeys(log, roots, context.signal);
     for (const [index, record] of records.entries()) {
-      const why = ring.add({ ...record, partition: 0, offset: 0n, timestampMs: Date.now() });
-      if (why !== null)
+      const added = ring.add({ ...record, partition: 0, offset: 0n, timestampMs: Date.now() });
+      if (added.kind === 'refused')
         throw new FleetGcError(
           'KEY_UNUSABLE',
-          `${fileText(file)}, line ${index + 1}: nobody would believe this statement: ${why}. Nothing was written`,
+          `${fileText(file)}, line ${index + 1}: nobody would believe this statement: ${added.why}. Nothing was written`,
         );
     }
     await log.publish(records);

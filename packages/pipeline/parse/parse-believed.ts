@@ -1,6 +1,6 @@
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { LogRecord } from '../../event-log/port.ts';
-import type { Trust } from '../../trust/trust.ts';
+import type { Principal, Trust } from '../../trust/trust.ts';
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
 /** How records become events for whoever acts on them. */
@@ -11,6 +11,9 @@ export const parseBelieved =
   (trust: Trust): ParseRecord =>
   (topic, record) => {
     const authentication = trust.authenticate(topic, record);
-    if (authentication.ok) return parseRecord(topic, record);
+    if (authentication.ok) return signedBy(authentication.principal, parseRecord(topic, record));
     return { ok: false, rejection: { ...authentication.distrust, value: null } };
   };
+
+const signedBy = <Event>(principal: Principal, parsed: ParsedRecord<Event>): ParsedRecord<Event> =>
+  parsed.ok && principal.kind === 'key' ? { ...parsed, signedBy: principal.keyId } : parsed;

@@ -21,7 +21,8 @@ export interface Rejection {
 }
 
 export type ParsedRecord<Event> =
-  | { readonly ok: true; readonly event: Event }
+  /** `signedBy` is the key that proved to have signed the record; missing or `null` where none did. */
+  | { readonly ok: true; readonly event: Event; readonly signedBy?: string | null }
   | { readonly ok: false; readonly rejection: Rejection };
 
 /** The bytes of a record as an event of the topic, or why they are none, whoever wrote them. Never throws. */

@@ -58,7 +58,7 @@ test.each<{ name: string; record: LogRecord; why: RegExp }>([
   },
 ])('a statement counts for nothing that $name', ({ record, why }) => {
   const ring = new KeyRing(rootsOf(root));
-  expect(ring.add(record)).toMatch(why);
+  expect(ring.add(record)).toMatchObject({ kind: 'refused', why: expect.stringMatching(why) });
   expect(ring.keys()).toEqual([]);
   expect(ring.generations.size).toBe(0);
 });
@@ -67,7 +67,10 @@ test('the id of a key follows from the key: nobody certifies one key under the i
   const mixed = certified(root, key);
   const statement = { ...JSON.parse(String(mixed.value)), keyId: other.keyId };
   const record = resigned({ ...mixed, key: other.keyId, value: Buffer.from(JSON.stringify(statement)) });
-  expect(new KeyRing(rootsOf(root)).add(record)).toMatch(/does not follow/);
+  expect(new KeyRing(rootsOf(root)).add(record)).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(/does not follow/),
+  });
 });
 
 test('of two certificates of a key the one with the higher generation holds, whichever comes last', () => {
@@ -112,6 +115,48 @@ test('a successor certifies as its root does, until its certificate ends', () =>
 test('a key that is no root certifies nobody', () => {
   const ring = ringOf(certified(root, other, { role: 'operator' }), certified(other, key));
   expect(ring.find(key.keyId)).toBeUndefined();
+});
+
+test('the same statement again changes nothing, however often it comes', () => {
+  const ring = ringOf();
+  const statement = certified(root, key);
+  expect(ring.add(statement).kind).toBe('changed');
+  expect(ring.add({ ...statement, offset: statement.offset + 1n }).kind).toBe('repeated');
+});
+
+test('a generation far ahead of its time is refused: it would leave no room for a revocation', () => {
+  const statement = certified(root, key, {}, { generation: Number.MAX_SAFE_INTEGER });
+  expect(ringOf().add(statement)).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('a day ahead'),
+  });
+});
+
+test('a root that was revoked says nothing any more, nor do those that it makes roots then', () => {
+  const ring = new KeyRing(rootsOf(root, successor));
+  ring.add(certified(root, key));
+  ring.add(revoked(successor, root));
+  expect(ring.add(revoked(root, successor)).kind).toBe('refused');
+  expect(ring.add(certified(root, other, { role: 'root' })).kind).toBe('refused');
+  expect(ring.isRoot(successor.keyId)).toBe(true);
+});
+
+test('a successor does not extend itself, and a later certificate may end it', () => {
+  const asRoot = certified(root, successor, { role: 'root', notAfterMs: SIGNED_AT_MS + DAY_MS });
+  const extended = certified(successor, successor, { role: 'root' }, { generation: SIGNED_AT_MS + 1 });
+  const late = certified(successor, key, {}, { timestampMs: SIGNED_AT_MS + 2 * DAY_MS });
+  expect(ringOf(asRoot, extended, late).find(key.keyId)).toBeUndefined();
+  const narrowed = certified(root, successor, { role: 'decider' }, { generation: SIGNED_AT_MS + 1 });
+  expect(ringOf(asRoot, narrowed).isRoot(successor.keyId)).toBe(false);
+});
+
+test('many roots that certify each other cost no more than their number', () => {
+  const roots = Array.from({ length: 9 }, newKey);
+  const ring = ringOf(...roots.map((each) => certified(root, each, { role: 'root' })));
+  for (const by of roots)
+    for (const of of roots) ring.add(certified(by, of, { role: 'root' }, { generation: SIGNED_AT_MS - 1 }));
+  ring.add(certified(root, key));
+  expect(ring.find(key.keyId)).toBeDefined();
 });
 
 test('what a revoked root alone vouched for is vouched for no more; what it took back stays taken back', () => {
